@@ -1,0 +1,100 @@
+# `make` alone lists what there is. Everything runs in a virtual environment of its own, .venv.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.SUFFIXES:
+
+# Any Python from 3.11 on; `make PYTHON=/path/to/python3.12 …` chooses one, also afterwards.
+PYTHON ?=
+CANDIDATES := python3 python3.13 python3.12 python3.11
+BIN := .venv/bin
+RUNTIME := .venv/.runtime
+DEV := .venv/.dev
+# How many tests run at once; each of them has its own database.
+TEST_PROCESSES ?= 2
+ARGS ?=
+
+.PHONY: help run test lint format check bench lock openapi clean
+
+help: ## List these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+
+run: $(RUNTIME) ## Run the whole service on http://localhost:8000 (PORT=… chooses another port)
+	@exec $(BIN)/python manage.py up $(ARGS)
+
+test: $(DEV) ## Run all tests (ARGS="-k words" for some of them)
+	@$(BIN)/python -m pytest -n $(TEST_PROCESSES) $(ARGS)
+
+lint: $(DEV) ## Check style and formatting
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+format: $(DEV) ## Put the code into the house's format
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+check: lint ## Lint, types, import contracts and tests
+	@$(BIN)/python -m mypy .
+	@$(BIN)/lint-imports
+	@$(MAKE) test
+
+bench: $(DEV) ## Measure speed and detection
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+openapi: $(DEV) ## Write openapi.yaml from the code
+	@SECRET_KEY=only-for-this-command-which-signs-nothing \
+	 $(BIN)/python manage.py spectacular --file openapi.yaml --validate --fail-on-warn
+
+COMPILE := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 \
+	--generate-hashes --no-emit-index-url --no-header --quiet
+
+lock: $(DEV) ## Pin the dependencies of pyproject.toml with their hashes (ARGS=--upgrade for newer ones)
+	@$(COMPILE) $(ARGS) --output-file requirements.txt
+	@$(COMPILE) $(ARGS) --group dev --constraint requirements.txt --output-file requirements-dev.txt
+
+clean: ## Remove the virtual environment and all caches (data in var/ stays)
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Another Python than the environment's: make it anew.
+ifneq ($(PYTHON),)
+ifneq ($(shell "$(PYTHON)" -V 2>/dev/null),$(shell $(BIN)/python -V 2>/dev/null))
+$(RUNTIME) $(DEV): another-python
+.PHONY: another-python
+endif
+endif
+
+# The stamps say which lock the environment was made from; a changed lock makes it anew.
+$(RUNTIME): requirements.txt
+	@$(call install,requirements.txt)
+	@touch $@
+
+$(DEV): requirements-dev.txt
+	@$(call install,requirements-dev.txt)
+	@touch $(RUNTIME) $@
+
+SUITABLE := import sys; sys.exit(sys.version_info < (3, 11))
+PIP := .venv/bin/python -m pip --disable-pip-version-check --quiet
+
+define install
+	if ! .venv/bin/python -c '$(SUITABLE)' 2>/dev/null || \
+	   { [ -n "$(PYTHON)" ] && [ "$$("$(PYTHON)" -V 2>/dev/null)" != "$$(.venv/bin/python -V 2>/dev/null)" ]; }; \
+	then \
+	  python=; \
+	  for candidate in "$(PYTHON)" $(if $(PYTHON),,$(CANDIDATES)); do \
+	    if [ -n "$$candidate" ] && "$$candidate" -c '$(SUITABLE)' 2>/dev/null; then \
+	      python=$$candidate; break; \
+	    fi; \
+	  done; \
+	  if [ -z "$$python" ]; then \
+	    echo "Python 3.11 or newer is needed (tried: $(or $(PYTHON),$(CANDIDATES)))." \
+	      "Install it, or name it: make PYTHON=/path/to/python3.12 …" >&2; exit 1; \
+	  fi; \
+	  if ! "$$python" -c 'import venv, ensurepip' 2>/dev/null; then \
+	    echo "$$python lacks venv. Install it (apt install python3-venv) and try again." >&2; \
+	    exit 1; \
+	  fi; \
+	  rm -rf .venv && "$$python" -m venv .venv; \
+	fi && \
+	echo "Installing $(1) …" && $(PIP) install --require-hashes -r $(1)
+endef

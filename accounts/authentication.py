@@ -1,0 +1,122 @@
+"""Bearer keys: from the Authorization header to the organization and its limits."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
+
+from accounts import keys
+from accounts.models import ApiKey
+from accounts.usage import Limits
+from config.api.errors import RateLimited
+from config.api.throttling import count
+from config.errors import Refusal
+
+FAILURES_PER_MINUTE = 30
+# Writing "last used" on every request would turn every read into a write.
+LAST_USED_STEP = timedelta(minutes=1)
+
+
+class Unauthorized(Refusal):
+    code = "UNAUTHORIZED"
+    status = 401
+
+
+class KeyRevoked(Refusal):
+    code = "KEY_REVOKED"
+    status = 401
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls with a valid key: stands for the user (`is_authenticated`) and for the authorization."""
+
+    key_id: str
+    organization_id: int
+    limits: Limits
+    requests_per_minute: int
+    webhooks: int
+    is_authenticated: bool = True
+
+
+class BearerAuthentication(BaseAuthentication):
+    """`Authorization: Bearer <key>`. Wrong keys are limited per client address."""
+
+    def authenticate(self, request: Request) -> tuple[Caller, Caller] | None:
+        """The caller, twice: as user and as auth. None without the header. Raises the 401s and a 429."""
+        header = request.META.get("HTTP_AUTHORIZATION")
+        if header is None:
+            return None
+        try:
+            caller = _caller(header)
+        except Refusal:
+            _limit_failures(request)
+            raise
+        return caller, caller
+
+    def authenticate_header(self, request: Request) -> str:
+        """Makes a missing key a 401."""
+        return "Bearer"
+
+
+def _caller(header: str) -> Caller:
+    scheme, _, key = header.partition(" ")
+    key = key.strip()
+    if scheme.lower() != "bearer" or not keys.is_well_formed(key):
+        raise Unauthorized("The API key is missing or invalid.")
+    # One query, no model instances: this runs before every request.
+    row = (
+        ApiKey.objects.filter(digest=keys.digest(key))
+        .values_list(
+            "revoked_at",
+            "expires_at",
+            "last_used_at",
+            "id",
+            "organization_id",
+            "organization__tier__requests_per_minute",
+            "organization__tier__webhooks",
+            "organization__tier__scans_per_month",
+            "organization__tier__concurrent_scans",
+            "organization__tier_id",
+        )
+        .first()
+    )
+    if row is None:
+        raise Unauthorized("The API key is missing or invalid.")
+    revoked_at, expires_at, last_used_at, key_id, organization_id, requests_per_minute, webhooks, *limits = row
+    now = timezone.now()
+    if revoked_at is not None and revoked_at <= now:
+        raise KeyRevoked("This API key has been revoked. Create a new one in the dashboard.")
+    if expires_at is not None and expires_at <= now:
+        raise Unauthorized("This API key has expired. Create a new one in the dashboard.")
+    _note_use(key_id, last_used_at, now)
+    return Caller(key_id, organization_id, Limits(*limits), requests_per_minute, webhooks)
+
+
+def _note_use(key_id: str, last_used_at: datetime | None, now: datetime) -> None:
+    if last_used_at is None or last_used_at < now - LAST_USED_STEP:
+        ApiKey.objects.filter(id=key_id, last_used_at=last_used_at).update(last_used_at=now)
+
+
+def _limit_failures(request: Request) -> None:
+    address = request.META.get("REMOTE_ADDR", "")
+    rate, over = count(request._request, "failed-keys", address, FAILURES_PER_MINUTE)
+    if over:
+        request._request.rate = rate  # type: ignore[attr-defined]  # read by config.api.views for the headers
+        raise RateLimited("Too many failed attempts from this address.", rate.reset - int(time.time()))
+
+
+class BearerScheme(OpenApiAuthenticationExtension):
+    """How the scheme stands in openapi.yaml."""
+
+    target_class = BearerAuthentication
+    name = "ApiKey"
+
+    def get_security_definition(self, auto_schema: object) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer", "description": "An API key of your organization."}

@@ -1,0 +1,145 @@
+"""The quota: the only code that reads or writes how many scans an organization has used.
+
+`reserve` runs in the transaction that inserts the scan. It locks the organization's row first, so all
+reservations of one organization stand in line, and counting the running scans needs no counter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+
+from django.db import connection
+
+from accounts.models import MonthlyUsage, Organization
+from config.errors import Refusal
+
+
+class QuotaExceeded(Refusal):
+    code = "QUOTA_EXCEEDED"
+    status = 429
+
+    def __init__(self, message: str, retry_after_s: int) -> None:
+        super().__init__(message)
+        self.retry_after_s = max(1, retry_after_s)
+
+
+class ConcurrentLimit(Refusal):
+    code = "CONCURRENT_LIMIT"
+    status = 429
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """An organization's month."""
+
+    used: int
+    limit: int
+    tier: str
+
+    @property
+    def remaining(self) -> int:
+        """What is left; never below 0, also when a tier was lowered."""
+        return max(0, self.limit - self.used)
+
+    def as_dict(self) -> dict[str, int | str]:
+        """The quota object of the API."""
+        return {"used": self.used, "limit": self.limit, "remaining": self.remaining, "tier": self.tier}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the tier allows at the moment of asking."""
+
+    scans_per_month: int
+    concurrent_scans: int
+    tier: str
+
+
+def month_of(moment: datetime) -> date:
+    """The first day of the month (UTC) that a moment is counted in."""
+    return moment.astimezone(UTC).date().replace(day=1)
+
+
+def next_month(period: date) -> date:
+    """The first day of the month after."""
+    return date(period.year + period.month // 12, period.month % 12 + 1, 1)
+
+
+def quota(organization_id: int, limits: Limits, now: datetime) -> Quota:
+    """The current month's usage, one query."""
+    used = (
+        MonthlyUsage.objects.filter(organization_id=organization_id, period=month_of(now))
+        .values_list("used", flat=True)
+        .first()
+    )
+    return Quota(used or 0, limits.scans_per_month, limits.tier)
+
+
+def refuse_when_exhausted(
+    organization_id: int, limits: Limits, running: Callable[[], int], now: datetime
+) -> None:
+    """Refuse early what `reserve` would refuse anyway; raises the same refusals, holds no lock."""
+    if quota(organization_id, limits, now).remaining <= 0:
+        raise _quota_exceeded(limits.scans_per_month, now)
+    if running() >= limits.concurrent_scans:
+        raise _concurrent_limit(limits.concurrent_scans)
+
+
+def reserve(organization_id: int, running: Callable[[], int], now: datetime) -> None:
+    """Take one scan of this month's quota and one concurrent place, or raise; inside a transaction.
+
+    `running` counts the organization's scans that have not ended. It is called after the lock is held, so it
+    sees every scan that was accepted before (READ COMMITTED).
+    """
+    limits = _lock(organization_id)
+    if running() >= limits.concurrent_scans:
+        raise _concurrent_limit(limits.concurrent_scans)
+    if limits.scans_per_month < 1:
+        raise _quota_exceeded(limits.scans_per_month, now)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO accounts_monthlyusage AS usage (organization_id, period, used) VALUES (%s, %s, 1)
+            ON CONFLICT (organization_id, period) DO UPDATE SET used = usage.used + 1 WHERE usage.used < %s
+            """,
+            [organization_id, month_of(now), limits.scans_per_month],
+        )
+        if cursor.rowcount == 0:
+            raise _quota_exceeded(limits.scans_per_month, now)
+
+
+def refund(organization_id: int, period: date) -> None:
+    """Give one scan back to the month it was taken from."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            UPDATE accounts_monthlyusage SET used = used - 1
+            WHERE organization_id = %s AND period = %s AND used > 0
+            """,
+            [organization_id, period],
+        )
+
+
+def _lock(organization_id: int) -> Limits:
+    # NO KEY: rows that refer to the organization can still be inserted meanwhile.
+    organization = (
+        Organization.objects.select_for_update(no_key=True, of=("self",))
+        .select_related("tier")
+        .get(id=organization_id)
+    )
+    tier = organization.tier
+    return Limits(tier.scans_per_month, tier.concurrent_scans, tier.name)
+
+
+def _quota_exceeded(limit: int, now: datetime) -> QuotaExceeded:
+    reset = datetime.combine(next_month(month_of(now)), datetime.min.time(), UTC)
+    return QuotaExceeded(
+        f"All {limit} scans of this month are used; the next month begins on {reset:%Y-%m-%d}.",
+        int((reset - now).total_seconds()),
+    )
+
+
+def _concurrent_limit(limit: int) -> ConcurrentLimit:
+    return ConcurrentLimit(f"{limit} scans are queued or running, which is the most your plan allows at once.")

@@ -1,0 +1,1 @@
+"""The frame: settings, the API's common parts, the embedded stack."""

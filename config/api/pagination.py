@@ -1,0 +1,32 @@
+"""Query parameters, read strictly: a wrong one is `INVALID_PARAMS`, never a silent default."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+
+from django.http import QueryDict
+
+from config.api.errors import InvalidParams
+
+# PostgreSQL's OFFSET is a bigint; nobody pages that far.
+MAX_OFFSET = 2**53
+
+
+def integer(query: QueryDict, name: str, *, default: int, least: int, most: int) -> int:
+    """A whole number between `least` and `most`."""
+    raw = query.get(name)
+    if raw is None:
+        return default
+    # 16 digits hold `MAX_OFFSET`; longer ones are refused before int() has to read them.
+    if not re.fullmatch(r"[0-9]{1,16}", raw, re.ASCII) or not least <= int(raw) <= most:
+        raise InvalidParams(f"{name} must be a whole number from {least} to {most}.")
+    return int(raw)
+
+
+def choice(query: QueryDict, name: str, known: Container[str]) -> str | None:
+    """One of the known values, None when the parameter is absent."""
+    raw = query.get(name)
+    if raw is not None and raw not in known:
+        raise InvalidParams(f"{name} has an unknown value.")
+    return raw

@@ -1,0 +1,72 @@
+"""What openapi.yaml says of every endpoint: the errors and headers that all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+from rest_framework import serializers
+
+
+class ErrorBody(serializers.Serializer):
+    """Every error of the API."""
+
+    code = serializers.CharField(help_text="Stable and meant for programs.")
+    error = serializers.CharField(help_text="A sentence for people.")
+
+
+# What any endpoint may answer, whatever it does.
+COMMON = {
+    401: "`UNAUTHORIZED`: the key is missing, invalid or expired. `KEY_REVOKED`: it was revoked.",
+    405: "`METHOD_NOT_ALLOWED`.",
+    406: "`NOT_ACCEPTABLE`: the API answers in JSON only.",
+    429: "`RATE_LIMITED`: too many requests in this minute.",
+    500: "`INTERNAL_ERROR`.",
+    503: "`SERVICE_UNAVAILABLE`: maintenance, overload, or a part of the service does not answer.",
+}
+
+
+def responses(answers: dict[Any, Any], **errors: str) -> dict[Any, Any]:
+    """The responses of an endpoint: `answers` by status (and media type), and errors as `e400="…"`, beside the common ones."""
+    described = COMMON | {int(name.removeprefix("e")): text for name, text in errors.items()}
+    documented = {status: OpenApiResponse(ErrorBody, text) for status, text in described.items()}
+    return documented | answers
+
+
+def headers(statuses: Iterable[int], **names: tuple[type | OpenApiTypes, str]) -> list[OpenApiParameter]:
+    """Response headers: `headers([200], ETag=(str, "…"))`; underscores stand for hyphens."""
+    return [
+        OpenApiParameter(
+            name=name.replace("_", "-"),
+            type=kind,
+            location=OpenApiParameter.HEADER,
+            description=description,
+            response=list(statuses),
+        )
+        for name, (kind, description) in names.items()
+    ]
+
+
+RATE_HEADERS = [
+    OpenApiParameter(
+        name=f"X-RateLimit-{name}",
+        type=int,
+        location=OpenApiParameter.HEADER,
+        description=description,
+        response=True,
+    )
+    for name, description in (
+        ("Limit", "Requests allowed in the window."),
+        ("Remaining", "Requests left in the window."),
+        ("Reset", "Unix time in seconds at which the window resets."),
+    )
+]
+
+
+def id_parameter(name: str, prefix: str) -> OpenApiParameter:
+    """A path parameter that takes an ID of this kind; any other string is answered with a 404."""
+    return OpenApiParameter(
+        name=name, type=str, location=OpenApiParameter.PATH, description=f"An ID such as `{prefix}_…`."
+    )

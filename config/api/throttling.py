@@ -1,0 +1,128 @@
+"""The request rate: django-ratelimit counts on Redis, per organization, in windows of a minute."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import time
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.core.cache import cache
+from django.http import HttpRequest
+from django_ratelimit.core import get_usage
+from redis.exceptions import RedisError
+from rest_framework.request import Request
+from rest_framework.throttling import BaseThrottle
+
+from config.api.errors import RateLimited
+
+if TYPE_CHECKING:
+    from rest_framework.views import APIView
+
+logger = logging.getLogger(__name__)
+
+WINDOW_S = 60
+# After Redis failed, requests are let through uncounted for this long instead of each waiting for it.
+REDIS_PAUSE_S = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Where a caller stands in the window. `reset` is a Unix time in seconds."""
+
+    limit: int
+    remaining: int
+    reset: int
+
+    def headers(self) -> dict[str, str]:
+        """The three X-RateLimit headers."""
+        return {
+            "X-RateLimit-Limit": str(self.limit),
+            "X-RateLimit-Remaining": str(self.remaining),
+            "X-RateLimit-Reset": str(self.reset),
+        }
+
+
+class OrganizationThrottle(BaseThrottle):
+    """Counts every request with a valid key against its organization's tier."""
+
+    def allow_request(self, request: Request, view: APIView) -> bool:
+        """Always True for who may pass; raises `RateLimited` for who may not."""
+        caller = request.auth
+        if caller is None:
+            return True
+        rate, over = count(request._request, "api", str(caller.organization_id), caller.requests_per_minute)
+        request._request.rate = rate  # type: ignore[attr-defined]  # read by config.api.views for the headers
+        if over:
+            raise RateLimited("Too many requests in this minute.", rate.reset - int(time.time()))
+        return True
+
+
+def count(
+    request: HttpRequest, group: str, subject: str, limit: int, *, increment: bool = True
+) -> tuple[Rate, bool]:
+    """Count a request of `subject` and say where it stands, and whether it is over `limit` a minute.
+
+    Fails open: without Redis everybody passes, and the quota in PostgreSQL still holds.
+    """
+    now = int(time.time())
+    if now < _paused_until[0]:
+        return Rate(limit, limit, now + WINDOW_S), False
+    try:
+        start = _windows.start(f"{group}:{subject}", now)
+        usage = get_usage(
+            request,
+            group=group,
+            key=lambda *_: _window_key(subject, start),
+            rate=(limit, WINDOW_S),
+            increment=increment,
+        )
+    except RedisError as error:
+        logger.error("the rate limit is not enforced, Redis does not answer: %s", error)
+        _paused_until[0] = now + REDIS_PAUSE_S
+        return Rate(limit, limit, now + WINDOW_S), False
+    used = usage["count"]
+    return Rate(limit, max(0, limit - used), start + WINDOW_S), used > limit
+
+
+_paused_until = [0]
+
+
+class _Windows:
+    """When each subject's current window began: in Redis for all processes, remembered in this one."""
+
+    def __init__(self) -> None:
+        self._starts: dict[str, int] = {}
+
+    def start(self, subject: str, now: int) -> int:
+        start = self._starts.get(subject)
+        if start is None or not start <= now < start + WINDOW_S:
+            if len(self._starts) > 10_000:
+                self._starts.clear()
+            key = f"window:{subject}"
+            # Two steps, but no race: `add` decides, everybody else reads the winner's time.
+            won = cache.add(key, now, WINDOW_S)
+            stored = now if won else cache.get(key, now)
+            start = stored if now - WINDOW_S < stored <= now else now
+            self._starts[subject] = start
+        return start
+
+
+_windows = _Windows()
+
+
+def _window_key(subject: str, start: int) -> str:
+    """A key whose window, as django-ratelimit lays it, is [start, start + 60).
+
+    The library puts a window's last second where `time % 60 == crc32(key) % 60`, so that windows of
+    different keys don't all end at once. Ours begins with the caller's first request: a salt is chosen
+    that gives the key the right remainder (60 tries on average, some 20 µs).
+    """
+    wanted = (start - 1) % WINDOW_S
+    return next(
+        key
+        for salt in itertools.count()
+        if zlib.crc32((key := f"{subject}:{start}:{salt}").encode()) % WINDOW_S == wanted
+    )

@@ -1,0 +1,53 @@
+"""The base of every API view, and the answer to unknown paths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.permissions import AllowAny
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from accounts.authentication import Caller
+from config.api.errors import NotFound, refuse_in_maintenance
+
+
+class ApiView(APIView):
+    """Puts the rate headers on every answer to a valid key."""
+
+    http_method_names = ["get", "post", "patch", "delete", "head"]
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Authenticate, permit, throttle; then nothing else during maintenance."""
+        super().initial(request, *args, **kwargs)
+        refuse_in_maintenance()
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
+        response = super().finalize_response(request, response, *args, **kwargs)
+        rate = getattr(getattr(request, "_request", request), "rate", None)
+        if rate is not None:
+            for name, value in rate.headers().items():
+                response[name] = value
+        return response
+
+
+def caller_of(request: Request) -> Caller:
+    """Who calls: the organization and its limits, as the key gave them."""
+    caller = request.auth
+    assert isinstance(caller, Caller)
+    return caller
+
+
+@extend_schema(exclude=True)
+class UnknownPath(ApiView):
+    """Everything under /v1 and /api that is not an endpoint: 404 `NOT_FOUND`, whatever the method."""
+
+    permission_classes = [AllowAny]
+    http_method_names = [*ApiView.http_method_names, "put", "options", "trace"]
+
+    def answer(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        raise NotFound("There is nothing at this address.")
+
+    get = post = patch = delete = head = put = options = trace = answer

@@ -1,0 +1,57 @@
+"""The worker and the scheduler: `celery -A config worker`, `celery -A config beat`."""
+
+from __future__ import annotations
+
+import os
+
+from celery import Celery
+from celery.schedules import crontab
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+from django.conf import settings  # noqa: E402  the settings module has to be named first
+
+# A scan ends itself at its time limit; these two only catch code that can't be interrupted.
+SOFT_LIMIT_S = settings.SCAN_TIME_LIMIT_S + 15
+HARD_LIMIT_S = settings.SCAN_TIME_LIMIT_S + 30
+
+app = Celery("config")
+app.conf.update(
+    broker_url=settings.REDIS_URL,
+    broker_connection_retry_on_startup=True,
+    broker_connection_timeout=2,
+    # Above any task's life, so that Redis never hands out a task that still runs.
+    broker_transport_options={"visibility_timeout": 3600, "socket_timeout": 5, "socket_connect_timeout": 2},
+    task_acks_late=True,
+    task_reject_on_worker_lost=True,
+    task_ignore_result=True,
+    task_serializer="json",
+    accept_content=["json"],
+    worker_prefetch_multiplier=1,
+    worker_max_tasks_per_child=500,
+    worker_hijack_root_logger=False,
+    worker_send_task_events=False,
+    task_default_queue="scans",
+    task_time_limit=HARD_LIMIT_S,
+    task_soft_time_limit=SOFT_LIMIT_S,
+    task_publish_retry=False,
+    task_routes={
+        "scans.tasks.run_scan": {"queue": "scans"},
+        "webhooks.tasks.deliver": {"queue": "webhooks"},
+        "*": {"queue": "maintenance"},
+    },
+    beat_schedule={
+        "sweep-scans": {"task": "scans.tasks.sweep", "schedule": 15.0, "options": {"expires": 15}},
+        "sweep-deliveries": {"task": "webhooks.tasks.sweep", "schedule": 15.0, "options": {"expires": 15}},
+        "delete-expired-reports": {
+            "task": "reports.tasks.delete_expired",
+            "schedule": crontab(hour="3", minute="17"),
+        },
+        "delete-idempotency-records": {
+            "task": "scans.tasks.delete_idempotency_records",
+            "schedule": crontab(minute="41"),
+        },
+    },
+    timezone="UTC",
+)
+app.autodiscover_tasks(["scans", "reports", "webhooks"])

@@ -1,0 +1,54 @@
+"""Wrong settings are refused at start, each with an ID and a hint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Warning, register
+from django.core.exceptions import ImproperlyConfigured
+
+from config import environment
+
+MIN_SECRET_KEY_LENGTH = 32
+
+
+@register()
+def environment_variables(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """One error for every variable whose value can't be used."""
+    return [
+        Error(problem.message, hint=problem.hint, id=f"environment.{problem.name}")
+        for problem in environment.problems
+    ]
+
+
+@register()
+def secret_key(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """The key signs sessions and encrypts webhook secrets: a short one would open both."""
+    try:
+        if len(settings.SECRET_KEY) >= MIN_SECRET_KEY_LENGTH:
+            return []
+    except ImproperlyConfigured:
+        pass  # Django's own answer to an empty key; ours below names the variable
+    return [
+        Error(
+            f"SECRET_KEY has fewer than {MIN_SECRET_KEY_LENGTH} characters.",
+            hint="Set it to a long random string; `python manage.py up` makes one and keeps it in DATA_DIR.",
+            id="environment.SECRET_KEY",
+        )
+    ]
+
+
+@register()
+def log_format(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """An unknown format would silently be text."""
+    if settings.LOG_FORMAT in ("text", "json"):
+        return []
+    return [
+        Warning(
+            f"LOG_FORMAT {settings.LOG_FORMAT!r} is not known, text is used.",
+            hint="Set it to text or json.",
+            id="environment.LOG_FORMAT",
+        )
+    ]

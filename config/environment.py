@@ -1,0 +1,107 @@
+"""Reads the process environment once, and remembers what was wrong instead of crashing half-way.
+
+A value that can't be used falls back to its default and becomes a `Problem`, which `config.checks` turns
+into a Django system check with an ID and a hint: nothing starts on a wrong setting, and nobody reads a
+traceback to learn which one.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+T = TypeVar("T")
+
+IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A variable whose value can't be used, and what would be."""
+
+    name: str
+    message: str
+    hint: str
+
+
+problems: list[Problem] = []
+
+
+def read(name: str, parse: Callable[[str], T], default: T, hint: str) -> T:
+    """The variable's parsed value; the default when it is unset, empty, or `parse` raises ValueError."""
+    raw = os.environ.get(name, "").strip()
+    if not raw:
+        return default
+    try:
+        return parse(raw)
+    except ValueError as error:
+        problems.append(Problem(name, f"{name} can't be used: {error}", hint))
+        return default
+
+
+def boolean(raw: str) -> bool:
+    """1/0, true/false, yes/no, on/off."""
+    values = {"1": True, "true": True, "yes": True, "on": True}
+    values |= {"0": False, "false": False, "no": False, "off": False}
+    if raw.lower() not in values:
+        raise ValueError(f"{raw!r} is neither true nor false")
+    return values[raw.lower()]
+
+
+def words(raw: str) -> list[str]:
+    """Words separated by commas or blanks."""
+    return raw.replace(",", " ").split()
+
+
+def networks(raw: str) -> tuple[IPNetwork, ...]:
+    """CIDRs separated by commas or blanks."""
+    return tuple(ipaddress.ip_network(word) for word in words(raw))
+
+
+def ports(raw: str) -> frozenset[int]:
+    """Port numbers separated by commas or blanks."""
+    numbers = frozenset(int(word) for word in words(raw))
+    if not all(0 < number < 65536 for number in numbers):
+        raise ValueError("ports lie between 1 and 65535")
+    return numbers
+
+
+def positive(raw: str) -> int:
+    """A whole number above zero."""
+    number = int(raw)
+    if number <= 0:
+        raise ValueError(f"{number} is not above zero")
+    return number
+
+
+def base_url(raw: str) -> str:
+    """An http(s) origin, without a trailing slash."""
+    parts = urlsplit(raw)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise ValueError(f"{raw!r} is not an http or https address")
+    return raw.rstrip("/")
+
+
+def readable_file(raw: str) -> Path:
+    """A path to a file that exists."""
+    path = Path(raw).expanduser()
+    if not path.is_file():
+        raise ValueError(f"there is no file {raw}")
+    return path
+
+
+def url_with_scheme(*schemes: str) -> Callable[[str], str]:
+    """A parser for URLs of these schemes."""
+
+    def parse(raw: str) -> str:
+        scheme = raw.partition("://")[0]
+        if "://" not in raw or scheme not in schemes:
+            raise ValueError(f"it must start with one of {', '.join(f'{each}://' for each in schemes)}")
+        return raw
+
+    return parse

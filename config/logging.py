@@ -1,0 +1,58 @@
+"""Log lines: one format for people, one for machines, both with the request's ID."""
+
+from __future__ import annotations
+
+import json
+import logging
+from contextvars import ContextVar
+from typing import Any
+
+# The ID of the request (or scan) that this thread works on; "-" outside of any.
+current_id: ContextVar[str] = ContextVar("current_id", default="-")
+
+
+class CurrentId(logging.Filter):
+    """Puts the current ID on every record."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        record.request_id = current_id.get()
+        return True
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
+            "level": record.levelname,
+            "logger": record.name,
+            "request_id": getattr(record, "request_id", "-"),
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line)
+
+
+def logging_config(log_format: str) -> dict[str, Any]:
+    """The argument of `logging.config.dictConfig` for "text" or "json"."""
+    ours = ("config", "accounts", "scans", "reports", "webhooks")
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "filters": {"current_id": {"()": CurrentId}},
+        "formatters": {
+            "text": {"format": "%(levelname)s %(name)s [%(request_id)s] %(message)s"},
+            "json": {"()": JsonFormatter},
+        },
+        "handlers": {
+            "stderr": {
+                "class": "logging.StreamHandler",
+                "filters": ["current_id"],
+                "formatter": "json" if log_format == "json" else "text",
+            }
+        },
+        "root": {"handlers": ["stderr"], "level": "WARNING"},
+        "loggers": {name: {"level": "INFO"} for name in ours},
+    }

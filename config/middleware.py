@@ -1,0 +1,32 @@
+"""Every response carries the ID that stands in the log lines of its request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+
+from config.ids import random_base62
+from config.logging import current_id
+
+# What a client may send as its own ID: short, and nothing that could break a log line.
+WELL_FORMED = re.compile(r"[A-Za-z0-9._-]{8,128}")
+
+
+class RequestIdMiddleware:
+    """Takes a well-formed `X-Request-ID` from the request, or makes one."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        sent = request.headers.get("X-Request-ID", "")
+        request_id = sent if WELL_FORMED.fullmatch(sent) else random_base62()
+        token = current_id.set(request_id)
+        try:
+            response = self.get_response(request)
+        finally:
+            current_id.reset(token)
+        response["X-Request-ID"] = request_id
+        return response

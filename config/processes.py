@@ -1,0 +1,127 @@
+"""Child processes that do not outlive us, and the user a server runs as. Imports no Django."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from pathlib import Path
+from typing import IO, ClassVar
+
+LAUNCHER = Path(__file__).with_name("launcher.py")
+
+
+class Disguise(Enum):
+    """How a child stops being root."""
+
+    NONE = auto()
+    USER = auto()  # another user
+    NAMESPACE = auto()  # an ordinary user to itself, root to the system
+    USER_WITH_FILE_ACCESS = auto()  # another user who still may enter root's folders
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Whom a child runs as: `uid` and `gid` must own its files."""
+
+    uid: int
+    gid: int
+    disguise: Disguise = Disguise.NONE
+
+
+MYSELF = Account(os.geteuid(), os.getegid())
+
+
+class EmbeddedError(Exception):
+    """A server cannot be started; the message is one line for the person at the terminal."""
+
+
+class Server(ABC):
+    """A server that we own: at most one process at a time, started and stopped by us."""
+
+    name: ClassVar[str]
+    variable: ClassVar[str]  # the environment variable that takes its URL
+    stop_signals: ClassVar[tuple[signal.Signals, signal.Signals]]  # orderly; at once
+    url: str  # final once the server is ready
+
+    def __init__(self, log: Path) -> None:
+        self.log = log
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @abstractmethod
+    def start(self) -> None:
+        """Start the process; it need not be ready. Raises EmbeddedError."""
+
+    @abstractmethod
+    def is_ready(self) -> bool:
+        """Whether the server answers."""
+
+    @abstractmethod
+    def complaint(self) -> str:
+        """The last thing the server said about a failed start."""
+
+    def retry(self) -> bool:
+        """Try to start once more in another way; False when there is none."""
+        return False
+
+    def has_died(self) -> bool:
+        return self.process is not None and self.process.poll() is not None
+
+    def send(self, number: signal.Signals) -> None:
+        if self.process is not None:
+            self.process.send_signal(number)  # does nothing to a process that has ended
+
+
+def spawn(
+    command: Sequence[str | Path],
+    *,
+    death_signal: signal.Signals,
+    account: Account = MYSELF,
+    env: Mapping[str, str] | None = None,
+    cwd: str | Path = "/",
+    stdin: int | IO[bytes] = subprocess.DEVNULL,
+    stdout: int | IO[bytes] = subprocess.DEVNULL,
+) -> subprocess.Popen[bytes]:
+    """Start `command` (an absolute path first) in a session of its own, so that Ctrl-C misses it.
+
+    Its stderr joins `stdout`. On Linux the kernel sends it `death_signal` when the calling THREAD
+    ends, so call this from the main thread. Ends with status 126 when the account cannot be taken
+    on. Raises OSError.
+    """
+    launch: list[str | Path] = [sys.executable, "-I", "-S", LAUNCHER, str(os.getpid())]
+    launch += [str(int(death_signal)), account.disguise.name, str(account.uid), str(account.gid)]
+    return subprocess.Popen(
+        [os.fspath(part) for part in (*launch, *command)],
+        stdin=stdin,
+        stdout=stdout,
+        stderr=subprocess.STDOUT,
+        env=env,
+        cwd=cwd,
+        start_new_session=True,
+    )
+
+
+def wait_all(processes: Iterable[subprocess.Popen[bytes]], timeout_s: float) -> bool:
+    """Wait until all have ended; False when one still runs after `timeout_s`."""
+    deadline = time.monotonic() + timeout_s
+    for process in processes:
+        try:
+            process.wait(max(0.0, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            return False
+    return True
+
+
+def last_line(log: Path, containing: Sequence[str] = ("",)) -> str:
+    """The last line of a log that contains one of these words, for a message about a failure."""
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - 8192))
+        lines = file.read().decode("utf-8", "replace").splitlines()
+    matching = [line for line in lines if any(word in line for word in containing)]
+    return f"{matching[-1].strip()} (see {log})" if matching else f"see {log}"

@@ -1,0 +1,217 @@
+"""Settings, all from the environment. `docs/operations.md` explains the variables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import environ
+
+from config import environment
+from config.environment import read
+from config.logging import logging_config
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+DATA_DIR = read("DATA_DIR", lambda raw: Path(raw).expanduser().resolve(), BASE_DIR / "var", "A folder.")
+
+DEBUG = read("DEBUG", environment.boolean, False, "Set it to 1 or 0.")
+SECRET_KEY = read("SECRET_KEY", str, "", "A long random string; `manage.py up` makes one.")
+SECRET_KEY_FALLBACKS = read("SECRET_KEY_FALLBACKS", environment.words, [], "Former keys, newest first.")
+
+BASE_URL = read(
+    "BASE_URL",
+    environment.base_url,
+    f"http://localhost:{read('PORT', environment.positive, 8000, 'A port number.')}",
+    "The address under which people reach the service, such as https://scan.example.com.",
+)
+ALLOWED_HOSTS = [
+    *read("ALLOWED_HOSTS", environment.words, ["localhost", "127.0.0.1", "[::1]"], "Host names."),
+    urlsplit(BASE_URL).hostname or "localhost",
+]
+CSRF_TRUSTED_ORIGINS = [BASE_URL]
+
+# What scans may reach. Read by scans.services and by the command line, nowhere else.
+SCAN_ALLOWED_NETWORKS = read(
+    "SCAN_ALLOWED_NETWORKS", environment.networks, (), "CIDRs such as 10.20.0.0/16, separated by commas."
+)
+SCAN_ALLOWED_PORTS = read(
+    "SCAN_ALLOWED_PORTS", environment.ports, frozenset({80, 443, 8080, 8443}), "Ports, separated by commas."
+)
+SCAN_TIME_LIMIT_S = read("SCAN_TIME_LIMIT", environment.positive, 60, "Seconds for one scan, such as 60.")
+SCAN_CA_BUNDLE = read(
+    "SCAN_CA_BUNDLE", environment.readable_file, None, "A PEM file with certificates to trust as well."
+)
+SCAN_QUEUE_LIMIT = read(
+    "SCAN_QUEUE_LIMIT", environment.positive, 10_000, "How many scans may wait before new ones get a 503."
+)
+SCAN_LEASE_S = 30
+MAINTENANCE_MODE = read("MAINTENANCE_MODE", environment.boolean, False, "Set it to 1 or 0.")
+REPORT_RETENTION_DAYS = 30
+
+INSTALLED_APPS = [
+    "config",
+    "accounts",
+    "scans",
+    "reports",
+    "webhooks",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+]
+
+MIDDLEWARE = [
+    "config.middleware.RequestIdMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "config.urls"
+WSGI_APPLICATION = "config.wsgi.application"
+APPEND_SLASH = False
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    }
+]
+
+DATABASE_URL = read(
+    "DATABASE_URL",
+    environment.url_with_scheme("postgres", "postgresql"),
+    "postgresql:///website_scan_service",
+    "postgresql://user:password@host:5432/name",
+)
+DATABASES = {
+    "default": {
+        **environ.Env.db_url_config(DATABASE_URL),
+        "ENGINE": "django.db.backends.postgresql",
+        # Threads of the web process share a few connections, instead of keeping one each.
+        "OPTIONS": {"pool": {"min_size": 1, "max_size": 16, "timeout": 5}, "connect_timeout": 5},
+    }
+}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+REDIS_URL = read(
+    "REDIS_URL",
+    environment.url_with_scheme("redis", "rediss"),
+    "redis://localhost:6379/0",
+    "redis://:password@host:6379/0",
+)
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        # The cache only counts requests: better to fail open fast than to wait.
+        "OPTIONS": {"socket_timeout": 0.5, "socket_connect_timeout": 0.5},
+    }
+}
+
+AUTH_USER_MODEL = "accounts.User"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "/"
+
+LANGUAGE_CODE = "en"
+TIME_ZONE = "UTC"
+USE_I18N = False
+USE_TZ = True
+
+STATIC_URL = "/static/"
+STATIC_ROOT = DATA_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+
+EMAIL_CONFIG = environ.Env.email_url_config(
+    read(
+        "EMAIL_URL",
+        environment.url_with_scheme("smtp", "smtps", "smtp+tls", "smtp+ssl", "consolemail"),
+        "consolemail://",
+        "smtp+tls://user:password@host:587",
+    )
+)
+vars().update(EMAIL_CONFIG)
+
+SECURE = BASE_URL.startswith("https://")
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
+SESSION_COOKIE_HTTPONLY = True
+SECURE_HSTS_SECONDS = 31_536_000 if SECURE else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if SECURE else None
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.authentication.BearerAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_THROTTLE_CLASSES": ["config.api.throttling.OrganizationThrottle"],
+    "DEFAULT_PARSER_CLASSES": ["config.api.parsing.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "config.api.errors.handle",
+    "UNAUTHENTICATED_USER": None,
+    "URL_FORMAT_OVERRIDE": None,  # `format` is a parameter of the export
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Website Scan Service",
+    "DESCRIPTION": "Security, performance, accessibility and SEO scans of public web pages.",
+    "VERSION": "1.0.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PUBLIC": True,
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    "SERVE_AUTHENTICATION": [],
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "SCHEMA_PATH_PREFIX": "",
+    "COMPONENT_SPLIT_REQUEST": False,
+    "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
+    "ENUM_NAME_OVERRIDES": {
+        "ScanType": "scans.models.Scan.Type",
+        "ScanStatus": "scans.models.Scan.Status",
+    },
+}
+
+RATELIMIT_USE_CACHE = "default"
+
+LOG_FORMAT = read("LOG_FORMAT", str, "text", "text or json")
+LOGGING = logging_config(LOG_FORMAT)
+
+SENTRY_DSN = read("SENTRY_DSN", environment.base_url, "", "https://key@host/project")
+if SENTRY_DSN:
+    import sentry_sdk
+
+    sentry_sdk.init(dsn=SENTRY_DSN, send_default_pii=False)

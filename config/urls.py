@@ -1,0 +1,51 @@
+"""Every address of the service."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.urls import path, re_path, register_converter
+from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+
+from accounts.api import UsageView
+from config.api.views import UnknownPath
+from config.health import healthz, readyz
+from reports.api import ReportExport, ReportView
+from scans.api import ScanCollection, ScanItem, ScanListing
+from webhooks.api import WebhookCollection, WebhookItem
+
+
+class AnyString:
+    """Whatever stands in the place of an ID, slashes and line ends too: the view says what it is not."""
+
+    regex = r"[\s\S]+"
+
+    def to_python(self, value: str) -> str:
+        return value
+
+    def to_url(self, value: str) -> str:
+        return value
+
+
+register_converter(AnyString, "any")
+
+urlpatterns = [
+    path("v1/scan", ScanCollection.as_view(), name="scan-collection"),
+    path("v1/scan/<any:scan_id>", ScanItem.as_view(), name="scan-item"),
+    path("v1/scans", ScanListing.as_view(), name="scan-listing"),
+    path("v1/report/<any:scan_id>/export", ReportExport.as_view(), name="report-export"),
+    path("v1/report/<any:scan_id>", ReportView.as_view(), name="report"),
+    path("v1/usage", UsageView.as_view(), name="usage"),
+    path("api/webhooks", WebhookCollection.as_view(), name="webhook-collection"),
+    path("api/webhooks/<any:webhook_id>", WebhookItem.as_view(), name="webhook-item"),
+    re_path(r"^(?:v1|api)(?:/|\Z)", UnknownPath.as_view()),
+    path("healthz", healthz),
+    path("readyz", readyz),
+    path("openapi.yaml", SpectacularAPIView.as_view(), name="schema"),
+    path("docs/", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),
+    path("admin/", admin.site.urls),
+]
+
+handler400 = "config.api.errors.bad_request"
+handler403 = "config.api.errors.permission_denied"
+handler404 = "config.api.errors.page_not_found"
+handler500 = "config.api.errors.server_error"

@@ -1,0 +1,1 @@
+"""Reports: frozen when the scan ends, never recomputed."""

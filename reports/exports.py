@@ -1,0 +1,97 @@
+"""The report in other formats: SARIF 2.1.0 for code scanning, CSV for spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+# SARIF knows three levels; `security-severity` (a CVSS-like number) is what code scanning sorts by.
+SARIF_LEVELS = {"critical": "error", "high": "error", "medium": "warning", "low": "note"}
+SECURITY_SEVERITY = {"critical": "9.5", "high": "8.0", "medium": "5.5", "low": "3.0"}
+
+CSV_COLUMNS = ("category", "id", "name", "status", "severity", "points", "message", "fix", "references")
+# A cell that begins so is a formula to a spreadsheet (OWASP, CSV injection).
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def sarif(document: Mapping[str, Any]) -> dict[str, Any]:
+    """SARIF 2.1.0 (OASIS): one rule per check that ran, one result per failed or warned check.
+
+    `document` is the JSON export.
+    """
+    checks = list(_checks(document))
+    return {
+        "$schema": SARIF_SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "Website Scan Service",
+                        "semanticVersion": f"{document['catalogue_version']}",
+                        "rules": [_rule(check) for _, check in checks],
+                    }
+                },
+                "results": [
+                    _result(document, index, check)
+                    for index, (_, check) in enumerate(checks)
+                    if check["status"] != "pass"
+                ],
+                "properties": {
+                    "scan_id": document["id"],
+                    "report_id": document["report_id"],
+                    "url": document["url"],
+                    "score": document["score"],
+                    "grade": document["grade"],
+                },
+            }
+        ],
+    }
+
+
+def csv_table(document: Mapping[str, Any]) -> str:
+    """One line per check, with a header line; cells that a spreadsheet would take for formulas are quoted."""
+    output = io.StringIO()
+    writer = csv.writer(output, lineterminator="\r\n")
+    writer.writerow(CSV_COLUMNS)
+    for category, check in _checks(document):
+        row = {**check, "category": category, "references": " ".join(check["references"])}
+        writer.writerow([_cell(row.get(column)) for column in CSV_COLUMNS])
+    return output.getvalue()
+
+
+def _checks(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for category in document["categories"]:
+        for check in category["checks"]:
+            yield category["name"], check
+
+
+def _rule(check: Mapping[str, Any]) -> dict[str, Any]:
+    rule: dict[str, Any] = {"id": check["id"], "name": check["name"]}
+    rule["shortDescription"] = {"text": check["name"]}
+    if "fix" in check:
+        rule["help"] = {"text": check["fix"]}
+    if check["severity"]:
+        rule["properties"] = {"security-severity": SECURITY_SEVERITY[check["severity"]]}
+    return rule
+
+
+def _result(document: Mapping[str, Any], rule_index: int, check: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "ruleId": check["id"],
+        "ruleIndex": rule_index,
+        "level": SARIF_LEVELS[check["severity"]],
+        "kind": "fail" if check["status"] == "fail" else "review",
+        "message": {"text": check["message"]},
+        "locations": [{"physicalLocation": {"artifactLocation": {"uri": document["url"]}}}],
+        "partialFingerprints": {"check": check["id"]},
+    }
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, str) and value.startswith(FORMULA_STARTS):
+        return f"'{value}"
+    return value

@@ -1,0 +1,30 @@
+"""A report as it was when its scan ended."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils import timezone
+
+from accounts.models import Organization
+from config.ids import new_id
+
+
+def new_report_id() -> str:
+    """The report's own ID, shown on the page and in exports."""
+    return new_id("rpt")
+
+
+class Report(models.Model):
+    """`body` is the API's answer, byte for byte; `document` the same with everything that exports add."""
+
+    id = models.CharField(primary_key=True, max_length=40, default=new_report_id, editable=False)
+    scan = models.OneToOneField("scans.Scan", on_delete=models.CASCADE, related_name="report")
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="reports")
+    body = models.TextField()
+    document = models.JSONField()
+    facts = models.JSONField(default=dict)
+    created_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return self.id

@@ -1,0 +1,1 @@
+"""Scans: from a submitted URL to a finished report."""

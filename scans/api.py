@@ -1,0 +1,167 @@
+"""The scan endpoints of /v1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import Sum
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts import access, usage
+from config.api import idempotency
+from config.api.pagination import MAX_OFFSET, choice, integer
+from config.api.schema import RATE_HEADERS, headers, id_parameter, responses
+from config.api.views import ApiView, caller_of
+from config.ids import is_id
+from scans import services
+from scans.models import Scan, ScanCount
+from scans.serializers import (
+    SUMMARY_COLUMNS,
+    ScanDetail,
+    ScanList,
+    ScanRequest,
+    scan_status,
+    scan_summary,
+)
+
+POLL_AFTER_S = 2
+MAX_PAGE = 100
+
+
+class ScanCollection(ApiView):
+    """POST /v1/scan."""
+
+    @extend_schema(
+        operation_id="create_scan",
+        summary="Create a scan",
+        tags=["Scans"],
+        request=ScanRequest,
+        parameters=[
+            OpenApiParameter(
+                "Idempotency-Key",
+                str,
+                OpenApiParameter.HEADER,
+                description="1 to 255 characters. The same key and body within 24 hours get the first answer again.",
+            ),
+            *RATE_HEADERS,
+            *headers(
+                [201],
+                Location=(str, "The address of the scan."),
+                Idempotent_Replayed=(str, "`true` when the answer is the first one again."),
+            ),
+        ],
+        responses=responses(
+            {201: ScanDetail},
+            e400="`INVALID_URL`, `INVALID_TYPE`, `URL_NOT_REACHABLE` or `INVALID_PARAMS`.",
+            e403="`DOMAIN_BLOCKED`: the target is not publicly accessible, or blocked here.",
+            e409="`IDEMPOTENCY_CONFLICT`: a request with this key is still in progress.",
+            e413="`PAYLOAD_TOO_LARGE`: over 64 KiB.",
+            e415="`UNSUPPORTED_MEDIA_TYPE`: the body is not JSON.",
+            e422="`IDEMPOTENCY_MISMATCH`: the key was used with another body.",
+            e429="`RATE_LIMITED`, `QUOTA_EXCEEDED` or `CONCURRENT_LIMIT`.",
+        ),
+    )
+    def post(self, request: Request) -> Response:
+        """Queues a scan of a public web page and returns it."""
+        body = request.data
+        key = idempotency.key_of(request.headers)
+        created = services.create_scan(
+            caller=caller_of(request), url=body.get("url"), type=body.get("type"), idempotency_key=key
+        )
+        answer = {"Location": f"/v1/scan/{created.response['id']}"}
+        if created.replayed:
+            answer["Idempotent-Replayed"] = "true"
+        return Response(created.response, status=201, headers=answer)
+
+
+class ScanItem(ApiView):
+    """GET /v1/scan/:id."""
+
+    @extend_schema(
+        operation_id="get_scan",
+        summary="Get the status and progress of a scan",
+        tags=["Scans"],
+        parameters=[
+            id_parameter("scan_id", "scan"),
+            *RATE_HEADERS,
+            *headers([200], Retry_After=(int, "Seconds until it is worth asking again; absent once final.")),
+        ],
+        responses=responses(
+            {200: ScanDetail}, e404="`SCAN_NOT_FOUND`: no such scan, or another organization's."
+        ),
+    )
+    def get(self, request: Request, scan_id: str) -> Response:
+        """Poll this until the status is `completed` or `partial` (or `failed`)."""
+        scan = _scan(request, scan_id)
+        waiting = {} if scan.is_final else {"Retry-After": str(POLL_AFTER_S)}
+        return Response(scan_status(scan), headers=waiting)
+
+
+class ScanListing(ApiView):
+    """GET /v1/scans."""
+
+    @extend_schema(
+        operation_id="list_scans",
+        summary="List scans",
+        tags=["Scans"],
+        parameters=[
+            OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 20}),
+            OpenApiParameter("offset", {"type": "integer", "minimum": 0, "default": 0}),
+            OpenApiParameter("status", str, enum=Scan.Status.values),
+            OpenApiParameter("type", str, enum=Scan.Type.values),
+            *RATE_HEADERS,
+        ],
+        responses=responses({200: ScanList}, e400="`INVALID_PARAMS`: a parameter is out of range or unknown."),
+    )
+    def get(self, request: Request) -> Response:
+        """The organization's scans, newest first."""
+        caller = caller_of(request)
+        query = request.query_params
+        limit = integer(query, "limit", default=20, least=1, most=MAX_PAGE)
+        offset = integer(query, "offset", default=0, least=0, most=MAX_OFFSET)
+        filters = {
+            "status": choice(query, "status", Scan.Status.values),
+            "type": choice(query, "type", Scan.Type.values),
+        }
+        filters = {name: value for name, value in filters.items() if value is not None}
+        page = access.rows(Scan, caller.organization_id).filter(**filters).newest_first()  # type: ignore[attr-defined]  # ScanQuerySet
+        total = (
+            access.rows(ScanCount, caller.organization_id)
+            .filter(**filters)
+            .aggregate(total=Sum("count"))["total"]
+        )
+        quota = usage.quota(caller.organization_id, caller.limits, timezone.now())
+        rows = page.values_list(*SUMMARY_COLUMNS)[offset : offset + limit]
+        return Response(
+            {
+                "scans": [scan_summary(row) for row in rows],
+                "total": total or 0,
+                "limit": limit,
+                "offset": offset,
+                "quota": quota.as_dict(),
+            }
+        )
+
+
+def _scan(request: Request, scan_id: str) -> Scan:
+    scan = None
+    if is_id("scan", scan_id):
+        scan = access.rows(Scan, caller_of(request).organization_id).filter(id=scan_id).first()
+    if scan is None:
+        raise services.ScanNotFound("There is no scan with this ID.")
+    return scan
+
+
+def scan_counts(organization_id: int, column: str, period: Any) -> dict[str, int]:
+    """How many scans of a month there are, by `type` or `status`; every value is listed, also with 0."""
+    known = Scan.Type.values if column == "type" else Scan.Status.values
+    counted = (
+        access.rows(ScanCount, organization_id)
+        .filter(period=period)
+        .values_list(column)
+        .annotate(total=Sum("count"))
+    )
+    return dict.fromkeys(known, 0) | dict(counted)

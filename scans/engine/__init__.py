@@ -1,0 +1,288 @@
+"""The engine: `scan()` is the one entry. Probes make evidence, checks read it, scoring sums up. No Django."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from config.errors import Refusal
+from scans.engine import scoring
+from scans.engine.catalogue import Check, Probe, caps
+from scans.engine.evidence import Clock, Page
+from scans.engine.findings import Fail, NotApplicable, Pass, ScanType, Warn
+from scans.engine.plan import Missing, Plan, arguments, plan
+from scans.engine.result import (
+    AppliedCap,
+    CategoryResult,
+    CheckResult,
+    ScanError,
+    ScanResult,
+    SkippedCheck,
+)
+from scans.net.client import Network
+from scans.targets import Target
+
+logger = logging.getLogger(__name__)
+
+Phase = Literal["queued", "connecting", "collecting", "checking", "done"]
+
+# The rest of the time is for judging what was collected: a slow probe must not cost the other checks.
+COLLECTING_SHARE = 0.85
+
+OUT_OF_TIME = "The scan's time was used up before this could be looked at."
+INTERNAL = "This part of the scanner failed; the fault is ours, not the site's."
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a scan is. `percent` never goes back within a scan."""
+
+    percent: int
+    phase: Phase
+    checks_done: int
+    checks_total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a scan may use: seconds in all (the network has its own limits), and probes at once."""
+
+    time_limit_s: float = 60.0
+    workers: int = 8
+
+
+class ScanFailed(Refusal):
+    """Raised by an essential probe when there is no page to judge; the subclass's code names the reason."""
+
+    status = 400
+
+
+def scan(
+    target: Target,
+    scan_type: ScanType,
+    network: Network,
+    budget: Budget,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> ScanResult:
+    """Scan one page and judge it. Never raises for anything the site does.
+
+    Evidence is gathered concurrently and only where a check of this type needs it. A probe that fails
+    makes its checks "could not run" (`partial`); when the page itself can't be had, the scan is `failed`.
+    """
+    started_at = datetime.now(UTC)
+    run = _Run(target, scan_type, network, budget, progress, started_at)
+    error = run.collect()
+    if error is None:
+        run.judge()
+        if not run.results:
+            error = _no_check_ran(run.skipped)
+    return run.result(error)
+
+
+def _no_check_ran(skipped: list[SkippedCheck]) -> ScanError:
+    reason = skipped[0].reason if skipped else "No check of this type applies to what the site sent."
+    return ScanError("NO_CHECK_RAN", f"No check could run. {reason}")
+
+
+class _Run:
+    """The state of one call of `scan()`."""
+
+    def __init__(
+        self,
+        target: Target,
+        scan_type: ScanType,
+        network: Network,
+        budget: Budget,
+        progress: Callable[[Progress], None],
+        started_at: datetime,
+    ) -> None:
+        self.target = target
+        self.type = scan_type
+        self.network = network
+        self.budget = budget
+        self.started_at = started_at
+        self.plan: Plan = plan(scan_type)
+        self.evidence: dict[type, object] = {
+            Target: target,
+            Network: network,
+            Clock: Clock(started_at),
+            ScanType: scan_type,
+        }
+        self.results: list[tuple[Check, CheckResult]] = []
+        self.skipped: list[SkippedCheck] = []
+        self._progress = progress
+        self._percent = 0
+
+    def tell(self, percent: int, phase: Phase, checks_done: int = 0) -> None:
+        """Report progress, never backwards."""
+        self._percent = max(self._percent, percent)
+        self._progress(Progress(self._percent, phase, checks_done, len(self.plan.checks)))
+
+    def collect(self) -> ScanError | None:
+        """Run the probes in dependency order, concurrently; an error means that there is nothing to judge."""
+        self.tell(2, "connecting")
+        sorter = self.plan.sorter()
+        running: dict[concurrent.futures.Future[object], type] = {}
+        pool = concurrent.futures.ThreadPoolExecutor(self.budget.workers, "probe")
+        try:
+            while sorter.is_active():
+                for provides in sorter.get_ready():
+                    self._start(pool, running, provides)
+                if not running:
+                    continue
+                done, _ = concurrent.futures.wait(
+                    running,
+                    timeout=max(0.0, self._remaining_s(COLLECTING_SHARE)),
+                    return_when=concurrent.futures.FIRST_COMPLETED,
+                )
+                if not done:
+                    return self._give_up(running)
+                for future in done:
+                    provides = running.pop(future)
+                    self.evidence[provides] = value = _outcome(self.plan.probes[provides], future)
+                    if isinstance(value, ScanError):
+                        return value
+                    sorter.done(provides)
+                known = sum(1 for each in self.plan.probes if each in self.evidence)
+                self.tell(10 + 60 * known // len(self.plan.probes), "collecting")
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+        return None
+
+    def _start(
+        self,
+        pool: concurrent.futures.Executor,
+        running: dict[concurrent.futures.Future[object], type],
+        provides: type,
+    ) -> None:
+        probe = self.plan.probes[provides]
+        values = arguments(probe.needs, self.evidence)
+        future: concurrent.futures.Future[object]
+        if isinstance(values, Missing):
+            future = concurrent.futures.Future()
+            future.set_result(values)
+        else:
+            future = pool.submit(probe.function, **values)
+        running[future] = provides
+
+    def _give_up(self, running: dict[concurrent.futures.Future[object], type]) -> ScanError | None:
+        self.network.close()
+        for provides in self.plan.probes:
+            self.evidence.setdefault(provides, Missing(OUT_OF_TIME))
+        if any(self.plan.probes[provides].essential for provides in running.values()):
+            limit = f"{self.budget.time_limit_s * COLLECTING_SHARE:.3g}"
+            return ScanError("TIMEOUT", f"The page was not loaded within {limit} seconds.")
+        return None
+
+    def judge(self) -> None:
+        """Run the checks, one after the other: they are pure, so their order does not matter."""
+        total = len(self.plan.checks)
+        for done, each in enumerate(self.plan.checks):
+            self.tell(70 + 29 * done // total, "checking", done)
+            outcome = self._judge_one(each)
+            if isinstance(outcome, CheckResult):
+                self.results.append((each, outcome))
+            elif outcome is not None:
+                self.skipped.append(SkippedCheck(each.id, each.name, outcome.reason))
+
+    def _judge_one(self, each: Check) -> CheckResult | Missing | None:
+        values = arguments(each.needs, self.evidence)
+        if isinstance(values, Missing):
+            return values
+        if self._remaining_s() <= 0:
+            return Missing(OUT_OF_TIME)
+        try:
+            finding = each.function(**values)
+        except Exception:
+            logger.exception("check %s failed on %s", each.id, self.target.url)
+            return Missing(INTERNAL)
+        match finding:
+            case NotApplicable():
+                return None
+            case Pass():
+                status, severity, fix = "pass", None, None
+            case Warn() | Fail():
+                status = "warn" if isinstance(finding, Warn) else "fail"
+                severity = finding.severity or each.severity
+                fix = finding.fix or each.fix
+        return CheckResult(
+            id=each.id,
+            name=each.name,
+            status=status,  # type: ignore[arg-type]  # one of the three literals above
+            severity=severity,
+            declared_severity=each.severity,
+            message=finding.message,
+            fix=fix,
+            evidence=finding.evidence,
+            references=each.references,
+        )
+
+    def result(self, error: ScanError | None) -> ScanResult:
+        """Score what ran and put everything together."""
+        outcome = "failed" if error else "partial" if self.skipped else "completed"
+        score = None if error else scoring.score(self._categories(), caps(self.type))
+        completed_at = datetime.now(UTC)
+        self.tell(100, "done", len(self.plan.checks) - len(self.skipped))
+        return ScanResult(
+            type=self.type,
+            url=self.target.url,
+            status=outcome,
+            started_at=self.started_at,
+            completed_at=completed_at,
+            catalogue_version=scoring.CATALOGUE_VERSION,
+            score=score.value if score else None,
+            grade=score.grade if score else None,
+            categories=score.categories if score else (),
+            skipped_checks=() if error else tuple(self.skipped),
+            caps=tuple(AppliedCap(cap.limit, cap.reason) for cap in score.held) if score else (),
+            error=error,
+            facts=self._facts(completed_at),
+        )
+
+    def _categories(self) -> list[CategoryResult]:
+        grouped: dict[str, list[CheckResult]] = {}
+        categories = {each.category_id: each.category for each, _ in self.results}
+        for each, check_result in self.results:
+            grouped.setdefault(each.category_id, []).append(check_result)
+        return [
+            CategoryResult(id, categories[id].name, categories[id].weight, tuple(check_results))
+            for id, check_results in grouped.items()
+        ]
+
+    def _facts(self, completed_at: datetime) -> dict[str, str | int | float]:
+        facts: dict[str, str | int | float] = {
+            "duration_s": round((completed_at - self.started_at).total_seconds(), 3)
+        }
+        page = self.evidence.get(Page)
+        if isinstance(page, Page):
+            facts |= {
+                "final_url": page.target.url,
+                "status": page.response.status,
+                "address": page.response.address,
+                "redirects": len(page.hops) - 1,
+                "document_bytes": len(page.response.body),
+            }
+        return facts
+
+    def _remaining_s(self, share: float = 1.0) -> float:
+        elapsed = (datetime.now(UTC) - self.started_at).total_seconds()
+        return self.budget.time_limit_s * share - elapsed
+
+
+def _outcome(probe: Probe, future: concurrent.futures.Future[object]) -> object:
+    """A finished probe's evidence, `Missing` where it failed, `ScanError` where the scan fails with it."""
+    try:
+        return future.result()
+    except Refusal as refusal:
+        if probe.essential:
+            return ScanError(refusal.code, str(refusal))
+        return Missing(str(refusal))
+    except Exception:
+        logger.exception("probe %s failed", probe.name)
+        if probe.essential:
+            return ScanError("INTERNAL_ERROR", INTERNAL)
+        return Missing(INTERNAL)

@@ -1,0 +1,207 @@
+"""The catalogue: every check and probe, read from the decorators on plain functions.
+
+The tree of `scans/engine/checks` is the tree of a report: folder = scan type, file = category,
+function = check. Nothing is registered by hand; `checks()` and `probes()` walk the packages once.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import types
+import typing
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeVar
+
+from scans.engine.findings import Finding, ScanType, Severity
+from scans.engine.scoring import Cap
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+CHECKS_PACKAGE = "scans.engine.checks"
+PROBES_PACKAGE = "scans.engine.probes"
+
+
+class CatalogueError(Exception):
+    """A check or probe is declared wrongly; raised when the catalogue is read, so at start and in tests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """A category of a report. `weight` is relative to the other categories of the scan type."""
+
+    name: str
+    weight: int
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A parameter of a check or probe: the type of the evidence, and whether it may be missing."""
+
+    parameter: str
+    evidence: type
+    optional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check: what it is called, what it weighs, what it reads, and the pure function that judges."""
+
+    id: str
+    name: str
+    severity: Severity
+    fix: str
+    references: tuple[str, ...]
+    type: ScanType
+    category_id: str
+    category: Category
+    function: Callable[..., Finding]
+    needs: tuple[Need, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One probe: the evidence it provides, and what it needs. An essential one fails the scan with it."""
+
+    name: str
+    provides: type
+    function: Callable[..., object]
+    needs: tuple[Need, ...]
+    essential: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _CheckMark:
+    id: str
+    name: str
+    severity: Severity
+    fix: str
+    references: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _ProbeMark:
+    essential: bool
+
+
+def check(
+    id: str, *, name: str, severity: Severity, fix: str, references: tuple[str, ...] = ()
+) -> Callable[[F], F]:
+    """Declare a function to be a check. It stays an ordinary function: evidence in, `Finding` out.
+
+    `severity` is that of a fail unless the finding overrides it; `fix` tells a site owner what to send or
+    change; `references` are the sources of the rule, e.g. "RFC 6797, section 6.1" or "CWE-319".
+    """
+
+    def mark(function: F) -> F:
+        function.__check__ = _CheckMark(id, name, severity, fix, references)  # type: ignore[attr-defined]  # functions take attributes
+        return function
+
+    return mark
+
+
+def probe(*, essential: bool = False) -> Callable[[F], F]:
+    """Declare a function to be the probe that makes the evidence its return annotation names.
+
+    Without its evidence a check could not run (`partial`); without an essential probe's the scan fails.
+    """
+
+    def mark(function: F) -> F:
+        function.__probe__ = _ProbeMark(essential)  # type: ignore[attr-defined]  # functions take attributes
+        return function
+
+    return mark
+
+
+@cache
+def checks(scan_type: ScanType) -> tuple[Check, ...]:
+    """The checks of one scan type, in report order: heaviest category first, then as written in its file."""
+    found: list[Check] = []
+    for module in _modules(f"{CHECKS_PACKAGE}.{scan_type}"):
+        category = getattr(module, "CATEGORY", None)
+        if not isinstance(category, Category):
+            raise CatalogueError(f"{module.__name__} has no CATEGORY")
+        category_id = module.__name__.rpartition(".")[2]
+        for function in _marked(module, "__check__"):
+            mark: _CheckMark = function.__check__  # type: ignore[attr-defined]  # `_marked` found it
+            found.append(
+                Check(
+                    id=mark.id,
+                    name=mark.name,
+                    severity=mark.severity,
+                    fix=mark.fix,
+                    references=mark.references,
+                    type=scan_type,
+                    category_id=category_id,
+                    category=category,
+                    function=function,
+                    needs=_needs(function),
+                )
+            )
+    for attribute in ("id", "name"):
+        values = [getattr(each, attribute) for each in found]
+        if twice := {value for value in values if values.count(value) > 1}:
+            raise CatalogueError(f"{scan_type}: more than one check has the {attribute} {sorted(twice)}")
+    return tuple(sorted(found, key=lambda each: (-each.category.weight, each.category.name)))
+
+
+@cache
+def probes() -> dict[type, Probe]:
+    """Every probe by the type of evidence it provides."""
+    found: dict[type, Probe] = {}
+    for module in _modules(PROBES_PACKAGE):
+        for function in _marked(module, "__probe__"):
+            provides = typing.get_type_hints(function).get("return")
+            if not isinstance(provides, type):
+                raise CatalogueError(f"{function.__qualname__} must return one evidence class")
+            if provides in found:
+                raise CatalogueError(f"two probes provide {provides.__name__}")
+            mark: _ProbeMark = function.__probe__  # type: ignore[attr-defined]  # `_marked` found it
+            found[provides] = Probe(
+                name=function.__name__,
+                provides=provides,
+                function=function,
+                needs=_needs(function),
+                essential=mark.essential,
+            )
+    return found
+
+
+@cache
+def caps(scan_type: ScanType) -> tuple[Cap, ...]:
+    """The caps of a scan type: `CAPS` in the `__init__.py` of its folder."""
+    module = importlib.import_module(f"{CHECKS_PACKAGE}.{scan_type}")
+    return tuple(module.CAPS)
+
+
+def _modules(package_name: str) -> Iterator[types.ModuleType]:
+    package = importlib.import_module(package_name)
+    for info in sorted(pkgutil.iter_modules(package.__path__), key=lambda info: info.name):
+        yield importlib.import_module(f"{package_name}.{info.name}")
+
+
+def _marked(module: types.ModuleType, attribute: str) -> list[Callable[..., Any]]:
+    return [
+        value
+        for value in vars(module).values()
+        if isinstance(value, types.FunctionType)
+        and value.__module__ == module.__name__
+        and hasattr(value, attribute)
+    ]
+
+
+def _needs(function: Callable[..., Any]) -> tuple[Need, ...]:
+    hints = typing.get_type_hints(function)
+    hints.pop("return", None)
+    return tuple(_need(function, parameter, hint) for parameter, hint in hints.items())
+
+
+def _need(function: Callable[..., Any], parameter: str, hint: object) -> Need:
+    arguments = typing.get_args(hint)
+    optional = types.NoneType in arguments
+    candidates = [each for each in arguments if each is not types.NoneType] if optional else [hint]
+    if len(candidates) != 1 or not isinstance(candidates[0], type):
+        raise CatalogueError(f"{function.__qualname__}: {parameter} is not one evidence class")
+    return Need(parameter, candidates[0], optional)

@@ -1,0 +1,1 @@
+"""The checks: folder = scan type, file = category, function = check."""

@@ -1,0 +1,89 @@
+"""Content Security Policy as browsers read it (CSP Level 3, sections 2.2 and 2.3)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from scans.engine.evidence import Document
+from scans.engine.markup import attribute, live
+from scans.net.response import Headers
+
+HEADER = "Content-Security-Policy"
+SCHEME_PART = re.compile(r"[a-z][a-z0-9+.-]*://")
+SCHEME_SOURCE = re.compile(r"[a-z][a-z0-9+.-]*:")
+ASCII_WHITESPACE = "\t\n\f\r "
+# Directives that a policy in `<meta>` does not have (CSP Level 3, section 3.3).
+NOT_IN_META = frozenset({"frame-ancestors", "report-uri", "sandbox"})
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """One policy: values by directive name in lower case. Of a repeated directive, the first counts."""
+
+    directives: Mapping[str, tuple[str, ...]]
+    text: str = ""
+
+    def get(self, directive: str) -> tuple[str, ...] | None:
+        """The directive's values, None where the policy does not have it."""
+        return self.directives.get(directive)
+
+    def __contains__(self, directive: str) -> bool:
+        return directive in self.directives
+
+
+def parse_policy(text: str) -> Policy:
+    """One serialized policy. Never fails: what can't be read is not there."""
+    directives: dict[str, tuple[str, ...]] = {}
+    for part in text.split(";"):
+        words = [word for word in _words(part) if word]
+        if words:
+            directives.setdefault(words[0].lower(), tuple(words[1:]))
+    return Policy(directives, text.strip(ASCII_WHITESPACE))
+
+
+def parse_policies(values: Sequence[str]) -> tuple[Policy, ...]:
+    """The policies of several field lines; commas separate policies within one. Empty ones are left out."""
+    policies = [parse_policy(text) for value in values for text in value.split(",")]
+    return tuple(policy for policy in policies if policy.directives)
+
+
+def header_policies(headers: Headers) -> tuple[Policy, ...]:
+    """The enforced policies of a response. Report-only ones do not count."""
+    return parse_policies(headers.all(HEADER))
+
+
+def meta_policies(document: Document) -> tuple[Policy, ...]:
+    """The policies in the document's `<meta>`, without the directives that mean nothing there."""
+    found = []
+    for node in live(document, "head > meta[http-equiv][content]"):
+        if (attribute(node, "http-equiv") or "").strip().lower() == HEADER.lower():
+            policy = parse_policy(attribute(node, "content") or "")
+            kept = {name: value for name, value in policy.directives.items() if name not in NOT_IN_META}
+            if kept:
+                found.append(Policy(kept, policy.text))
+    return tuple(found)
+
+
+def upgrades_insecure_requests(headers: Headers, document: Document) -> bool:
+    """Whether any enforced policy makes browsers load http sub-resources over https."""
+    policies = (*header_policies(headers), *meta_policies(document))
+    return any("upgrade-insecure-requests" in policy for policy in policies)
+
+
+def is_broad_source(source: str) -> bool:
+    """Whether a source expression matches hosts without end: `*`, a scheme alone, or any host of a scheme."""
+    source = source.lower()
+    if source.startswith("'"):
+        return False
+    if SCHEME_SOURCE.fullmatch(source):
+        return True
+    host = SCHEME_PART.sub("", source).split("/")[0]
+    return host.split(":")[0] == "*"
+
+
+def _words(part: str) -> list[str]:
+    for character in ASCII_WHITESPACE[:-1]:
+        part = part.replace(character, " ")
+    return part.split(" ")

@@ -1,0 +1,130 @@
+"""Evidence: what probes bring and checks read. Frozen, typed, without behaviour beyond convenient names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from selectolax.lexbor import LexborHTMLParser
+
+from scans.net.response import Headers, Response
+from scans.net.tls import Handshake
+from scans.net.tls_ciphers import TlsVersion
+from scans.targets import Target
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The scan's time, so that no check reads the clock: aware, UTC."""
+
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The page that was asked for: every hop of the redirects, the last of which is the page itself."""
+
+    requested: Target
+    target: Target  # where the redirects ended
+    hops: tuple[Response, ...]
+
+    @property
+    def response(self) -> Response:
+        """The final response."""
+        return self.hops[-1]
+
+    @property
+    def headers(self) -> Headers:
+        """The final response's headers."""
+        return self.hops[-1].headers
+
+    @property
+    def media_type(self) -> str:
+        """The final response's media type in lower case without parameters; empty when none was sent.
+
+        Of several, the last counts (Fetch, "extract a MIME type").
+        """
+        values = (self.headers.get("Content-Type") or "").split(",")
+        return values[-1].split(";")[0].strip().lower()
+
+    @property
+    def is_html(self) -> bool:
+        """Whether a browser would show it as HTML; a missing type is sniffed."""
+        if self.media_type:
+            return self.media_type in ("text/html", "application/xhtml+xml")
+        return self.response.body.lstrip()[:1] == b"<"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The page's markup, parsed as browsers with scripts do (HTML5), and the base URL of its references."""
+
+    tree: LexborHTMLParser
+    text: str  # the decoded source
+    encoding: str
+    base: Target
+
+
+# What the transport and header checks of a security scan read.
+
+
+@dataclass(frozen=True, slots=True)
+class PlainHttp:
+    """What the host answers over plain HTTP when asked for the page.
+
+    `url` is None where no port for plain HTTP is known. No `hops` and an `error`: nothing answers there.
+    Hops and a `next_url`: nothing came from the address that the last hop leads to; `error` says why.
+    """
+
+    url: str | None
+    hops: tuple[Response, ...] = ()
+    error: str = ""
+    next_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TlsPeer:
+    """Who answers over TLS. `handshake` is None where nobody does, and `error` says what came instead."""
+
+    host: str
+    port: int
+    handshake: Handshake | None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TlsSupport:
+    """What the server takes when it is offered: protocol versions, and the cipher suite it chose for each.
+
+    `weak_ciphers` holds one suite for each kind of weakness. Names are IANA's. All is empty without TLS.
+    """
+
+    versions: Mapping[TlsVersion, str]
+    weak_ciphers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HttpsAnswer:
+    """The host's response over HTTPS: the page's own, or of its twin when the page came over plain HTTP.
+
+    None where nothing answers over TLS.
+    """
+
+    response: Response | None
+
+
+@dataclass(frozen=True, slots=True)
+class CorsAnswer:
+    """What a request with this `Origin` got: the Access-Control-Allow-… field lines, unchanged."""
+
+    origin: str
+    allow_origin: tuple[str, ...]
+    allow_credentials: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cors:
+    """The page asked for from foreign origins: a random one, then `null`."""
+
+    answers: tuple[CorsAnswer, ...]

@@ -1,0 +1,60 @@
+"""Looking at markup as a browser with scripts does: what is live, and where its references lead."""
+
+from __future__ import annotations
+
+import ipaddress
+import itertools
+from collections.abc import Iterator
+
+import ada_url
+from selectolax.lexbor import LexborNode
+
+from scans.engine.evidence import Document
+
+# Limits for pages that are made to be slow: browsers flatten trees deeper than this, too.
+MAX_NODES = 20_000
+MAX_DEPTH = 512
+
+
+def live(document: Document, selector: str) -> Iterator[LexborNode]:
+    """The first elements that match, in document order.
+
+    What stands in `<template>` and `<noscript>` is not in the tree, as in a browser that runs scripts.
+    `selector` had better be without descendant combinators: they take forever on deep pages.
+    """
+    return itertools.islice(document.tree.css(selector), MAX_NODES)
+
+
+def enclosing(node: LexborNode, tag: str) -> LexborNode | None:
+    """The nearest ancestor of that tag."""
+    parent = node.parent
+    for _ in range(MAX_DEPTH):
+        if parent is None or parent.tag == tag:
+            return parent
+        parent = parent.parent
+    return None
+
+
+def attribute(node: LexborNode, name: str) -> str | None:
+    """An attribute's value, the empty string when it has none, None when it is absent."""
+    attributes = node.attributes
+    return (attributes[name] or "") if name in attributes else None
+
+
+def resolve(document: Document, reference: str) -> ada_url.URL | None:
+    """The absolute URL of a reference in the document, None when it is not a URL (WHATWG URL)."""
+    try:
+        return ada_url.URL(reference, document.base.url)
+    except ValueError:
+        return None
+
+
+def is_plaintext(url: ada_url.URL) -> bool:
+    """Whether it is fetched over http from another machine (W3C Secure Contexts: loopback is trustworthy)."""
+    if url.protocol != "http:":
+        return False
+    host = url.hostname.strip("[]")
+    try:
+        return not ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host != "localhost" and not host.endswith(".localhost")

@@ -1,0 +1,42 @@
+"""Text for the report without the secrets that a site may show: in messages and in evidence."""
+
+from __future__ import annotations
+
+import re
+
+MASK = "•••"
+MAX_LENGTH = 160
+
+# The value after a name that speaks of a secret: in a query, a form-like list, JSON or a header's parameter.
+NAMED = re.compile(
+    r"""((?:\b|_)(?:token|secret|passw(?:or)?d|pwd|api[_-]?key|apikey|access[_-]?key|private[_-]?key|auth"""
+    r"""|session(?:_?id)?|phpsessid|jsessionid|sid|sig|signature|credentials?|jwt)["']?\s*[=:]\s*["']?)"""
+    r"""([^&\s;,"'<>]+)""",
+    re.IGNORECASE,
+)
+# What is a secret by its own form.
+SHAPED = re.compile(
+    r"\beyJ[\w-]{8,}\.[\w-]{4,}\.[\w-]*"  # JSON Web Token
+    r"|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"  # AWS access key
+    r"|\bgh[pousr]_[0-9A-Za-z]{20,}"  # GitHub token
+    r"|\b[sr]k_(?:live|test)_[0-9A-Za-z]{10,}"  # Stripe key
+    r"|\bxox[abprs]-[0-9A-Za-z-]{10,}"  # Slack token
+    r"|\bAIza[\w-]{30,}"  # Google key
+    r"|\b[0-9a-f]{32,}\b"  # a long hexadecimal value
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*"
+)
+USERINFO = re.compile(r"(//)[^/@\s:]+:[^/@\s]+@")
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+
+
+def masked(text: str) -> str:
+    """`text` with whatever looks like a secret replaced by dots; the names stay."""
+    text = NAMED.sub(rf"\g<1>{MASK}", text)
+    text = SHAPED.sub(MASK, text)
+    return USERINFO.sub(rf"\g<1>{MASK}@", text)
+
+
+def excerpt(text: str, limit: int = MAX_LENGTH) -> str:
+    """A masked, printable beginning of what a site sent, at most `limit` characters long."""
+    text = CONTROL.sub(" ", masked(text)).strip()
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"

@@ -1,0 +1,74 @@
+"""Which probes a scan needs, in what order, and how checks and probes get what their parameters ask for."""
+
+from __future__ import annotations
+
+import graphlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from scans.engine.catalogue import CatalogueError, Check, Need, Probe, checks, probes
+from scans.engine.evidence import Clock
+from scans.engine.findings import ScanType
+from scans.net.client import Network
+from scans.targets import Target
+
+# Evidence that exists before any probe ran.
+GIVEN: frozenset[type] = frozenset({Target, Network, Clock, ScanType})
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Stands for evidence that could not be had, and says why in words for the report."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The checks of a scan type and the probes that they need, directly or through other probes."""
+
+    checks: tuple[Check, ...]
+    probes: Mapping[type, Probe]
+
+    def sorter(self) -> graphlib.TopologicalSorter[type]:
+        """The probes' evidence in dependency order, prepared for concurrent running."""
+        graph = {
+            provides: [need.evidence for need in probe.needs if need.evidence not in GIVEN]
+            for provides, probe in self.probes.items()
+        }
+        sorter = graphlib.TopologicalSorter(graph)
+        sorter.prepare()
+        return sorter
+
+
+def plan(scan_type: ScanType) -> Plan:
+    """Collect the checks of a type and the probes behind them.
+
+    Raises `CatalogueError` when a parameter asks for evidence that nothing provides.
+    """
+    wanted = checks(scan_type)
+    available = probes()
+    needed: dict[type, Probe] = {}
+    pending: list[Need] = [need for each in wanted for need in each.needs]
+    while pending:
+        need = pending.pop()
+        if need.evidence in GIVEN or need.evidence in needed:
+            continue
+        if need.evidence not in available:
+            raise CatalogueError(f"no probe provides {need.evidence.__name__}")
+        needed[need.evidence] = available[need.evidence]
+        pending.extend(available[need.evidence].needs)
+    return Plan(wanted, needed)
+
+
+def arguments(needs: Sequence[Need], evidence: Mapping[type, object]) -> dict[str, object] | Missing:
+    """The keyword arguments for a function with these needs, or `Missing` with the first reason why not."""
+    values: dict[str, object] = {}
+    for need in needs:
+        value = evidence[need.evidence]
+        if isinstance(value, Missing):
+            if not need.optional:
+                return value
+            value = None
+        values[need.parameter] = value
+    return values

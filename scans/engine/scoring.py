@@ -1,0 +1,149 @@
+"""From findings to a score: weights, caps, grades, and the points each finding costs. Pure arithmetic."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from scans.engine.findings import Severity
+from scans.engine.result import CategoryResult, CheckResult
+
+# Raised whenever a check, a weight or a cap changes, so that frozen reports can be told apart.
+CATALOGUE_VERSION = "2026.11.1"
+
+SEVERITY_WEIGHT = {
+    Severity.CRITICAL: 10,
+    Severity.HIGH: 6,
+    Severity.MEDIUM: 3,
+    Severity.LOW: 1,
+}
+STATUS_SHARE = {"pass": 1.0, "warn": 0.5, "fail": 0.0}
+
+GRADES = ((97, "A+"), (90, "A"), (80, "B"), (70, "C"), (60, "D"))
+
+
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """A ceiling for the overall score.
+
+    It holds when at least `count` checks failed, counting those of `severity` (None: any) and, where
+    `checks` names some, only those IDs. A `count` of 0 always holds.
+    """
+
+    limit: int
+    reason: str
+    count: int = 1
+    severity: Severity | None = None
+    checks: frozenset[str] = frozenset()
+
+    def holds(self, results: Sequence[CheckResult]) -> bool:
+        """Whether these results are held down by this cap."""
+        failed = [
+            result
+            for result in results
+            if result.status == "fail"
+            and (self.severity is None or result.severity == self.severity)
+            and (not self.checks or result.id in self.checks)
+        ]
+        return len(failed) >= self.count
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """An overall score with what explains it: `held` are the caps that lowered it, the lowest first."""
+
+    value: int
+    grade: str
+    categories: tuple[CategoryResult, ...]
+    held: tuple[Cap, ...]
+
+
+def score(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> Score:
+    """The overall score, with category scores and each check's `points` filled in.
+
+    A category is the weighted mean of its checks (pass 1, warn ½, fail 0; by the weight of the finding's
+    severity, for a pass of the check's own), the overall score the weighted mean of the categories, lowered
+    by the caps. `points` is what the overall score would gain if that one check passed, caps included.
+    """
+    exact = _overall(categories, caps)
+    scored = tuple(
+        replace(
+            category,
+            score=_round(category_score(category.checks)),
+            checks=tuple(
+                replace(result, points=_points(categories, caps, category, result, exact))
+                for result in category.checks
+            ),
+        )
+        for category in categories
+    )
+    results = [result for category in categories for result in category.checks]
+    value = _round(exact)
+    uncapped = _weighted_mean(categories)
+    held = sorted(
+        (cap for cap in caps if cap.limit < uncapped and cap.holds(results)),
+        key=lambda cap: cap.limit,
+    )
+    return Score(value, grade(value, results), scored, tuple(held))
+
+
+def grade(value: int, results: Sequence[CheckResult]) -> str:
+    """The letter for a score. A+ also needs that nothing of severity medium or above failed or warned."""
+    for least, letter in GRADES:
+        if value >= least:
+            blemished = any(
+                result.severity is not None and result.severity is not Severity.LOW for result in results
+            )
+            return "A" if letter == "A+" and blemished else letter
+    return "F"
+
+
+def category_score(results: Sequence[CheckResult]) -> float:
+    """The weighted mean of a category's checks, 0 to 100."""
+    weights = [SEVERITY_WEIGHT[result.severity or result.declared_severity] for result in results]
+    earned = [weight * STATUS_SHARE[result.status] for weight, result in zip(weights, results, strict=True)]
+    return 100 * sum(earned) / sum(weights)
+
+
+def severity_counts(results: Sequence[CheckResult]) -> Counter[Severity]:
+    """How many failed or warned checks there are of each severity."""
+    return Counter(result.severity for result in results if result.severity is not None)
+
+
+def _weighted_mean(categories: Sequence[CategoryResult]) -> float:
+    total = sum(category.weight for category in categories)
+    return sum(category.weight * category_score(category.checks) for category in categories) / total
+
+
+def _overall(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> float:
+    results = [result for category in categories for result in category.checks]
+    limits = [cap.limit for cap in caps if cap.holds(results)]
+    return min([_weighted_mean(categories), *limits])
+
+
+def _points(
+    categories: Sequence[CategoryResult],
+    caps: Sequence[Cap],
+    category: CategoryResult,
+    result: CheckResult,
+    exact: float,
+) -> float:
+    if result.status == "pass":
+        return 0.0
+    mended = replace(result, status="pass", severity=None)
+    changed = [
+        replace(
+            each,
+            checks=tuple(mended if check is result else check for check in each.checks),
+        )
+        if each is category
+        else each
+        for each in categories
+    ]
+    return round(_overall(changed, caps) - exact, 1)
+
+
+def _round(value: float) -> int:
+    # Half goes down: 96.5 is not yet 97, so a rounded score never promises a grade that was not reached.
+    return int(value + 0.5) if value % 1 != 0.5 else int(value)

@@ -1,0 +1,172 @@
+"""A scan and what belongs to it. The row is the outbox: nothing about a scan lives only in the queue."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.conf import settings
+from django.core.validators import MaxValueValidator
+from django.db import models
+from django.utils import timezone
+
+from accounts.models import ApiKey, Organization
+from config.ids import new_id
+
+
+def new_scan_id() -> str:
+    """The public ID of a scan."""
+    return new_id("scan")
+
+
+class ScanQuerySet(models.QuerySet["Scan"]):
+    """Reads with names from the domain."""
+
+    def unfinished(self) -> ScanQuerySet:
+        """Queued or running: what counts against the concurrency limit."""
+        return self.filter(status__in=(Scan.Status.QUEUED, Scan.Status.SCANNING))
+
+    def newest_first(self) -> ScanQuerySet:
+        """By creation; the ID settles ties, so that pages never overlap."""
+        return self.order_by("-created_at", "-id")
+
+
+class Scan(models.Model):
+    """One scan of one page. queued → scanning → completed | partial | failed; nothing leaves a final state."""
+
+    class Type(models.TextChoices):
+        SECURITY = "security"
+        PERFORMANCE = "performance"
+        ACCESSIBILITY = "accessibility"
+        SEO = "seo", "SEO"
+
+    class Status(models.TextChoices):
+        QUEUED = "queued"
+        SCANNING = "scanning"
+        COMPLETED = "completed"
+        PARTIAL = "partial"
+        FAILED = "failed"
+
+    FINAL: ClassVar[frozenset[str]] = frozenset({Status.COMPLETED, Status.PARTIAL, Status.FAILED})
+    REPORTED: ClassVar[frozenset[str]] = frozenset({Status.COMPLETED, Status.PARTIAL})
+
+    id = models.CharField(primary_key=True, max_length=40, default=new_scan_id, editable=False)
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="scans")
+    api_key = models.ForeignKey(ApiKey, on_delete=models.SET_NULL, null=True, blank=True, db_index=False)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, db_index=False
+    )
+    type = models.CharField(max_length=16, choices=Type)
+    url = models.CharField(max_length=8192, help_text="Canonical, so it may be longer than what was sent.")
+    status = models.CharField(max_length=16, choices=Status, default=Status.QUEUED)
+    score = models.PositiveSmallIntegerField(null=True, blank=True, validators=[MaxValueValidator(100)])
+    grade = models.CharField(max_length=2, null=True, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    started_at = models.DateTimeField(null=True, blank=True)
+    completed_at = models.DateTimeField(null=True, blank=True)
+    period = models.DateField(help_text="The month whose quota the scan was taken from.")
+
+    percent = models.PositiveSmallIntegerField(default=0)
+    phase = models.CharField(max_length=16, default="queued")
+    checks_done = models.PositiveSmallIntegerField(default=0)
+    checks_total = models.PositiveSmallIntegerField(default=0)
+    skipped_checks = models.JSONField(default=list, blank=True)
+    error_code = models.CharField(max_length=40, blank=True, default="")
+    error_message = models.TextField(blank=True, default="")
+
+    enqueued_at = models.DateTimeField(default=timezone.now)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    claim_token = models.UUIDField(null=True, blank=True)
+    lease_expires_at = models.DateTimeField(null=True, blank=True)
+
+    objects: ClassVar[models.Manager[Scan]] = ScanQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["organization", "-created_at", "-id"], name="scan_newest"),
+            models.Index(fields=["organization", "status", "-created_at", "-id"], name="scan_status"),
+            models.Index(fields=["organization", "type", "-created_at", "-id"], name="scan_type"),
+            models.Index(
+                fields=["status", "enqueued_at"],
+                condition=models.Q(status__in=("queued", "scanning")),
+                name="scan_unfinished",
+            ),
+            models.Index(
+                fields=["organization"],
+                condition=models.Q(status__in=("queued", "scanning")),
+                name="scan_concurrency",
+            ),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(status__in=("completed", "partial"), score__isnull=False)
+                | models.Q(status__in=("queued", "scanning", "failed"), score__isnull=True),
+                name="scan_score_with_result",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.id} ({self.type} of {self.url})"
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the scan has ended, in whatever way."""
+        return self.status in self.FINAL
+
+    @property
+    def report_url(self) -> str:
+        """The address of the report page, from the start."""
+        return f"{settings.BASE_URL}/report/{self.id}"
+
+
+class ScanCount(models.Model):
+    """How many scans an organization has, by month, type and status.
+
+    Kept by triggers on the scan table (migration 0002), so that a list's `total` never counts rows.
+    """
+
+    organization_id = models.BigIntegerField()
+    period = models.DateField()
+    type = models.CharField(max_length=16)
+    status = models.CharField(max_length=16)
+    count = models.BigIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["organization_id", "period", "type", "status"], name="scan_count_unique"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.organization_id} {self.period:%Y-%m} {self.type} {self.status}: {self.count}"
+
+
+class BlockedDomain(models.Model):
+    """A domain that an operator does not want scanned; its subdomains are meant too."""
+
+    domain = models.CharField(max_length=253, unique=True)
+    reason = models.CharField(max_length=200, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ("domain",)
+
+    def __str__(self) -> str:
+        return self.domain
+
+
+class IdempotencyRecord(models.Model):
+    """An accepted POST /v1/scan that carried an Idempotency-Key: what was asked, and the first answer."""
+
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE)
+    key = models.CharField(max_length=255)
+    request_digest = models.CharField(max_length=64)
+    scan = models.ForeignKey(Scan, on_delete=models.CASCADE)
+    response = models.JSONField()
+    created_at = models.DateTimeField(default=timezone.now, db_index=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["organization", "key"], name="idempotency_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.organization_id} {self.key}"

@@ -1,0 +1,127 @@
+"""Time that runs out, and sockets that know it.
+
+A socket's own time-out starts anew with every byte, so a server that drips one byte a second is never too slow.
+These sockets ask their guard before every operation how much time is left, and tell it what came in.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+from typing import TYPE_CHECKING, Protocol
+
+from scans.net.errors import TimedOut
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer, WriteableBuffer
+
+
+class Deadline:
+    """A moment on the monotonic clock."""
+
+    def __init__(self, seconds: float) -> None:
+        self._at = time.monotonic() + seconds
+
+    def remaining_s(self) -> float:
+        """Seconds left, never negative."""
+        return max(0.0, self._at - time.monotonic())
+
+    def within(self, seconds: float) -> Deadline:
+        """The earlier of this deadline and one in `seconds`."""
+        return Deadline(min(seconds, self.remaining_s()))
+
+    def check(self) -> float:
+        """Seconds left; raises TimedOut when there are none."""
+        remaining = self.remaining_s()
+        if remaining <= 0:
+            raise TimedOut("The site did not answer in time.")
+        return remaining
+
+
+class Guard(Protocol):
+    """What a guarded socket asks and tells."""
+
+    def timeout_s(self) -> float:
+        """Seconds that the next operation may take; raises TimeoutError when there are none."""
+
+    def received(self, count: int) -> None:
+        """Bytes came in; raises BudgetExceeded or BadResponse when they are too many."""
+
+
+class DeadlineGuard:
+    """A guard with nothing but a deadline, for connections that carry no HTTP."""
+
+    def __init__(self, deadline: Deadline) -> None:
+        self._deadline = deadline
+
+    def timeout_s(self) -> float:
+        remaining = self._deadline.remaining_s()
+        if remaining <= 0:
+            raise TimeoutError("the time is used up")
+        return remaining
+
+    def received(self, count: int) -> None:
+        return None
+
+
+class GuardedSocket(socket.socket):
+    """A TCP socket under a guard."""
+
+    guard: Guard
+
+    def recv(self, bufsize: int, flags: int = 0) -> bytes:
+        self.settimeout(self.guard.timeout_s())
+        data = super().recv(bufsize, flags)
+        self.guard.received(len(data))
+        return data
+
+    def recv_into(self, buffer: WriteableBuffer, nbytes: int = 0, flags: int = 0) -> int:
+        self.settimeout(self.guard.timeout_s())
+        count = super().recv_into(buffer, nbytes, flags)
+        self.guard.received(count)
+        return count
+
+    def send(self, data: ReadableBuffer, flags: int = 0) -> int:
+        self.settimeout(self.guard.timeout_s())
+        return super().send(data, flags)
+
+    def sendall(self, data: ReadableBuffer, flags: int = 0) -> None:
+        self.settimeout(self.guard.timeout_s())
+        super().sendall(data, flags)
+
+
+class GuardedTlsSocket(ssl.SSLSocket):
+    """A TLS socket under a guard; the ssl module makes it, the connection sets the guard."""
+
+    guard: Guard
+
+    def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
+        self.settimeout(self.guard.timeout_s())
+        data = super().recv(buflen, flags)
+        self.guard.received(len(data))
+        return data
+
+    def recv_into(self, buffer: WriteableBuffer, nbytes: int | None = None, flags: int = 0) -> int:
+        self.settimeout(self.guard.timeout_s())
+        count = super().recv_into(buffer, nbytes, flags)
+        self.guard.received(count)
+        return count
+
+    def sendall(self, data: ReadableBuffer, flags: int = 0) -> None:
+        self.settimeout(self.guard.timeout_s())
+        super().sendall(data, flags)
+
+
+def dial(address: str, port: int, timeout_s: float) -> GuardedSocket:
+    """Connect to a literal address; raises OSError. The one place where a connection is opened."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    connection = GuardedSocket(family, socket.SOCK_STREAM)
+    try:
+        connection.settimeout(timeout_s)
+        connection.connect((address, port))
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    except BaseException:
+        connection.close()
+        raise
+    return connection

@@ -1,0 +1,89 @@
+"""Content codings, undone within a limit: a bomb ends at the limit, not in the memory."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+
+import brotli
+import zstandard
+
+from scans.net.errors import BadResponse
+
+ACCEPT_ENCODING = "gzip, deflate, br, zstd"
+# More than two stacked codings are an attack, not a web site.
+MAX_STACKED = 3
+# RFC 8878, section 3.1.1.1.2 recommends to support windows up to 8 MiB, and browsers refuse larger ones.
+ZSTD_MAX_WINDOW_BYTES = 8 * 1024 * 1024
+
+
+def decode(body: bytes, content_encoding: str | None, limit_bytes: int) -> tuple[bytes, bool]:
+    """The body without its content codings, at most `limit_bytes`, and whether there was more.
+
+    A body that was cut off gives what can be decoded of it. Unknown codings are left as they are. Raises
+    BadResponse when the body is not what its coding says.
+    """
+    codings = [each.strip().lower() for each in (content_encoding or "").split(",")]
+    known = [each for each in codings if each in _DECODERS]
+    if len(known) > MAX_STACKED:
+        raise BadResponse("The response is encoded more often than any browser would undo.")
+    is_cut = False
+    for coding in reversed(known):
+        if not body:
+            break
+        try:
+            body, more = _DECODERS[coding](body, limit_bytes)
+        except (zlib.error, brotli.error, zstandard.ZstdError):
+            raise BadResponse(f"The response says it is encoded as {coding}, and is not.") from None
+        is_cut = is_cut or more
+    return body, is_cut
+
+
+def _gzip(data: bytes, limit: int) -> tuple[bytes, bool]:
+    output = b""
+    while data and len(output) < limit:
+        # A gzip file may have several members (RFC 1952, section 2.2).
+        decoder = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        output += decoder.decompress(data, limit - len(output))
+        if not decoder.eof:
+            return output, True
+        data = decoder.unused_data.lstrip(b"\0")
+        if data[:2] != b"\x1f\x8b":
+            break  # rubbish after the end, which browsers ignore
+    return output, False
+
+
+def _deflate(data: bytes, limit: int) -> tuple[bytes, bool]:
+    # RFC 9110 means zlib's format; some servers send the bare stream, which browsers take too.
+    for window_bits in (zlib.MAX_WBITS, -zlib.MAX_WBITS):
+        decoder = zlib.decompressobj(window_bits)
+        try:
+            return decoder.decompress(data, limit), not decoder.eof
+        except zlib.error:
+            if window_bits < 0:
+                raise
+    raise AssertionError("the loop returns or raises")
+
+
+def _brotli(data: bytes, limit: int) -> tuple[bytes, bool]:
+    decoder = brotli.Decompressor()
+    output = decoder.process(data, output_buffer_limit=limit)
+    while not decoder.is_finished() and not decoder.can_accept_more_data() and len(output) < limit:
+        output += decoder.process(b"", output_buffer_limit=limit - len(output))
+    return output[:limit], not decoder.is_finished()
+
+
+def _zstd(data: bytes, limit: int) -> tuple[bytes, bool]:
+    decoder = zstandard.ZstdDecompressor(max_window_size=ZSTD_MAX_WINDOW_BYTES)
+    with decoder.stream_reader(data, read_across_frames=True) as reader:
+        output = reader.read(limit)
+        return output, bool(reader.read(1)) if len(output) == limit else False
+
+
+_DECODERS: dict[str, Callable[[bytes, int], tuple[bytes, bool]]] = {
+    "gzip": _gzip,
+    "x-gzip": _gzip,
+    "deflate": _deflate,
+    "br": _brotli,
+    "zstd": _zstd,
+}

@@ -1,0 +1,80 @@
+"""From a name to its addresses, within a deadline."""
+
+from __future__ import annotations
+
+import concurrent.futures
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Protocol
+
+import dns.exception
+import dns.resolver
+
+from scans.net.deadline import Deadline
+from scans.net.errors import NotReachable
+
+HOSTS_FILE = Path("/etc/hosts")
+LOOPBACK = ("127.0.0.1", "::1")
+MAX_LIFETIME_S = 5.0
+
+
+class Resolver(Protocol):
+    """What the network needs of a resolver; tests bring their own."""
+
+    def resolve(self, host: str, deadline: Deadline) -> tuple[str, ...]:
+        """Every address of a name, IPv4 first; raises NotReachable when it has none."""
+
+
+class SystemResolver:
+    """The system's name servers and hosts file, asked without search domains."""
+
+    def resolve(self, host: str, deadline: Deadline) -> tuple[str, ...]:
+        """Every address of a name, IPv4 first; raises NotReachable when there is none in time."""
+        try:
+            return (str(ip_address(host)),)
+        except ValueError:
+            pass
+        if host == "localhost":
+            return LOOPBACK  # RFC 6761, section 6.3: never asked of DNS
+        return _from_hosts_file(host) or _from_dns(host, deadline)
+
+
+def _from_hosts_file(host: str) -> tuple[str, ...]:
+    try:
+        lines = HOSTS_FILE.read_text(errors="replace").splitlines()
+    except OSError:
+        return ()
+    found = []
+    for line in lines:
+        address, *names = line.partition("#")[0].split() or [""]
+        if host in (name.lower() for name in names):
+            found.append(address.partition("%")[0])
+    return tuple(found)
+
+
+def _from_dns(host: str, deadline: Deadline) -> tuple[str, ...]:
+    try:
+        resolver = dns.resolver.Resolver()
+    except dns.resolver.NoResolverConfiguration:
+        raise NotReachable("No name server is configured.") from None
+    lifetime_s = min(MAX_LIFETIME_S, deadline.check())
+
+    def ask(record: str) -> list[str]:
+        answer = resolver.resolve(host, record, lifetime=lifetime_s, search=False, raise_on_no_answer=False)
+        return [item.address for item in answer]
+
+    # Side by side: a slow AAAA must not cost the time of a fast A as well.
+    with concurrent.futures.ThreadPoolExecutor(2, "dns") as pool:
+        questions = [pool.submit(ask, record) for record in ("A", "AAAA")]
+    found: list[str] = []
+    errors: list[Exception] = []
+    for question in questions:
+        try:
+            found += question.result()
+        except (dns.exception.DNSException, OSError) as error:
+            errors.append(error)
+    if any(isinstance(error, dns.exception.Timeout) for error in errors) and not found:
+        raise NotReachable(f"The name servers did not answer for {host} in time.")
+    if not found:
+        raise NotReachable(f"{host} does not resolve to an address.")
+    return tuple(found)

@@ -1,0 +1,294 @@
+"""The life of a scan: created, claimed, finished. Every step is one transaction."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, Q
+from django.db.models.functions import Greatest
+from django.utils import timezone
+
+from accounts import access, usage
+from accounts.authentication import Caller
+from config.api import idempotency
+from config.api.errors import ServiceUnavailable
+from config.errors import Refusal
+from config.health import redis_answers
+from reports.build import build_report
+from reports.models import Report
+from scans.engine import Progress
+from scans.engine.findings import ScanType
+from scans.engine.result import ScanError, ScanResult
+from scans.models import IdempotencyRecord, Scan
+from scans.net.client import Network
+from scans.net.errors import Blocked
+from scans.net.policy import Policy
+from scans.policy import scan_policy
+from scans.serializers import scan_status
+from scans.targets import Target, parse_target
+from webhooks.events import record_scan_end
+
+logger = logging.getLogger(__name__)
+
+MAX_ATTEMPTS = 3
+REACH_TIMEOUT_S = 5
+# A queued scan that nobody claimed for so long was lost by the queue, or the queue is long: a duplicate is harmless.
+REQUEUE_AFTER = timedelta(seconds=30)
+# With so many messages still in the queue, a scan that waits has most likely not been lost.
+BUSY_QUEUE = 100
+# Faults of the service, not of the site: the scan does not count.
+OUR_FAULT = frozenset({"INTERNAL_ERROR", "SCAN_INTERRUPTED"})
+
+
+class InvalidType(Refusal):
+    code = "INVALID_TYPE"
+    status = 400
+
+
+class ScanNotFound(Refusal):
+    code = "SCAN_NOT_FOUND"
+    status = 404
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """The answer to a request for a scan; `replayed` when an Idempotency-Key had been seen before."""
+
+    response: dict[str, Any]
+    replayed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to run one attempt of a scan until the lease runs out."""
+
+    scan_id: str
+    token: uuid.UUID
+    url: str
+    type: ScanType
+
+
+def create_scan(*, caller: Caller, url: object, type: object, idempotency_key: str | None) -> Created:
+    """Accept a scan, or raise the refusal that comes first in the order of decisions.md.
+
+    With an Idempotency-Key everything happens under its lock and in one transaction, the reachability test too:
+    a second request with the key is told to wait instead of being accepted twice.
+    """
+    policy = scan_policy()
+    target, scan_type = _parse(url, type, policy)
+    if idempotency_key is None:
+        return _create(caller, target, scan_type, policy)
+    digest = idempotency.digest_of({"url": url, "type": type})
+    with transaction.atomic():
+        idempotency.hold(caller.organization_id, idempotency_key)
+        earlier = _replay(caller, idempotency_key, digest)
+        if earlier is not None:
+            return earlier
+        created = _create(caller, target, scan_type, policy)
+        IdempotencyRecord.objects.update_or_create(
+            organization_id=caller.organization_id,
+            key=idempotency_key,
+            defaults={
+                "request_digest": digest,
+                "scan_id": created.response["id"],
+                "response": created.response,
+                "created_at": timezone.now(),
+            },
+        )
+        return created
+
+
+def _parse(url: object, type: object, policy: Policy) -> tuple[Target, ScanType]:
+    blocked: Blocked | None = None
+    target: Target | None = None
+    try:
+        target = parse_target(url, policy)
+    except Blocked as refusal:
+        blocked = refusal  # the body is judged whole before the blocklist speaks
+    if type not in Scan.Type.values:
+        raise InvalidType(f"type must be one of {', '.join(Scan.Type.values)}.")
+    if target is None:
+        assert blocked is not None
+        raise blocked
+    return target, ScanType(str(type))
+
+
+def _replay(caller: Caller, key: str, digest: str) -> Created | None:
+    record = (
+        access.rows(IdempotencyRecord, caller.organization_id)
+        .filter(key=key, created_at__gt=timezone.now() - idempotency.LIFETIME)
+        .first()
+    )
+    if record is None:
+        return None
+    if record.request_digest != digest:
+        raise idempotency.IdempotencyMismatch("This Idempotency-Key was used with another body.")
+    return Created(record.response, replayed=True)
+
+
+def _create(caller: Caller, target: Target, scan_type: ScanType, policy: Policy) -> Created:
+    _refuse_when_overloaded()
+    now = timezone.now()
+
+    def running() -> int:
+        return access.rows(Scan, caller.organization_id).unfinished().count()  # type: ignore[attr-defined]  # ScanQuerySet
+
+    usage.refuse_when_exhausted(caller.organization_id, caller.limits, running, now)
+    with Network(policy, time_limit_s=REACH_TIMEOUT_S) as network:
+        network.reach(target, timeout_s=REACH_TIMEOUT_S)
+    with transaction.atomic():
+        now = timezone.now()
+        usage.reserve(caller.organization_id, running, now)
+        scan = Scan.objects.create(
+            organization_id=caller.organization_id,
+            api_key_id=caller.key_id,
+            type=scan_type,
+            url=target.url,
+            created_at=now,
+            enqueued_at=now,
+            period=usage.month_of(now),
+        )
+        transaction.on_commit(lambda: enqueue(scan.id))
+    return Created(scan_status(scan), replayed=False)
+
+
+def _refuse_when_overloaded() -> None:
+    queued = Scan.objects.filter(status=Scan.Status.QUEUED)
+    if queued[settings.SCAN_QUEUE_LIMIT : settings.SCAN_QUEUE_LIMIT + 1].values_list("id").first() is not None:
+        raise ServiceUnavailable("Too many scans are waiting. Try again later.")
+    if not redis_answers():
+        raise ServiceUnavailable("The queue does not answer. Try again in a few seconds.")
+
+
+def enqueue(scan_id: str) -> None:
+    """Hand the scan to the workers. When the queue does not take it, the sweeper will."""
+    from scans.tasks import run_scan  # tasks stand above services; only their name is needed here
+
+    try:
+        run_scan.delay(scan_id)
+    except run_scan.OperationalError as error:
+        logger.warning("scan %s could not be enqueued, the sweeper will: %s", scan_id, error)
+
+
+def claim_scan(scan_id: str) -> Claim | None:
+    """Take the next attempt of a scan; None when it has ended, runs elsewhere, or does not exist."""
+    now = timezone.now()
+    token = uuid.uuid4()
+    claimed = (
+        Scan.objects.filter(id=scan_id, attempts__lt=MAX_ATTEMPTS)
+        .filter(Q(status=Scan.Status.QUEUED) | Q(status=Scan.Status.SCANNING, lease_expires_at__lt=now))
+        .update(
+            status=Scan.Status.SCANNING,
+            attempts=F("attempts") + 1,
+            claim_token=token,
+            lease_expires_at=now + timedelta(seconds=settings.SCAN_LEASE_S),
+            started_at=now,
+        )
+    )
+    if not claimed:
+        return None
+    url, scan_type = Scan.objects.values_list("url", "type").get(id=scan_id)
+    return Claim(scan_id, token, url, ScanType(scan_type))
+
+
+def renew_claim(claim: Claim, progress: Progress) -> bool:
+    """Write the progress and extend the lease; False when the claim was lost to another attempt."""
+    renewed = Scan.objects.filter(
+        id=claim.scan_id, claim_token=claim.token, status=Scan.Status.SCANNING
+    ).update(
+        lease_expires_at=timezone.now() + timedelta(seconds=settings.SCAN_LEASE_S),
+        # An earlier attempt may have come further; progress never goes back.
+        percent=Greatest(F("percent"), min(progress.percent, 99)),
+        phase="checking" if progress.phase == "done" else progress.phase,
+        checks_done=Greatest(F("checks_done"), progress.checks_done),
+        checks_total=progress.checks_total,
+    )
+    return bool(renewed)
+
+
+def finish_scan(claim: Claim, result: ScanResult) -> bool:
+    """Write the end of a scan: status, report, event and deliveries, in one transaction.
+
+    False when the claim was lost: then another attempt ends the scan, and nothing is written here.
+    """
+    with transaction.atomic():
+        scan = (
+            Scan.objects.select_for_update(no_key=True)
+            .filter(id=claim.scan_id, claim_token=claim.token, status=Scan.Status.SCANNING)
+            .first()
+        )
+        if scan is None:
+            return False
+        scan.status = Scan.Status(result.status)
+        scan.score = result.score
+        scan.grade = result.grade
+        scan.skipped_checks = [
+            {"name": skipped.name, "reason": skipped.reason} for skipped in result.skipped_checks
+        ]
+        scan.checks_total = len(result.checks) + len(result.skipped_checks)
+        scan.checks_done = len(result.checks)
+        _end(scan, result.error)
+        if result.error is None:
+            Report.objects.create(**build_report(scan, result))
+        record_scan_end(scan, findings=sum(1 for check in result.checks if check.status != "pass"))
+    return True
+
+
+def _end(scan: Scan, error: ScanError | None) -> None:
+    scan.completed_at = timezone.now()
+    scan.percent, scan.phase = 100, "done"
+    scan.claim_token = scan.lease_expires_at = None
+    if error is not None:
+        scan.error_code, scan.error_message = error.code, error.message
+        if error.code in OUR_FAULT:
+            usage.refund(scan.organization_id, scan.period)
+    scan.save()
+
+
+def sweep_scans(queue_depth: Callable[[], int], enqueue: Callable[[str], None] = enqueue) -> int:
+    """Put back what the queue lost and what died; end what died too often. Returns how many were put back.
+
+    `queue_depth` is the number of messages that wait in the queue. While it is long, waiting scans are not put
+    back: they would only be added to it a second time, every time.
+    """
+    now = timezone.now()
+    interrupted = Q(status=Scan.Status.SCANNING, lease_expires_at__lt=now, attempts__lt=MAX_ATTEMPTS)
+    waiting = Q(status=Scan.Status.QUEUED, enqueued_at__lt=now - REQUEUE_AFTER)
+    queued = Scan.objects.filter(status=Scan.Status.QUEUED).count()
+    is_busy = queue_depth() >= max(BUSY_QUEUE, queued // 2)
+    lost = Scan.objects.filter(interrupted if is_busy else interrupted | waiting).order_by("enqueued_at")
+    put_back = 0
+    for scan_id, enqueued_at in lost.values_list("id", "enqueued_at")[:1000]:
+        # Conditional, so that two sweepers at once put a scan back once.
+        if Scan.objects.filter(id=scan_id, enqueued_at=enqueued_at).update(enqueued_at=now):
+            enqueue(scan_id)
+            put_back += 1
+    dead = Scan.objects.filter(
+        status=Scan.Status.SCANNING, lease_expires_at__lt=now, attempts__gte=MAX_ATTEMPTS
+    )
+    for scan_id in dead.values_list("id", flat=True)[:1000]:
+        _give_up(scan_id, now)
+    return put_back
+
+
+def _give_up(scan_id: str, now: datetime) -> None:
+    with transaction.atomic():
+        scan = (
+            Scan.objects.select_for_update(no_key=True, skip_locked=True)
+            .filter(id=scan_id, status=Scan.Status.SCANNING, lease_expires_at__lt=now)
+            .first()
+        )
+        if scan is None:
+            return
+        logger.error("scan %s was interrupted %d times, giving up", scan.id, scan.attempts)
+        scan.status = Scan.Status.FAILED
+        message = "The scan was interrupted several times on our side. It does not count against your quota."
+        _end(scan, ScanError("SCAN_INTERRUPTED", message))
+        record_scan_end(scan, findings=0)

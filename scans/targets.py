@@ -1,0 +1,159 @@
+"""From a string to a target: one WHATWG parse, one canonical form, or a named refusal.
+
+Nothing after `parse_target` sees the original string, so no second parser can disagree about the host.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+
+import ada_url
+
+from config.errors import Refusal
+from scans.net.addresses import is_exempt, own_addresses, refusal
+from scans.net.errors import Blocked
+from scans.net.policy import Policy
+
+MAX_LENGTH = 2048
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+# Names that never stand for a public site, whatever DNS says: RFC 2606, 6761, 6762, 7686, 8375, and customs.
+RESERVED_SUFFIXES = (
+    "localhost",
+    "local",
+    "internal",
+    "test",
+    "example",
+    "invalid",
+    "onion",
+    "home.arpa",
+    "lan",
+)
+
+# On the string as sent: WHATWG would also take http:/host and http:///host.
+_PREFIX = re.compile(r"https?://[^/\\]", re.IGNORECASE)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+class InvalidUrl(Refusal):
+    """The URL is malformed, not http(s), without a usable host, or carries what it may not."""
+
+    code = "INVALID_URL"
+    status = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a request goes, canonical. `host` is ASCII, IPv6 without brackets; `path` has the query."""
+
+    url: str
+    scheme: str
+    host: str
+    port: int
+    path: str
+    policy: Policy = field(compare=False, repr=False)
+
+    @property
+    def origin(self) -> str:
+        """`https://host[:port]`, the port only when it is not the scheme's own."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        port = "" if self.port == DEFAULT_PORTS[self.scheme] else f":{self.port}"
+        return f"{self.scheme}://{host}{port}"
+
+    @property
+    def is_https(self) -> bool:
+        """Whether the scheme is https."""
+        return self.scheme == "https"
+
+    def join(self, reference: str) -> Target:
+        """The target that a reference on this page leads to; judged like any other.
+
+        Raises InvalidUrl (also for other schemes) or Blocked.
+        """
+        try:
+            joined = ada_url.join_url(self.url, reference)
+        except (ValueError, UnicodeError):
+            raise InvalidUrl("The address can't be understood.") from None
+        return _target(joined, self.policy)
+
+
+def parse_target(value: object, policy: Policy) -> Target:
+    """Judge a URL as a person or a program sent it.
+
+    Raises InvalidUrl, or Blocked for names and address literals that are not public; the blocklist speaks
+    before the port does. What a name resolves to is judged when it is resolved.
+    """
+    if not isinstance(value, str) or not value:
+        raise InvalidUrl("url must be a string that starts with https:// or http://.")
+    if len(value) > MAX_LENGTH:
+        raise InvalidUrl(f"url may have at most {MAX_LENGTH:,} characters.")
+    if _CONTROL.search(value):
+        raise InvalidUrl("url must not contain control characters.")
+    if not _PREFIX.match(value):
+        raise InvalidUrl("url must start with https:// or http://, followed by a host name.")
+    return _target(value, policy)
+
+
+def _target(value: str, policy: Policy) -> Target:
+    try:
+        parsed = ada_url.URL(value)
+    except (ValueError, UnicodeError):
+        raise InvalidUrl("The address can't be understood.") from None
+    scheme = parsed.protocol.removesuffix(":")
+    if scheme not in DEFAULT_PORTS:
+        raise InvalidUrl("Only https:// and http:// addresses can be scanned.")
+    if parsed.username or parsed.password:
+        raise InvalidUrl("The address must not contain a user name or password.")
+    if parsed.hostname.endswith("."):
+        parsed.hostname = parsed.hostname[:-1]
+    parsed.hash = ""
+    host = parsed.hostname.removeprefix("[").removesuffix("]")
+    _judge_host(host)
+    port = int(parsed.port) if parsed.port else DEFAULT_PORTS[scheme]
+    is_exempted = _refuse_blocked(host, policy)
+    if port not in policy.allowed_ports and not is_exempted:
+        raise InvalidUrl(f"Port {port} is not allowed here.")
+    url = parsed.href.removesuffix("#")
+    return Target(url, scheme, host, port, (parsed.pathname or "/") + parsed.search, policy)
+
+
+def _judge_host(host: str) -> None:
+    """The rules of DNS that WHATWG leaves out: labels of 1 to 63 octets, 253 in all (RFC 1035)."""
+    if ":" in host:
+        return
+    if not host or len(host) > 253 or not all(0 < len(label) <= 63 for label in host.split(".")):
+        raise InvalidUrl("The address has no valid host name.")
+
+
+def _refuse_blocked(host: str, policy: Policy) -> bool:
+    """Raise Blocked for what may not be contacted; True when an exemption may apply, so any port goes.
+
+    A name's addresses are not known here. Where networks are exempted at all, its port is judged with them,
+    by the network, before anything connects.
+    """
+    for domain in policy.blocked_domains:
+        if _is_within(host, domain.lower().strip(".")):
+            raise Blocked(f"{host} is on the blocklist of this service.")
+    try:
+        address = ip_address(host)
+    except ValueError:
+        _refuse_reserved_name(host, policy)
+        return bool(policy.allowed_networks)
+    if reason := refusal(address, policy.allowed_networks, own_addresses()):
+        raise Blocked(f"The target is not publicly accessible: {reason}.")
+    return is_exempt(address, policy.allowed_networks)
+
+
+def _refuse_reserved_name(host: str, policy: Policy) -> None:
+    if host == "localhost" and any(
+        is_exempt(ip_address(loopback), policy.allowed_networks) for loopback in ("127.0.0.1", "::1")
+    ):
+        return
+    if "." not in host or any(_is_within(host, suffix) for suffix in RESERVED_SUFFIXES):
+        raise Blocked(f"{host} is a reserved name, not a public site.")
+
+
+def _is_within(host: str, domain: str) -> bool:
+    return host == domain or host.endswith(f".{domain}")

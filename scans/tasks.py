@@ -1,0 +1,143 @@
+"""What workers do with scans."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from datetime import UTC, datetime
+
+from celery import current_app, shared_task
+from celery.exceptions import SoftTimeLimitExceeded
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.utils import timezone
+
+from config.api import idempotency
+from config.errors import Refusal
+from config.logging import current_id
+from scans import services
+from scans.engine import Budget, Progress, scan
+from scans.engine.result import ScanError, ScanResult
+from scans.engine.scoring import CATALOGUE_VERSION
+from scans.models import IdempotencyRecord
+from scans.net.client import Network
+from scans.policy import scan_policy
+from scans.targets import parse_target
+
+logger = logging.getLogger(__name__)
+
+PROGRESS_STEP_S = 0.5
+# Well within the lease, so that one late write does not lose it.
+RENEW_EVERY_S = settings.SCAN_LEASE_S / 4
+
+
+@shared_task
+def run_scan(scan_id: str) -> None:
+    """Run one attempt of a scan. Doing it twice is harmless: the claim and its token see to that."""
+    token = current_id.set(scan_id)
+    try:
+        claim = services.claim_scan(scan_id)
+        if claim is None:
+            return
+        result = _scan(claim)
+        if not services.finish_scan(claim, result):
+            logger.warning("scan %s was ended by another attempt", scan_id)
+    finally:
+        current_id.reset(token)
+
+
+def _scan(claim: services.Claim) -> ScanResult:
+    started_at = datetime.now(UTC)
+    policy = scan_policy()
+    limit_s = settings.SCAN_TIME_LIMIT_S
+    try:
+        target = parse_target(claim.url, policy)
+        with Network(policy, time_limit_s=limit_s) as network, _Reporter(claim, network) as reporter:
+            return scan(target, claim.type, network, Budget(time_limit_s=limit_s), reporter.tell)
+    except Refusal as refusal:  # the policy has changed since the scan was accepted
+        error = ScanError(refusal.code, str(refusal))
+    except SoftTimeLimitExceeded:
+        error = ScanError("TIMEOUT", f"The scan did not end within {limit_s} seconds.")
+    except Exception:
+        logger.exception("scan %s failed", claim.scan_id)
+        error = ScanError("INTERNAL_ERROR", "The scanner failed. It does not count against your quota.")
+    return ScanResult(
+        type=claim.type,
+        url=claim.url,
+        status="failed",
+        started_at=started_at,
+        completed_at=datetime.now(UTC),
+        catalogue_version=CATALOGUE_VERSION,
+        error=error,
+    )
+
+
+class _Reporter:
+    """Writes progress and renews the lease from a thread of its own, so that the engine knows no database.
+
+    When the claim is lost, the network is closed: the scan then ends by itself, soon.
+    """
+
+    def __init__(self, claim: services.Claim, network: Network) -> None:
+        self._claim = claim
+        self._network = network
+        self._latest = Progress(0, "connecting", 0, 0)
+        self._changed = threading.Event()
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="reporter", daemon=True)
+
+    def tell(self, progress: Progress) -> None:
+        """The engine's callback: remember, write later."""
+        self._latest = progress
+        self._changed.set()
+
+    def __enter__(self) -> _Reporter:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped.set()
+        self._changed.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            while not self._stopped.is_set():
+                self._changed.wait(RENEW_EVERY_S)
+                self._changed.clear()
+                if self._stopped.is_set():
+                    return
+                if not self._write():
+                    self._network.close()
+                    return
+                self._stopped.wait(PROGRESS_STEP_S)
+        finally:
+            connection.close()
+
+    def _write(self) -> bool:
+        try:
+            return services.renew_claim(self._claim, self._latest)
+        except DatabaseError:
+            # The lease may run out meanwhile; then the claim is lost, and the next write says so.
+            logger.exception("progress of scan %s could not be written", self._claim.scan_id)
+            connection.close()
+            return True
+
+
+@shared_task
+def sweep() -> None:
+    """Every 15 seconds: nothing that was accepted stays behind."""
+    if put_back := services.sweep_scans(_queue_depth):
+        logger.warning("%d scans were put back into the queue", put_back)
+
+
+def _queue_depth() -> int:
+    with current_app.connection_for_write() as broker:
+        depth: int = broker.default_channel.client.llen("scans")
+        return depth
+
+
+@shared_task
+def delete_idempotency_records() -> None:
+    """Every hour: keys are remembered for 24 hours."""
+    IdempotencyRecord.objects.filter(created_at__lt=timezone.now() - idempotency.LIFETIME).delete()

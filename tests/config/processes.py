@@ -1,0 +1,49 @@
+"""What the tests of servers and supervisors ask of the operating system."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+POLL_S = 0.02
+
+
+def wait_until(condition: Callable[[], bool], timeout_s: float) -> None:
+    """Return when `condition` holds; fail when it does not within `timeout_s`."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline, f"not within {timeout_s} s"
+        time.sleep(POLL_S)
+
+
+def running_with(text: str) -> dict[int, str]:
+    """Running processes, by ID, whose command line or (on Linux) environment contains `text`.
+
+    Zombies have neither.
+    """
+    listed = _from_proc() if Path("/proc/self/environ").exists() else _from_ps()
+    return {pid: command for pid, command, searched in listed if text in searched}
+
+
+def _from_proc() -> Iterator[tuple[int, str, str]]:
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        try:
+            command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            environment = (folder / "environ").read_bytes().decode(errors="replace")
+        except OSError:  # it has ended, or is another user's
+            continue
+        yield int(folder.name), command, f"{command}\0{environment}"
+
+
+def _from_ps() -> Iterator[tuple[int, str, str]]:
+    listing = subprocess.run(
+        ["ps", "-ww", "-e", "-o", "pid=,stat=,command="], capture_output=True, text=True, check=True
+    )
+    for line in listing.stdout.splitlines():
+        pid, state, *command = line.split(maxsplit=2)
+        if command and not state.startswith("Z"):
+            yield int(pid), command[0], command[0]

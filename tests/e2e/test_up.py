@@ -1,0 +1,255 @@
+"""`manage.py up`: a newcomer's first minute, and every way it may be told no."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.config.processes import running_with, wait_until
+
+BASE_DIR = Path(__file__).resolve().parents[2]
+COLD_START_S = 90
+WARM_START_S = 5
+STOP_S = 10
+SET_BY_US = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "BASE_URL", "PORT", "DATA_DIR")
+
+
+class Service:
+    """`manage.py up` on a data folder, started from another folder; its output as it comes."""
+
+    def __init__(self, data_dir: Path, port: int, **env: str) -> None:
+        self.data_dir = data_dir
+        self.port = port
+        self.output = ""
+        clean = {name: value for name, value in os.environ.items() if name not in SET_BY_US}
+        self._started_at = time.monotonic()
+        self.process = subprocess.Popen(
+            [sys.executable, str(BASE_DIR / "manage.py"), "up"],
+            cwd="/",
+            env=clean | {"DATA_DIR": str(data_dir), "PORT": str(port)} | env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        with self.process.stdout as lines:
+            for line in lines:
+                self.output += line
+
+    def wait_for(self, condition: Callable[[], bool], timeout_s: float) -> None:
+        met = False
+
+        def met_or_ended() -> bool:
+            nonlocal met
+            met = condition()
+            return met or self.process.poll() is not None
+
+        try:
+            wait_until(met_or_ended, timeout_s)
+        except AssertionError:
+            pytest.fail(f"not within {timeout_s} s:\n{self.output}")
+        if not met:
+            self._reader.join(STOP_S)
+            pytest.fail(f"ended with status {self.process.returncode}:\n{self.output}")
+
+    def wait_for_health(self, timeout_s: float) -> float:
+        """Seconds from the start until /healthz answers 200."""
+        self.wait_for(lambda: get_status(self.port, "/healthz") == 200, timeout_s)
+        return time.monotonic() - self._started_at
+
+    def wait_for_welcome(self) -> None:
+        self.wait_for(lambda: "Ctrl-C stops the service" in self.output, timeout_s=10)
+
+    def shown(self, label: str) -> str:
+        match = re.search(rf"^  {label} +(.+)$", self.output, re.MULTILINE)
+        assert match, self.output
+        return match[1]
+
+    def kill(self) -> None:
+        """End the process, if it has not, and read its last words."""
+        self.process.kill()
+        self.process.wait()
+        self._reader.join(STOP_S)
+
+    def stop(self, number: signal.Signals) -> None:
+        """Send a signal and check the promise: status 0 within 10 s, and nothing left running."""
+        self.process.send_signal(number)
+        try:
+            status = self.process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            pytest.fail(f"still running {STOP_S} s after {number.name}:\n{self.output}")
+        self.kill()
+        assert status == 0, self.output
+        assert self.output.endswith("Stopped.\n")
+        assert running_with(str(self.data_dir)) == {}
+
+
+def get_status(port: int, path: str) -> int | None:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status
+    except (OSError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()
+
+
+@pytest.fixture
+def data_dir() -> Iterator[Path]:
+    """A folder that does not exist yet, with a blank in its path; gone afterwards, and all in it."""
+    parent = Path(tempfile.mkdtemp(prefix="wss tests "))
+    parent.chmod(0o755)
+    yield parent / "var"
+    wait_until(lambda: running_with(str(parent)) == {}, timeout_s=STOP_S)
+    shutil.rmtree(parent)
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        number: int = probe.getsockname()[1]
+        return number
+
+
+@pytest.fixture
+def start(data_dir: Path, port: int) -> Iterator[Callable[..., Service]]:
+    """Starts a service on `data_dir` and `port`, with more variables when given."""
+    services = []
+
+    def start_service(**env: str) -> Service:
+        services.append(Service(data_dir, port, **env))
+        return services[-1]
+
+    yield start_service
+    for service in services:
+        service.kill()
+
+
+def refusal(service: Service) -> str:
+    """What is said when the service does not start; it must end with status 2 and no traceback."""
+    assert service.process.wait(20) == 2, service.output
+    service.kill()
+    assert "Traceback" not in service.output
+    return service.output
+
+
+@pytest.mark.slow
+def test_a_first_and_a_second_start(start: Callable[..., Service], data_dir: Path, port: int) -> None:
+    first = start()
+    first.wait_for_health(COLD_START_S)
+    first.wait_for_welcome()
+    key, login = first.shown("API key"), first.shown("Login")
+    assert first.shown("Address") == f"http://localhost:{port}"
+    assert re.fullmatch(r"\S+@\S+  password: \S{12,}", login)
+
+    # The request that is shown can be pasted into a shell.
+    command = shlex.split(first.shown("curl"))
+    assert f"http://localhost:{port}/v1/scan" in command
+    assert f"Authorization: Bearer {key}" in command
+    assert json.loads(command[-1])["type"] == "security"
+
+    # What holds a secret is its owner's alone.
+    for name in ("secret_key", "demo.json"):
+        assert stat.S_IMODE((data_dir / name).stat().st_mode) == 0o600
+    assert get_status(port, "/readyz") == 200
+
+    # A worker that is killed comes back, and so does the database.
+    workers = [p for p, command in running_with(str(data_dir)).items() if "-A config worker" in command]
+    os.kill(min(workers), signal.SIGKILL)
+    first.wait_for(lambda: "worker was ended by SIGKILL; it starts again in 1 s" in first.output, 10)
+    database = int((data_dir / "postgres" / "postmaster.pid").read_text().split()[0])
+    os.kill(database, signal.SIGKILL)
+    first.wait_for(lambda: "PostgreSQL had died; it starts again" in first.output, 10)
+    first.wait_for(lambda: get_status(port, "/readyz") == 200, 20)
+    first.stop(signal.SIGTERM)
+
+    second = start()
+    assert second.wait_for_health(20) <= WARM_START_S, second.output
+    second.wait_for_welcome()
+    assert (second.shown("API key"), second.shown("Login")) == (key, login)
+
+    # Meanwhile nobody else may use the folder, and Ctrl-C stops it as well.
+    message = refusal(start())
+    assert str(second.process.pid) in message
+    assert str(data_dir) in message
+    second.stop(signal.SIGINT)
+
+
+@pytest.mark.slow
+def test_a_signal_during_the_first_start_stops_it(start: Callable[..., Service]) -> None:
+    service = start()
+    service.wait_for(lambda: "First start" in service.output, 20)
+    service.stop(signal.SIGTERM)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells children of a parent's death")
+def test_a_killed_service_leaves_nothing_and_starts_again(start: Callable[..., Service]) -> None:
+    service = start()
+    service.wait_for_health(COLD_START_S)
+    service.wait_for_welcome()
+    service.kill()
+    again = start()
+    again.wait_for_health(20)
+    again.wait_for_welcome()
+    assert again.shown("API key") == service.shown("API key")
+    again.stop(signal.SIGTERM)
+
+
+def test_a_busy_port_is_refused(start: Callable[..., Service], port: int) -> None:
+    with socket.create_server(("127.0.0.1", port)):
+        message = refusal(start())
+    assert message.count("\n") == 1
+    assert f"Port {port}" in message
+    assert "set PORT" in message
+
+
+@pytest.mark.parametrize(
+    ("env", "expected"),
+    [
+        ({"PORT": "99999"}, "PORT can't be used"),
+        ({"DATABASE_URL": "nonsense"}, "DATABASE_URL can't be used"),
+        ({"DATABASE_URL": "postgresql://u:p@127.0.0.1:1/x"}, "DATABASE_URL can't be used"),
+        ({"REDIS_URL": "nonsense"}, "REDIS_URL can't be used"),
+        ({"REDIS_URL": "redis://127.0.0.1:1/0"}, "REDIS_URL can't be used"),
+        ({"DATA_DIR": "/dev/null/var"}, "DATA_DIR /dev/null/var is not writable"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_refused_in_one_line(
+    env: dict[str, str], expected: str, start: Callable[..., Service]
+) -> None:
+    message = refusal(start(**env))
+    assert message.count("\n") == 1, message
+    assert expected in message
+
+
+def test_a_failing_system_check_is_shown_with_its_id_and_hint(
+    start: Callable[..., Service], data_dir: Path
+) -> None:
+    message = refusal(start(SECRET_KEY="short"))
+    assert "environment.SECRET_KEY" in message
+    assert "HINT" in message
+    assert running_with(str(data_dir)) == {}

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scans.engine.catalogue import caps
+from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, ScanType, Severity
+from scans.engine.result import CategoryResult, CheckResult, CheckStatus
+from scans.engine.scoring import Cap, category_score, grade, score, severity_counts
+
+SECURITY = caps(ScanType.SECURITY)
+
+
+def result(
+    status: CheckStatus, declared: Severity = HIGH, severity: Severity | None = None, id: str = "check"
+) -> CheckResult:
+    found = None if status == "pass" else severity or declared
+    return CheckResult(id, id, status, found, declared, "Seen.")
+
+
+def category(*results: CheckResult, weight: int = 10, name: str = "Category") -> CategoryResult:
+    return CategoryResult(name.lower(), name, weight, results)
+
+
+def test_a_category_is_the_mean_of_its_checks_by_severity() -> None:
+    checks = [result("pass", CRITICAL), result("warn", HIGH), result("fail", MEDIUM), result("pass", LOW)]
+    assert category_score(checks) == pytest.approx(100 * (10 + 3 + 0 + 1) / (10 + 6 + 3 + 1))
+
+
+def test_a_finding_weighs_by_its_own_severity() -> None:
+    lighter = [result("pass", HIGH), result("fail", HIGH, LOW)]
+    assert category_score(lighter) == pytest.approx(100 * 6 / 7)
+
+
+def test_the_overall_score_is_the_mean_of_the_categories_by_weight() -> None:
+    scored = score([category(result("pass"), weight=30), category(result("fail", LOW), weight=10)], ())
+    assert scored.value == 75
+    assert [each.score for each in scored.categories] == [100, 0]
+
+
+@pytest.mark.parametrize(
+    ("failed", "limit"),
+    [
+        ([CRITICAL], 49),
+        ([CRITICAL, HIGH], 49),
+        ([HIGH, HIGH, HIGH], 69),
+        ([HIGH, HIGH], 79),
+        ([HIGH], 89),
+        ([MEDIUM, MEDIUM, LOW], 100),
+    ],
+)
+def test_the_caps_of_security(failed: list[Severity], limit: int) -> None:
+    many = category(*(result("pass", CRITICAL) for _ in range(200)), weight=1000)
+    scored = score([many, category(*(result("fail", each) for each in failed), weight=1)], SECURITY)
+    assert scored.value == min(limit, 100)
+    assert [cap.limit for cap in scored.held] == sorted(cap.limit for cap in scored.held)
+    assert bool(scored.held) is (limit < 100)
+
+
+def test_a_warning_never_caps() -> None:
+    many = category(*(result("pass", CRITICAL) for _ in range(200)), weight=1000)
+    scored = score([many, category(result("warn", CRITICAL), weight=1)], SECURITY)
+    assert scored.value == 100
+    assert scored.held == ()
+
+
+def test_a_cap_may_name_its_checks() -> None:
+    cap = Cap(40, "Not indexable.", checks=frozenset({"is-indexable"}))
+    assert cap.holds([result("fail", LOW, id="is-indexable")])
+    assert not cap.holds([result("fail", CRITICAL, id="other")])
+    assert not cap.holds([result("warn", LOW, id="is-indexable")])
+
+
+def test_a_cap_that_lowers_nothing_is_not_shown() -> None:
+    scored = score([category(result("fail", CRITICAL))], SECURITY)
+    assert scored.value == 0
+    assert scored.held == ()
+
+
+def test_points_are_what_mending_one_check_would_win() -> None:
+    first, second = result("fail", MEDIUM, id="a"), result("warn", MEDIUM, id="b")
+    scored = score([category(first, second, result("pass", MEDIUM, id="c"))], ())
+    assert [check.points for check in scored.categories[0].checks] == [33.3, 16.7, 0.0]
+
+
+def test_points_count_the_cap_that_would_fall() -> None:
+    many = category(*(result("pass", CRITICAL) for _ in range(200)), weight=1000)
+    scored = score([many, category(result("fail", CRITICAL), weight=1)], SECURITY)
+    assert scored.categories[1].checks[0].points == 51.0
+
+
+def test_points_under_a_cap_of_another_check_are_nothing() -> None:
+    many = category(*(result("pass", CRITICAL) for _ in range(200)), weight=1000)
+    scored = score([many, category(result("fail", CRITICAL), result("fail", LOW), weight=1)], SECURITY)
+    assert scored.categories[1].checks[1].points == 0.0
+
+
+@pytest.mark.parametrize(
+    ("value", "letter"),
+    [(100, "A+"), (97, "A+"), (96, "A"), (90, "A"), (89, "B"), (80, "B"), (79, "C"), (70, "C"), (69, "D"),
+     (60, "D"), (59, "F"), (0, "F")],
+)  # fmt: skip
+def test_grades(value: int, letter: str) -> None:
+    assert grade(value, [result("pass"), result("fail", LOW)]) == letter
+
+
+@pytest.mark.parametrize("status", ["warn", "fail"])
+def test_the_best_grade_bears_nothing_of_medium_severity(status: CheckStatus) -> None:
+    assert grade(99, [result("pass"), result(status, MEDIUM)]) == "A"
+
+
+def test_a_half_point_does_not_round_up_to_a_grade() -> None:
+    scored = score([category(result("pass"), weight=193), category(result("fail", LOW), weight=7)], ())
+    assert scored.value == 96
+    assert scored.grade == "A"
+
+
+def test_the_counts_hold_fails_and_warnings() -> None:
+    counts = severity_counts([result("fail", HIGH), result("warn", HIGH, LOW), result("pass", CRITICAL)])
+    assert counts == {HIGH: 1, LOW: 1}
+
+
+RESULTS = st.builds(result, st.sampled_from(["pass", "warn", "fail"]), st.sampled_from(Severity))
+CATEGORIES = st.lists(
+    st.builds(
+        lambda checks, weight: category(*checks, weight=weight),
+        st.lists(RESULTS, min_size=1, max_size=6),
+        st.integers(1, 40),
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+@given(CATEGORIES)
+def test_scores_stay_in_bounds_and_mending_never_costs(categories: list[CategoryResult]) -> None:
+    scored = score(categories, SECURITY)
+    assert 0 <= scored.value <= 100
+    for each in scored.categories:
+        assert 0 <= each.score <= 100
+        assert all(check.points >= 0 for check in each.checks)

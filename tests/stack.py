@@ -1,0 +1,78 @@
+"""pytest plugin: one embedded PostgreSQL and Redis for the whole run.
+
+Loaded with `-p tests.stack`. It sets the environment before pytest-django reads the settings.
+Servers that DATABASE_URL or REDIS_URL name are used instead. Under pytest-xdist the controller
+starts the servers and the workers inherit its environment; each worker has a database of its own
+(pytest-django) and a Redis database of its own (here).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Generator
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import pytest
+
+from config import embedded
+
+# What a developer's shell may hold and no test should depend on.
+FOREIGN = (
+    "ALLOWED_HOSTS",
+    "BASE_URL",
+    "DJANGO_SETTINGS_MODULE",
+    "EMAIL_URL",
+    "LOG_FORMAT",
+    "PORT",
+    "SCAN_ALLOWED_NETWORKS",
+    "SCAN_ALLOWED_PORTS",
+    "SCAN_BROWSER",
+    "SCAN_CA_BUNDLE",
+    "SCAN_TIME_LIMIT",
+    "SENTRY_DSN",
+)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None]:
+    """Runs around pytest-django's hook of the same name, which reads the settings."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker is None:
+        cleanup = contextlib.ExitStack()
+        early_config.add_cleanup(cleanup.close)  # also after a failure and Ctrl-C
+        start(cleanup)
+    else:
+        url = os.environ["REDIS_URL"]
+        os.environ["REDIS_URL"] = redis_database(url, 1 + int(worker.removeprefix("gw")))
+    return (yield)
+
+
+def start(cleanup: contextlib.ExitStack) -> None:
+    """Start what the environment does not name and put all of it into os.environ."""
+    for name in FOREIGN:
+        os.environ.pop(name, None)
+    data_dir = Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="wss-tests-")))
+    data_dir.chmod(0o755)  # as root, the database's server is another user's
+    try:
+        stack = cleanup.enter_context(
+            embedded.stack(
+                data_dir,
+                database=not os.environ.get("DATABASE_URL"),
+                redis=not os.environ.get("REDIS_URL"),
+                durable=False,
+            )
+        )
+    except embedded.EmbeddedError as error:
+        raise pytest.UsageError(str(error)) from error
+    os.environ |= stack.env
+    os.environ["DATA_DIR"] = str(data_dir)
+    os.environ["DEBUG"] = "off"
+    os.environ["SECRET_KEY"] = "tests-only-" + "0123456789abcdef" * 4
+
+
+def redis_database(url: str, number: int) -> str:
+    """The same server's URL with another database number."""
+    return urlunsplit(urlsplit(url)._replace(path=f"/{number}"))

@@ -1,0 +1,1 @@
+"""Webhooks: events recorded with the scan's end, delivered at least once, signed."""
