@@ -9,7 +9,7 @@ from celery.schedules import crontab
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-from django.conf import settings  # noqa: E402  the settings module has to be named first
+from django.conf import settings
 
 # A scan ends itself at its time limit; these two only catch code that can't be interrupted.
 SOFT_LIMIT_S = settings.SCAN_TIME_LIMIT_S + 15
@@ -30,6 +30,7 @@ app.conf.update(
     worker_prefetch_multiplier=1,
     worker_max_tasks_per_child=500,
     worker_hijack_root_logger=False,
+    worker_redirect_stdouts=False,
     worker_send_task_events=False,
     task_default_queue="scans",
     task_time_limit=HARD_LIMIT_S,

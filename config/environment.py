@@ -105,3 +105,10 @@ def url_with_scheme(*schemes: str) -> Callable[[str], str]:
         return raw
 
     return parse
+
+
+def database_url(raw: str) -> str:
+    """A PostgreSQL URL whose port, if any, is a number."""
+    url_with_scheme("postgres", "postgresql")(raw)
+    _ = urlsplit(raw).port  # raises ValueError itself
+    return raw

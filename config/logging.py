@@ -54,5 +54,6 @@ def logging_config(log_format: str) -> dict[str, Any]:
             }
         },
         "root": {"handlers": ["stderr"], "level": "WARNING"},
-        "loggers": {name: {"level": "INFO"} for name in ours},
+        # Django's line for every 4xx says nothing that the caller was not told.
+        "loggers": {"django.request": {"level": "ERROR"}} | {name: {"level": "INFO"} for name in ours},
     }

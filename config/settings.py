@@ -100,16 +100,23 @@ TEMPLATES = [
 
 DATABASE_URL = read(
     "DATABASE_URL",
-    environment.url_with_scheme("postgres", "postgresql"),
+    environment.database_url,
     "postgresql:///website_scan_service",
     "postgresql://user:password@host:5432/name",
 )
+DATABASE = environ.Env.db_url_config(DATABASE_URL)
 DATABASES = {
     "default": {
-        **environ.Env.db_url_config(DATABASE_URL),
+        **DATABASE,
         "ENGINE": "django.db.backends.postgresql",
-        # Threads of the web process share a few connections, instead of keeping one each.
-        "OPTIONS": {"pool": {"min_size": 1, "max_size": 16, "timeout": 5}, "connect_timeout": 5},
+        # A connection that died with the server is noticed before a request is given it.
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": {
+            "connect_timeout": 5,
+            # Threads of the web process share a few connections, instead of keeping one each.
+            "pool": {"min_size": 1, "max_size": 16, "timeout": 5},
+            **DATABASE.get("OPTIONS", {}),
+        },
     }
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -151,6 +158,12 @@ USE_TZ = True
 STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
+WHITENOISE_KEEP_ONLY_HASHED_FILES = True
+# Fonts and images are compressed already, and nobody loads source maps of the API's documentation.
+WHITENOISE_SKIP_COMPRESS_EXTENSIONS = [
+    *("jpg", "jpeg", "png", "gif", "webp", "zip", "gz", "br"),
+    *("woff", "woff2", "ttf", "eot", "svg", "map"),
+]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},

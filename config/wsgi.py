@@ -1,9 +1,28 @@
 """The web process: `gunicorn config.wsgi`."""
 
+from __future__ import annotations
+
+import io
 import os
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from django.core.wsgi import get_wsgi_application
 
+from config.api.parsing import MAX_BODY_BYTES
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-application = get_wsgi_application()
+django_application = get_wsgi_application()
+
+
+def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    """Django's application, for chunked bodies too.
+
+    Django reads as many bytes as Content-Length says, so a chunked body would look empty. It is read here, up
+    to what the API takes and one byte more, so that the parser refuses what is larger.
+    """
+    if environ.get("HTTP_TRANSFER_ENCODING", "").lower() == "chunked" and environ.get("wsgi.input_terminated"):
+        body = environ["wsgi.input"].read(MAX_BODY_BYTES + 1)
+        environ |= {"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body))}
+    return django_application(environ, start_response)

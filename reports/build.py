@@ -50,7 +50,7 @@ def export_object(
     result: ScanResult, *, scan_id: str, report_id: str, created_at: datetime, completed_at: datetime
 ) -> dict[str, Any]:
     """The JSON export: the report object and, beside it, IDs, evidence, caps and what could not run."""
-    return {
+    document: dict[str, Any] = {
         "id": scan_id,
         "type": str(result.type),
         "url": result.url,
@@ -75,8 +75,10 @@ def export_object(
         ],
         "caps": [{"limit": cap.limit, "reason": cap.reason} for cap in result.caps],
         "catalogue_version": result.catalogue_version,
-        "error": {"code": result.error.code, "message": result.error.message} if result.error else None,
     }
+    if result.error is not None:  # only the command line prints a scan that failed
+        document["error"] = {"code": result.error.code, "message": result.error.message}
+    return document
 
 
 def report_object(document: Mapping[str, Any]) -> dict[str, Any]:

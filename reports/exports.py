@@ -35,6 +35,7 @@ def sarif(document: Mapping[str, Any]) -> dict[str, Any]:
                         "rules": [_rule(check) for _, check in checks],
                     }
                 },
+                "invocations": [{"executionSuccessful": "error" not in document}],
                 "results": [
                     _result(document, index, check)
                     for index, (_, check) in enumerate(checks)

@@ -14,7 +14,7 @@ from accounts import access, usage
 from config.api import idempotency
 from config.api.pagination import MAX_OFFSET, choice, integer
 from config.api.schema import RATE_HEADERS, headers, id_parameter, responses
-from config.api.views import ApiView, caller_of
+from config.api.views import ApiView, caller_of, json_body
 from config.ids import is_id
 from scans import services
 from scans.models import Scan, ScanCount
@@ -66,7 +66,7 @@ class ScanCollection(ApiView):
     )
     def post(self, request: Request) -> Response:
         """Queues a scan of a public web page and returns it."""
-        body = request.data
+        body = json_body(request)
         key = idempotency.key_of(request.headers)
         created = services.create_scan(
             caller=caller_of(request), url=body.get("url"), type=body.get("type"), idempotency_key=key

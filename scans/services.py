@@ -160,8 +160,9 @@ def _create(caller: Caller, target: Target, scan_type: ScanType, policy: Policy)
 
 
 def _refuse_when_overloaded() -> None:
-    queued = Scan.objects.filter(status=Scan.Status.QUEUED)
-    if queued[settings.SCAN_QUEUE_LIMIT : settings.SCAN_QUEUE_LIMIT + 1].values_list("id").first() is not None:
+    limit = settings.SCAN_QUEUE_LIMIT
+    # Asks for the row after the last that may wait, instead of counting all.
+    if Scan.objects.filter(status=Scan.Status.QUEUED)[limit : limit + 1].exists():
         raise ServiceUnavailable("Too many scans are waiting. Try again later.")
     if not redis_answers():
         raise ServiceUnavailable("The queue does not answer. Try again in a few seconds.")

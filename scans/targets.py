@@ -5,7 +5,9 @@ Nothing after `parse_target` sees the original string, so no second parser can d
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 
@@ -17,23 +19,29 @@ from scans.net.errors import Blocked
 from scans.net.policy import Policy
 
 MAX_LENGTH = 2048
+# Percent-encoding makes up to twelve characters of one.
+MAX_CANONICAL_LENGTH = 8192
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 # Names that never stand for a public site, whatever DNS says: RFC 2606, 6761, 6762, 7686, 8375, and customs.
-RESERVED_SUFFIXES = (
-    "localhost",
-    "local",
-    "internal",
-    "test",
-    "example",
-    "invalid",
-    "onion",
-    "home.arpa",
-    "lan",
+RESERVED_SUFFIXES = frozenset(
+    {
+        "localhost",
+        "local",
+        "internal",
+        "test",
+        "example",
+        "invalid",
+        "onion",
+        "home.arpa",
+        "lan",
+    }
 )
 
 # On the string as sent: WHATWG would also take http:/host and http:///host.
 _PREFIX = re.compile(r"https?://[^/\\]", re.IGNORECASE)
+# WHATWG lets more through, such as `a;b` or `a*b`; no registry does, and name servers read some as syntax.
+_NAME = re.compile(r"(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -93,7 +101,10 @@ def parse_target(value: object, policy: Policy) -> Target:
         raise InvalidUrl("url must not contain control characters.")
     if not _PREFIX.match(value):
         raise InvalidUrl("url must start with https:// or http://, followed by a host name.")
-    return _target(value, policy)
+    target = _target(value, policy)
+    if len(target.url) > MAX_CANONICAL_LENGTH:
+        raise InvalidUrl(f"url is longer than {MAX_CANONICAL_LENGTH:,} characters when encoded.")
+    return target
 
 
 def _target(value: str, policy: Policy) -> Target:
@@ -113,17 +124,16 @@ def _target(value: str, policy: Policy) -> Target:
     _judge_host(host)
     port = int(parsed.port) if parsed.port else DEFAULT_PORTS[scheme]
     is_exempted = _refuse_blocked(host, policy)
-    if port not in policy.allowed_ports and not is_exempted:
+    if port == 0 or (port not in policy.allowed_ports and not is_exempted):
         raise InvalidUrl(f"Port {port} is not allowed here.")
-    url = parsed.href.removesuffix("#")
-    return Target(url, scheme, host, port, (parsed.pathname or "/") + parsed.search, policy)
+    # Cut from the URL: `pathname` and `search` would lose a lone question mark.
+    path = "/" + parsed.href.split("/", 3)[3]
+    return Target(parsed.href, scheme, host, port, path, policy)
 
 
 def _judge_host(host: str) -> None:
-    """The rules of DNS that WHATWG leaves out: labels of 1 to 63 octets, 253 in all (RFC 1035)."""
-    if ":" in host:
-        return
-    if not host or len(host) > 253 or not all(0 < len(label) <= 63 for label in host.split(".")):
+    """The rules of host names that WHATWG leaves out: RFC 1123, section 2.1, with underscores."""
+    if ":" not in host and (len(host) > 253 or not _NAME.fullmatch(host)):
         raise InvalidUrl("The address has no valid host name.")
 
 
@@ -133,9 +143,8 @@ def _refuse_blocked(host: str, policy: Policy) -> bool:
     A name's addresses are not known here. Where networks are exempted at all, its port is judged with them,
     by the network, before anything connects.
     """
-    for domain in policy.blocked_domains:
-        if _is_within(host, domain.lower().strip(".")):
-            raise Blocked(f"{host} is on the blocklist of this service.")
+    if not _blocked_domains(policy.blocked_domains).isdisjoint(_suffixes(host)):
+        raise Blocked(f"{host} is on the blocklist of this service.")
     try:
         address = ip_address(host)
     except ValueError:
@@ -151,9 +160,26 @@ def _refuse_reserved_name(host: str, policy: Policy) -> None:
         is_exempt(ip_address(loopback), policy.allowed_networks) for loopback in ("127.0.0.1", "::1")
     ):
         return
-    if "." not in host or any(_is_within(host, suffix) for suffix in RESERVED_SUFFIXES):
+    if "." not in host or not RESERVED_SUFFIXES.isdisjoint(_suffixes(host)):
         raise Blocked(f"{host} is a reserved name, not a public site.")
 
 
-def _is_within(host: str, domain: str) -> bool:
-    return host == domain or host.endswith(f".{domain}")
+def _suffixes(host: str) -> Iterator[str]:
+    """The name itself and every domain that it lies in."""
+    yield host
+    while host := host.partition(".")[2]:
+        yield host
+
+
+@functools.lru_cache(maxsize=8)
+def _blocked_domains(entries: tuple[str, ...]) -> frozenset[str]:
+    """What operators wrote, in the form that hosts of targets have."""
+    return frozenset(filter(None, map(_canonical_domain, entries)))
+
+
+def _canonical_domain(entry: str) -> str:
+    domain = entry.strip().lower().removeprefix("*.").strip(".")
+    try:
+        return ada_url.URL(f"http://{f'[{domain}]' if ':' in domain else domain}/").hostname.strip("[]")
+    except (ValueError, UnicodeError):
+        return domain

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from accounts import access
 from config.api.schema import RATE_HEADERS, id_parameter, responses
-from config.api.views import ApiView, caller_of
+from config.api.views import ApiView, caller_of, json_body
 from config.ids import timestamp
 from webhooks import services
 from webhooks.models import EventKind, Webhook
@@ -59,7 +59,7 @@ class WebhookCollection(ApiView):
     )
     def post(self, request: Request) -> Response:
         """The answer holds the secret that signs the deliveries, this once."""
-        body = request.data
+        body = json_body(request)
         webhook, secret = services.register_webhook(
             caller=caller_of(request), url=body.get("url"), events=body.get("events")
         )

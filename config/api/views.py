@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts.authentication import Caller
-from config.api.errors import NotFound, refuse_in_maintenance
+from config.api.errors import InvalidParams, NotFound, refuse_in_maintenance
 
 
 class ApiView(APIView):
@@ -31,6 +31,14 @@ class ApiView(APIView):
             for name, value in rate.headers().items():
                 response[name] = value
         return response
+
+
+def json_body(request: Request) -> dict[str, Any]:
+    """The JSON object in the body; raises InvalidParams when there is no body at all, and the parser's refusals."""
+    if not int(request.META.get("CONTENT_LENGTH") or 0):
+        raise InvalidParams("The body is empty; send a JSON object.")
+    body: dict[str, Any] = request.data
+    return body
 
 
 def caller_of(request: Request) -> Caller:

@@ -1,0 +1,150 @@
+"""`manage.py scan URL …`: scans without server or database."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import sys
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from config.errors import Refusal
+from reports.build import export_object, report_object
+from reports.exports import sarif
+from reports.models import new_report_id
+from scans.engine import Budget, Progress, scan
+from scans.engine.findings import ScanType
+from scans.engine.result import ScanError, ScanResult
+from scans.engine.scoring import CATALOGUE_VERSION
+from scans.models import new_scan_id
+from scans.net.client import Network
+from scans.net.policy import Policy
+from scans.targets import parse_target
+
+EXIT_BELOW = 1
+EXIT_FAILED = 3
+MARKS = {"pass": "✓", "warn": "!", "fail": "✗"}
+
+
+class Command(BaseCommand):
+    help = (
+        "Scans public web pages. Exit status: 0, 1 when a score is below --fail-under, 2 for wrong usage, "
+        "3 when a scan failed."
+    )
+    requires_system_checks = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("urls", metavar="URL", nargs="+", help="starts with https:// or http://")
+        parser.add_argument("--type", required=True, choices=[str(each) for each in ScanType])
+        parser.add_argument(
+            "--format",
+            default="text",
+            choices=["text", "json", "full", "sarif"],
+            help="json is the API's report; full adds check IDs, evidence and what could not run",
+        )
+        parser.add_argument("--fail-under", type=_score, metavar="N", help="exit with 1 when a score is below N")
+        parser.add_argument(
+            "--allow-network",
+            type=_network,
+            action="append",
+            default=[],
+            metavar="CIDR",
+            help="a network that is not public and may be scanned all the same",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        policy = Policy(
+            allowed_networks=(*settings.SCAN_ALLOWED_NETWORKS, *options["allow_network"]),
+            allowed_ports=settings.SCAN_ALLOWED_PORTS,
+            ca_bundle=settings.SCAN_CA_BUNDLE,
+        )
+        statuses = set()
+        for url in options["urls"]:
+            result = self._scan(url, ScanType(options["type"]), policy)
+            self._print(result, options["format"], single=len(options["urls"]) == 1)
+            if result.score is None:
+                statuses.add(EXIT_FAILED)
+            elif options["fail_under"] is not None and result.score < options["fail_under"]:
+                statuses.add(EXIT_BELOW)
+        if statuses:
+            sys.exit(max(statuses))
+
+    def _scan(self, url: str, scan_type: ScanType, policy: Policy) -> ScanResult:
+        limit_s = settings.SCAN_TIME_LIMIT_S
+
+        def tell(progress: Progress) -> None:
+            done = f"{progress.checks_done}/{progress.checks_total} checks"
+            self.stderr.write(f"{progress.percent:3d} %  {progress.phase:<10}  {done}  {url}")
+
+        try:
+            target = parse_target(url, policy)
+            with Network(policy, time_limit_s=limit_s) as network:
+                return scan(target, scan_type, network, Budget(time_limit_s=limit_s), tell)
+        except Refusal as refusal:
+            now = datetime.now(UTC)
+            return ScanResult(
+                type=scan_type,
+                url=url,
+                status="failed",
+                started_at=now,
+                completed_at=now,
+                catalogue_version=CATALOGUE_VERSION,
+                error=ScanError(refusal.code, str(refusal)),
+            )
+
+    def _print(self, result: ScanResult, output_format: str, *, single: bool) -> None:
+        if output_format == "text":
+            self.stdout.write("\n".join(_text(result)))
+            return
+        document = export_object(
+            result,
+            scan_id=new_scan_id(),
+            report_id=new_report_id(),
+            created_at=result.started_at,
+            completed_at=result.completed_at,
+        )
+        if output_format == "sarif":
+            document = sarif(document)
+        elif output_format == "json":
+            failure = {"status": document["status"], "error": document["error"]} if result.error else {}
+            document = report_object(document) | failure
+        # Several documents stand on a line each, so that a program can read them one by one.
+        self.stdout.write(json.dumps(document, ensure_ascii=False, indent=2 if single else None))
+
+
+def _text(result: ScanResult) -> Iterator[str]:
+    if result.error is not None:
+        yield f"{result.url}  {result.type}  failed: {result.error.code}: {result.error.message}"
+        return
+    yield f"{result.url}  {result.type}  {result.score}/100  {result.grade}"
+    for cap in result.caps:
+        yield f"  at most {cap.limit}: {cap.reason}"
+    for category in result.categories:
+        yield f"\n  {category.name}  {category.score}"
+        for check in category.checks:
+            severity = f" ({check.severity})" if check.severity else ""
+            yield f"    {MARKS[check.status]} {check.name}{severity}: {check.message}"
+            if check.fix:
+                yield f"        Fix: {check.fix}"
+    if result.skipped_checks:
+        yield "\n  Could not run"
+        for skipped in result.skipped_checks:
+            yield f"    ? {skipped.name}: {skipped.reason}"
+
+
+def _score(raw: str) -> int:
+    if not raw.isdecimal() or int(raw) > 100:
+        raise ArgumentTypeError("a score lies between 0 and 100")
+    return int(raw)
+
+
+def _network(raw: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+    try:
+        return ipaddress.ip_network(raw)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None

@@ -1,0 +1,100 @@
+"""API keys: their form, and what the API says to wrong ones."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accounts import keys
+from accounts.models import ApiKey
+from accounts.services import create_api_key, revoke_api_key
+from tests.world import Api, Member
+
+
+def test_a_minted_key_is_well_formed_and_stored_as_prefix_and_digest() -> None:
+    minted = keys.mint()
+    assert keys.is_well_formed(minted.plaintext)
+    assert minted.plaintext.startswith(minted.prefix)
+    assert len(minted.digest) == 64
+    assert minted.plaintext not in (minted.prefix, minted.digest)
+
+
+@given(position=st.integers(4, 41), replacement=st.sampled_from("0aZ9"))
+def test_one_wrong_character_is_noticed_without_a_database(position: int, replacement: str) -> None:
+    key = keys.mint().plaintext
+    changed = key[:position] + replacement + key[position + 1 :]
+    assert keys.is_well_formed(changed) == (changed == key)
+
+
+@given(st.text(max_size=60))
+def test_any_other_string_is_not_a_key(text: str) -> None:
+    assert not keys.is_well_formed(text)
+
+
+def answer(response) -> tuple[int, str]:
+    assert response["WWW-Authenticate"] == "Bearer"
+    assert set(response.json()) == {"code", "error"}
+    return response.status_code, response.json()["code"]
+
+
+@pytest.mark.parametrize("path", ["/v1/scans", "/v1/usage", "/v1/scan/x", "/v1/report/x", "/api/webhooks"])
+def test_a_missing_key_is_UNAUTHORIZED(db: None, path: str) -> None:
+    assert answer(Api().get(path)) == (401, "UNAUTHORIZED")
+
+
+@pytest.mark.parametrize(
+    "header", ["", "Bearer", "Bearer ", "Basic abc", "Bearer \xff", "Bearer wss_abc", "bearer " + "a" * 5000]
+)
+def test_an_unusable_header_is_UNAUTHORIZED(db: None, header: str) -> None:
+    assert answer(Api().get("/v1/scans", Authorization=header)) == (401, "UNAUTHORIZED")
+
+
+def test_a_well_formed_but_unknown_key_is_UNAUTHORIZED(db: None) -> None:
+    assert answer(Api(keys.mint().plaintext).get("/v1/scans")) == (401, "UNAUTHORIZED")
+
+
+def test_the_scheme_is_read_without_case(home: Member) -> None:
+    assert Api().get("/v1/scans", Authorization=f"bearer {home.plaintext}").status_code == 200
+
+
+def test_a_revoked_key_is_refused_with_KEY_REVOKED(home: Member) -> None:
+    revoke_api_key(home.key)
+    assert answer(home.api.get("/v1/scans")) == (401, "KEY_REVOKED")
+
+
+def test_an_expired_key_is_UNAUTHORIZED(home: Member) -> None:
+    ApiKey.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert answer(home.api.get("/v1/scans")) == (401, "UNAUTHORIZED")
+
+
+def test_a_key_is_shown_once_and_never_stored(home: Member) -> None:
+    key, plaintext = create_api_key(organization=home.organization, name="x")
+    stored = ApiKey.objects.filter(id=key.id).values().get()
+    assert plaintext not in map(str, stored.values())
+
+
+def test_last_used_is_written_once_a_minute(home: Member) -> None:
+    home.api.get("/v1/scans")
+    first = ApiKey.objects.get().last_used_at
+    assert first is not None
+    home.api.get("/v1/scans")
+    assert ApiKey.objects.get().last_used_at == first
+    ApiKey.objects.update(last_used_at=first - timedelta(minutes=2))
+    home.api.get("/v1/scans")
+    assert ApiKey.objects.get().last_used_at >= first
+
+
+def test_wrong_keys_are_limited_per_address_and_right_ones_are_not(home: Member) -> None:
+    here, elsewhere = Api("wrong", "10.1.1.1"), Api("wrong", "10.1.1.2")
+    for _ in range(30):
+        assert here.get("/v1/scans").status_code == 401
+    limited = here.get("/v1/scans")
+    assert (limited.status_code, limited.json()["code"]) == (429, "RATE_LIMITED")
+    assert int(limited["Retry-After"]) >= 1
+    assert limited["X-RateLimit-Limit"] == "30"
+    assert elsewhere.get("/v1/scans").status_code == 401
+    assert Api(home.plaintext, "10.1.1.1").get("/v1/scans").status_code == 200

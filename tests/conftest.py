@@ -1,0 +1,40 @@
+"""Fixtures for every test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ipaddress import ip_network
+
+import pytest
+from django.core.cache import cache
+
+from config.api import throttling
+from tests.world import Member, listening, member_of
+
+
+@pytest.fixture(autouse=True)
+def _fresh_counters(request: pytest.FixtureRequest) -> None:
+    """Every test that uses the database begins with an empty Redis."""
+    if {"db", "transactional_db"} & set(request.fixturenames):
+        cache.clear()
+        throttling._paused_until[0] = 0
+
+
+@pytest.fixture
+def home(db: None) -> Member:
+    """The organization that most tests look at."""
+    return member_of("Home")
+
+
+@pytest.fixture
+def stranger(db: None) -> Member:
+    """Another organization, which must never see anything of home."""
+    return member_of("Stranger")
+
+
+@pytest.fixture
+def target(settings: object) -> Iterator[str]:
+    """The URL of something that accepts connections and may be scanned."""
+    settings.SCAN_ALLOWED_NETWORKS = (ip_network("127.0.0.0/8"), ip_network("::1/128"))  # type: ignore[attr-defined]
+    with listening() as port:
+        yield f"http://127.0.0.1:{port}/"

@@ -1,0 +1,176 @@
+"""GET /v1/report/:id and its exports."""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from reports.models import Report
+from reports.tasks import delete_expired
+from scans.models import Scan
+from tests.world import Member, finished_scan, make_scan
+
+TOP = ["id", "type", "url", "score", "grade", "created_at", "completed_at", "categories", "summary"]
+
+
+def refusal(response) -> tuple[int, str]:
+    return response.status_code, response.json()["code"]
+
+
+def test_a_report_has_exactly_the_specified_shape(home: Member) -> None:
+    scan = finished_scan(home)
+    response = home.api.get(f"/v1/report/{scan.id}")
+    assert response.status_code == 200
+    body = response.json()
+    assert list(body) == TOP
+    assert body["id"] == scan.id
+    (category,) = body["categories"]
+    assert set(category) == {"name", "score", "checks"}
+    good, bad, meh = category["checks"]
+    assert good == {"name": "Good thing", "status": "pass", "severity": None, "message": "All is well."}
+    assert bad == {
+        "name": "Bad thing",
+        "status": "fail",
+        "severity": "high",
+        "message": "It is <b>bad</b>.",
+        "fix": "Mend it.",
+    }
+    assert meh["fix"] == "Polish it."
+    assert body["summary"] == {
+        "total_checks": 3,
+        "passed": 1,
+        "failed": 1,
+        "warnings": 1,
+        "critical": 0,
+        "high": 1,
+        "medium": 0,
+        "low": 1,
+    }
+
+
+def test_a_report_can_be_cached_by_its_etag(home: Member) -> None:
+    scan = finished_scan(home)
+    response = home.api.get(f"/v1/report/{scan.id}")
+    assert response["ETag"] == f'"{scan.id}_v1"'
+    assert response["Cache-Control"] == "public, max-age=86400"
+    assert response["Vary"] == "Authorization"
+
+
+@pytest.mark.parametrize(
+    ("condition", "status"),
+    [
+        ('"{id}_v1"', 304),
+        ('W/"{id}_v1"', 304),
+        ('"other", "{id}_v1"', 304),
+        ("*", 304),
+        ('"{id}_v2"', 200),
+        ("{id}_v1", 200),
+        ("", 200),
+    ],
+)
+def test_a_conditional_request_compares_weakly(home: Member, condition: str, status: int) -> None:
+    scan = finished_scan(home)
+    response = home.api.get(f"/v1/report/{scan.id}", If_None_Match=condition.format(id=scan.id))
+    assert response.status_code == status
+    assert response["ETag"] == f'"{scan.id}_v1"'
+    assert response["Vary"] == "Authorization"
+    assert response["Cache-Control"] == "public, max-age=86400"
+    assert bool(response.content) == (status == 200)
+
+
+def test_the_reports_own_id_finds_it_too(home: Member) -> None:
+    scan = finished_scan(home)
+    by_scan, by_report = (home.api.get(f"/v1/report/{id}") for id in (scan.id, scan.report.id))
+    assert by_report.content == by_scan.content
+    assert by_report["ETag"] == by_scan["ETag"]
+
+
+def test_a_report_never_changes(home: Member) -> None:
+    scan = finished_scan(home)
+    before = home.api.get(f"/v1/report/{scan.id}").content
+    Scan.objects.update(score=1, grade="F", url="https://changed.example.org/")
+    assert home.api.get(f"/v1/report/{scan.id}").content == before
+
+
+@pytest.mark.parametrize("status", ["queued", "scanning"])
+def test_a_running_scan_is_SCAN_NOT_COMPLETE(home: Member, status: str) -> None:
+    response = home.api.get(f"/v1/report/{make_scan(home, status=status).id}")
+    assert refusal(response) == (409, "SCAN_NOT_COMPLETE")
+
+
+def test_a_failed_scan_has_no_report_and_says_why(home: Member) -> None:
+    scan = make_scan(home, status="failed", error_code="TIMEOUT", error_message="It took too long.")
+    response = home.api.get(f"/v1/report/{scan.id}")
+    assert refusal(response) == (409, "SCAN_NOT_COMPLETE")
+    assert "failed and has no report. It took too long." in response.json()["error"]
+
+
+def test_retention_is_enforced_to_the_second(home: Member) -> None:
+    young = finished_scan(home, age=timedelta(days=30) - timedelta(seconds=5))
+    old = finished_scan(home, age=timedelta(days=30))
+    assert home.api.get(f"/v1/report/{young.id}").status_code == 200
+    for id in (old.id, old.report.id):
+        assert refusal(home.api.get(f"/v1/report/{id}")) == (404, "SCAN_NOT_FOUND")
+    failed = make_scan(home, status="failed", created_at=timezone.now() - timedelta(days=31))
+    assert refusal(home.api.get(f"/v1/report/{failed.id}")) == (404, "SCAN_NOT_FOUND")
+    delete_expired()
+    assert [report.scan_id for report in Report.objects.all()] == [young.id]
+
+
+@pytest.mark.parametrize("suffix", ["", "/export", "/export?format=csv"])
+def test_another_organizations_report_is_SCAN_NOT_FOUND(home: Member, stranger: Member, suffix: str) -> None:
+    scan = finished_scan(home)
+    for id in (scan.id, scan.report.id):
+        assert refusal(stranger.api.get(f"/v1/report/{id}{suffix}")) == (404, "SCAN_NOT_FOUND")
+    unfinished = make_scan(home)
+    assert refusal(stranger.api.get(f"/v1/report/{unfinished.id}")) == (404, "SCAN_NOT_FOUND")
+
+
+def test_the_json_export_is_the_report_and_more(home: Member) -> None:
+    scan = finished_scan(home, "partial")
+    report = home.api.get(f"/v1/report/{scan.id}").json()
+    export = home.api.get(f"/v1/report/{scan.id}/export").json()
+    assert {name: export[name] for name in TOP if name != "categories"} == {
+        name: report[name] for name in TOP if name != "categories"
+    }
+    assert set(export) - set(TOP) == {"report_id", "status", "skipped_checks", "caps", "catalogue_version"}
+    assert export["report_id"] == scan.report.id
+    assert export["status"] == "partial"
+    assert export["skipped_checks"][0]["name"] == "Gone thing"
+    check = export["categories"][0]["checks"][1]
+    assert check["id"] == "bad"
+    assert check["evidence"] == [{"value": "=1+1"}]
+    assert {"references", "points"} <= set(check)
+
+
+def test_the_sarif_export_has_a_rule_per_check_and_a_result_per_finding(home: Member) -> None:
+    scan = finished_scan(home)
+    response = home.api.get(f"/v1/report/{scan.id}/export?format=sarif")
+    assert response["Content-Type"] == "application/sarif+json"
+    (run,) = response.json()["runs"]
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["good", "bad", "meh"]
+    assert [(each["ruleId"], each["ruleIndex"], each["level"]) for each in run["results"]] == [
+        ("bad", 1, "error"),
+        ("meh", 2, "note"),
+    ]
+
+
+def test_the_csv_export_has_a_line_per_check_and_no_formulas(home: Member) -> None:
+    scan = finished_scan(home)
+    Report.objects.update(document=scan.report.document | {"categories": [
+        {"name": "=cmd()", "score": 1, "checks": scan.report.document["categories"][0]["checks"]}
+    ]})
+    response = home.api.get(f"/v1/report/{scan.id}/export?format=csv")
+    rows = list(csv.DictReader(io.StringIO(response.content.decode())))
+    assert [row["id"] for row in rows] == ["good", "bad", "meh"]
+    assert rows[0]["category"] == "'=cmd()"
+    assert response["Content-Disposition"] == f'attachment; filename="{scan.id}.csv"'
+
+
+def test_an_unknown_format_is_INVALID_PARAMS(home: Member) -> None:
+    scan = finished_scan(home)
+    assert refusal(home.api.get(f"/v1/report/{scan.id}/export?format=pdf")) == (400, "INVALID_PARAMS")

@@ -1,0 +1,143 @@
+"""POST /v1/scan."""
+
+from __future__ import annotations
+
+import pytest
+from accounts.models import MonthlyUsage, Tier
+from scans.models import BlockedDomain, Scan
+from tests.world import Member, make_scan
+
+FIELDS = {
+    "id",
+    "type",
+    "url",
+    "status",
+    "score",
+    "grade",
+    "created_at",
+    "started_at",
+    "completed_at",
+    "report_url",
+    "progress",
+    "error",
+    "skipped_checks",
+}
+
+
+def used(member: Member) -> int:
+    row = MonthlyUsage.objects.filter(organization=member.organization).first()
+    return row.used if row else 0
+
+
+def refusal(response) -> tuple[int, str]:
+    body = response.json()
+    assert set(body) == {"code", "error"}
+    assert body["error"]
+    return response.status_code, body["code"]
+
+
+def test_an_accepted_scan_is_queued_with_all_13_fields(home: Member, target: str) -> None:
+    response = home.api.post("/v1/scan", {"url": target, "type": "seo"})
+    assert response.status_code == 201
+    body = response.json()
+    assert set(body) == FIELDS
+    assert body["status"] == "queued"
+    assert body["url"] == target
+    assert body["progress"] == {"percent": 0, "phase": "queued", "checks_done": 0, "checks_total": 0}
+    assert response["Location"] == f"/v1/scan/{body['id']}"
+    assert body["report_url"].endswith(f"/report/{body['id']}")
+    assert home.api.get(response["Location"]).json() == body
+    assert used(home) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "answer"),
+    [
+        ({}, (400, "INVALID_URL")),
+        ({"url": 5, "type": "seo"}, (400, "INVALID_URL")),
+        ({"url": None, "type": "nope"}, (400, "INVALID_URL")),
+        ({"url": "ftp://example.com/", "type": "seo"}, (400, "INVALID_URL")),
+        ({"url": "https:/example.com/", "type": "seo"}, (400, "INVALID_URL")),
+        ({"url": "https://example.com/\u0000", "type": "seo"}, (400, "INVALID_URL")),
+        ({"url": "https://user:pass@example.com/", "type": "seo"}, (400, "INVALID_URL")),
+        ({"url": "https://example.com:22/", "type": "seo"}, (400, "INVALID_URL")),
+        ({"url": "https://example.com/" + "a" * 2048, "type": "seo"}, (400, "INVALID_URL")),
+        ({"url": "\ud800", "type": "seo"}, (400, "INVALID_URL")),
+        ({"url": "https://example.com/"}, (400, "INVALID_TYPE")),
+        ({"url": "https://example.com/", "type": ["seo"]}, (400, "INVALID_TYPE")),
+        ({"url": "https://example.com/", "type": "SEO"}, (400, "INVALID_TYPE")),
+        ({"url": "http://localhost/", "type": "nope"}, (400, "INVALID_TYPE")),
+        ({"url": "http://localhost/", "type": "seo"}, (403, "DOMAIN_BLOCKED")),
+        ({"url": "http://localhost:22/", "type": "seo"}, (403, "DOMAIN_BLOCKED")),
+        ({"url": "http://0x7f.1/", "type": "seo"}, (403, "DOMAIN_BLOCKED")),
+        ({"url": "http://printer/", "type": "seo"}, (403, "DOMAIN_BLOCKED")),
+        ({"url": "http://[::ffff:10.0.0.1]/", "type": "seo"}, (403, "DOMAIN_BLOCKED")),
+    ],
+)
+def test_a_refused_request_says_why_and_uses_no_quota(home: Member, body: object, answer: object) -> None:
+    assert refusal(home.api.post("/v1/scan", body)) == answer
+    assert used(home) == 0
+
+
+def test_a_target_that_refuses_connections_is_URL_NOT_REACHABLE(home: Member, target: str) -> None:
+    # Port 1 of loopback: exempted, and nobody listens there.
+    response = home.api.post("/v1/scan", {"url": "http://127.0.0.1:1/", "type": "seo"})
+    assert refusal(response) == (400, "URL_NOT_REACHABLE")
+    assert used(home) == 0
+
+
+def test_an_operators_domain_is_blocked_with_its_subdomains(home: Member) -> None:
+    BlockedDomain.objects.create(domain="example.com")
+    response = home.api.post("/v1/scan", {"url": "https://www.example.com/", "type": "seo"})
+    assert refusal(response) == (403, "DOMAIN_BLOCKED")
+
+
+def test_the_monthly_quota_holds_and_says_when_it_ends(home: Member, target: str) -> None:
+    Tier.objects.filter(name="free").update(scans_per_month=1)
+    assert home.api.post("/v1/scan", {"url": target, "type": "seo"}).status_code == 201
+    response = home.api.post("/v1/scan", {"url": target, "type": "seo"})
+    assert refusal(response) == (429, "QUOTA_EXCEEDED")
+    assert int(response["Retry-After"]) >= 1
+    assert {"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} <= set(response.headers)
+    assert used(home) == 1
+
+
+def test_last_months_scans_do_not_count(home: Member, target: str) -> None:
+    Tier.objects.filter(name="free").update(scans_per_month=1)
+    MonthlyUsage.objects.create(organization=home.organization, period="2020-01-01", used=100)
+    assert home.api.post("/v1/scan", {"url": target, "type": "seo"}).status_code == 201
+
+
+def test_the_concurrency_of_the_tier_holds(home: Member, target: str) -> None:
+    make_scan(home, status="scanning")
+    make_scan(home)
+    response = home.api.post("/v1/scan", {"url": target, "type": "seo"})
+    assert refusal(response) == (429, "CONCURRENT_LIMIT")
+    assert "Retry-After" in response.headers
+
+
+def test_the_quota_speaks_before_the_target_is_contacted(home: Member, target: str) -> None:
+    Tier.objects.filter(name="free").update(scans_per_month=0)
+    response = home.api.post("/v1/scan", {"url": "http://127.0.0.1:1/", "type": "seo"})
+    assert refusal(response) == (429, "QUOTA_EXCEEDED")
+
+
+def test_a_queue_that_is_too_long_is_SERVICE_UNAVAILABLE(home: Member, stranger: Member, target: str, settings) -> None:
+    settings.SCAN_QUEUE_LIMIT = 2
+    for _ in range(3):
+        make_scan(stranger)
+    response = home.api.post("/v1/scan", {"url": target, "type": "seo"})
+    assert refusal(response) == (503, "SERVICE_UNAVAILABLE")
+    assert int(response["Retry-After"]) >= 1
+
+
+def test_maintenance_is_SERVICE_UNAVAILABLE_for_valid_keys(home: Member, settings) -> None:
+    settings.MAINTENANCE_MODE = True
+    assert refusal(home.api.get("/v1/scans")) == (503, "SERVICE_UNAVAILABLE")
+
+
+def test_the_url_is_kept_in_its_canonical_form(home: Member, target: str) -> None:
+    sent = target.replace("127.0.0.1", "0x7F.0.0.1") + "a/../b?q=ü#fragment"
+    body = home.api.post("/v1/scan", {"url": sent, "type": "seo"}).json()
+    assert body["url"] == f"{target}b?q=%C3%BC"
+    assert Scan.objects.get(id=body["id"]).url == body["url"]

@@ -1,0 +1,70 @@
+"""The Idempotency-Key of POST /v1/scan."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import Tier
+from scans.models import IdempotencyRecord, Scan
+from scans.tasks import delete_idempotency_records
+from tests.world import Member
+
+
+def test_the_same_key_and_body_get_the_first_answer_again(home: Member, target: str) -> None:
+    Tier.objects.filter(name="free").update(scans_per_month=1)
+    body = {"url": target, "type": "seo"}
+    first = home.api.post("/v1/scan", body, Idempotency_Key="k")
+    second = home.api.post("/v1/scan", {"type": "seo", "url": target}, Idempotency_Key="k")
+    assert (first.status_code, second.status_code) == (201, 201)
+    assert first.json() == second.json()
+    assert "Idempotent-Replayed" not in first.headers
+    assert second["Idempotent-Replayed"] == "true"
+    assert second["Location"] == first["Location"]
+    assert Scan.objects.count() == 1
+
+
+def test_the_same_key_with_another_body_is_a_mismatch(home: Member, target: str) -> None:
+    home.api.post("/v1/scan", {"url": target, "type": "seo"}, Idempotency_Key="k")
+    response = home.api.post("/v1/scan", {"url": target, "type": "security"}, Idempotency_Key="k")
+    assert (response.status_code, response.json()["code"]) == (422, "IDEMPOTENCY_MISMATCH")
+
+
+def test_keys_belong_to_the_organization(home: Member, stranger: Member, target: str) -> None:
+    body = {"url": target, "type": "seo"}
+    first = home.api.post("/v1/scan", body, Idempotency_Key="k")
+    second = stranger.api.post("/v1/scan", body, Idempotency_Key="k")
+    assert second.status_code == 201
+    assert first.json()["id"] != second.json()["id"]
+
+
+@pytest.mark.parametrize("key", ["", "a" * 256])
+def test_an_unusable_key_is_INVALID_PARAMS(home: Member, target: str, key: str) -> None:
+    response = home.api.post("/v1/scan", {"url": target, "type": "seo"}, Idempotency_Key=key)
+    assert (response.status_code, response.json()["code"]) == (400, "INVALID_PARAMS")
+
+
+def test_a_refused_request_leaves_the_key_free(home: Member, target: str) -> None:
+    refused = home.api.post("/v1/scan", {"url": "http://127.0.0.1:1/", "type": "seo"}, Idempotency_Key="k")
+    assert refused.status_code == 400
+    assert home.api.post("/v1/scan", {"url": target, "type": "seo"}, Idempotency_Key="k").status_code == 201
+
+
+def test_after_24_hours_the_key_is_new_again(home: Member, target: str) -> None:
+    body = {"url": target, "type": "seo"}
+    first = home.api.post("/v1/scan", body, Idempotency_Key="k")
+    IdempotencyRecord.objects.update(created_at=timezone.now() - timedelta(hours=24, seconds=1))
+    second = home.api.post("/v1/scan", body, Idempotency_Key="k")
+    assert first.json()["id"] != second.json()["id"]
+    third = home.api.post("/v1/scan", body, Idempotency_Key="k")
+    assert third.json()["id"] == second.json()["id"]
+
+
+def test_old_records_are_deleted(home: Member, target: str) -> None:
+    for key in ("old", "new"):
+        home.api.post("/v1/scan", {"url": target, "type": "seo"}, Idempotency_Key=key)
+    IdempotencyRecord.objects.filter(key="old").update(created_at=timezone.now() - timedelta(hours=25))
+    delete_idempotency_records()
+    assert [record.key for record in IdempotencyRecord.objects.all()] == ["new"]

@@ -1,0 +1,87 @@
+"""Limits hold against real threads on real PostgreSQL."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from ipaddress import ip_network
+from threading import Barrier
+
+import pytest
+from django.db import connection
+
+from accounts.models import MonthlyUsage, Tier
+from scans.models import Scan
+from tests.world import Api, Member, listening, member_of
+from webhooks.models import Webhook
+
+PARALLEL = 50
+
+pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+
+
+@pytest.fixture
+def crowd(settings: object) -> Iterator[tuple[Member, str]]:
+    settings.SCAN_ALLOWED_NETWORKS = (ip_network("127.0.0.0/8"),)  # type: ignore[attr-defined]
+    with listening() as port:
+        yield member_of("Crowd", "business"), f"http://127.0.0.1:{port}/"
+
+
+def all_at_once(call: Callable[[int], object]) -> list[object]:
+    """The answers of 50 threads that start together."""
+    barrier = Barrier(PARALLEL)
+
+    def one(number: int) -> object:
+        barrier.wait()
+        try:
+            return call(number)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(PARALLEL) as pool:
+        return list(pool.map(one, range(PARALLEL)))
+
+
+def post(member: Member, url: str, **headers: str) -> tuple[int, str | None]:
+    response = Api(member.plaintext).post("/v1/scan", {"url": url, "type": "seo"}, **headers)
+    return response.status_code, response.json().get("code")
+
+
+def test_50_parallel_scans_against_a_cap_of_2(crowd: tuple[Member, str]) -> None:
+    member, url = crowd
+    Tier.objects.filter(name="business").update(concurrent_scans=2)
+    answers = Counter(all_at_once(lambda _: post(member, url)))
+    assert answers == {(201, None): 2, (429, "CONCURRENT_LIMIT"): 48}
+    assert Scan.objects.count() == 2
+    assert MonthlyUsage.objects.get().used == 2
+
+
+def test_50_parallel_scans_for_the_quotas_last_unit(crowd: tuple[Member, str]) -> None:
+    member, url = crowd
+    Tier.objects.filter(name="business").update(scans_per_month=1, concurrent_scans=100)
+    answers = Counter(all_at_once(lambda _: post(member, url)))
+    assert answers == {(201, None): 1, (429, "QUOTA_EXCEEDED"): 49}
+    assert Scan.objects.count() == 1
+    assert MonthlyUsage.objects.get().used == 1
+
+
+def test_50_parallel_scans_with_one_idempotency_key(crowd: tuple[Member, str]) -> None:
+    member, url = crowd
+    answers = Counter(all_at_once(lambda _: post(member, url, Idempotency_Key="one")))
+    assert set(answers) <= {(201, None), (409, "IDEMPOTENCY_CONFLICT")}
+    assert answers[(201, None)] >= 1
+    assert Scan.objects.count() == 1
+    assert MonthlyUsage.objects.get().used == 1
+
+
+def test_50_parallel_registrations_against_3_webhooks(crowd: tuple[Member, str]) -> None:
+    member, url = crowd
+    Tier.objects.filter(name="business").update(webhooks=3)
+
+    def register(_: int) -> int:
+        body = {"url": url, "events": ["scan.completed"]}
+        return Api(member.plaintext).post("/api/webhooks", body).status_code
+
+    assert Counter(all_at_once(register)) == {201: 3, 409: 47}
+    assert Webhook.objects.count() == 3

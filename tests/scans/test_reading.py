@@ -1,0 +1,118 @@
+"""GET /v1/scan/:id, GET /v1/scans and GET /v1/usage."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from scans.models import Scan, ScanCount
+from tests.world import Member, finished_scan, make_scan
+
+SUMMARY = ["id", "type", "url", "status", "score", "grade", "created_at", "completed_at"]
+
+
+def test_a_running_scan_says_when_to_ask_again_and_a_final_one_does_not(home: Member) -> None:
+    running, final = make_scan(home, status="scanning", percent=40, phase="collecting"), finished_scan(home)
+    response = home.api.get(f"/v1/scan/{running.id}")
+    assert response["Retry-After"] == "2"
+    assert response.json()["progress"] == {
+        "percent": 40,
+        "phase": "collecting",
+        "checks_done": 0,
+        "checks_total": 0,
+    }
+    assert "Retry-After" not in home.api.get(f"/v1/scan/{final.id}").headers
+
+
+def test_a_partial_scan_lists_what_could_not_run(home: Member) -> None:
+    body = home.api.get(f"/v1/scan/{finished_scan(home, 'partial').id}").json()
+    assert body["status"] == "partial"
+    assert body["skipped_checks"] == [{"name": "Gone thing", "reason": "The site did not answer in time."}]
+    assert body["error"] is None
+
+
+def test_another_organizations_scan_is_SCAN_NOT_FOUND(home: Member, stranger: Member) -> None:
+    response = stranger.api.get(f"/v1/scan/{finished_scan(home).id}")
+    assert (response.status_code, response.json()["code"]) == (404, "SCAN_NOT_FOUND")
+
+
+def test_the_list_has_the_specified_fields(home: Member) -> None:
+    scan = finished_scan(home)
+    body = home.api.get("/v1/scans").json()
+    assert set(body) == {"scans", "total", "limit", "offset", "quota"}
+    assert (body["total"], body["limit"], body["offset"]) == (1, 20, 0)
+    assert body["quota"] == {"used": 0, "limit": 100, "remaining": 100, "tier": "free"}
+    (item,) = body["scans"]
+    assert list(item) == SUMMARY
+    assert item["id"] == scan.id
+    assert item["created_at"] == scan.created_at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def test_scans_come_newest_first_in_pages_that_do_not_overlap(home: Member, stranger: Member) -> None:
+    same = timezone.now()
+    mine = [make_scan(home, created_at=same - timedelta(minutes=n // 2)).id for n in range(7)]
+    make_scan(stranger)
+    pages = [home.api.get(f"/v1/scans?limit=3&offset={offset}").json() for offset in (0, 3, 6, 9)]
+    listed = [scan["id"] for page in pages for scan in page["scans"]]
+    assert sorted(listed) == sorted(mine)
+    assert {page["total"] for page in pages} == {7}
+    times = [scan["created_at"] for page in pages for scan in page["scans"]]
+    assert times == sorted(times, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("query", "total"),
+    [
+        ("status=queued", 2),
+        ("status=queued&type=seo", 1),
+        ("type=seo", 2),
+        ("status=failed", 0),
+        ("status=scanning", 1),
+        ("limit=1&type=seo", 2),
+    ],
+)
+def test_filters_hold_for_the_rows_and_the_total(home: Member, query: str, total: int) -> None:
+    make_scan(home, type="seo")
+    make_scan(home, type="security")
+    make_scan(home, type="seo", status="scanning")
+    body = home.api.get(f"/v1/scans?{query}").json()
+    assert body["total"] == total
+    assert len(body["scans"]) == min(total, body["limit"])
+
+
+def test_the_total_follows_every_change_of_status_and_every_deletion(home: Member) -> None:
+    finished_scan(home)
+    queued = make_scan(home)
+    Scan.objects.bulk_create(
+        Scan(organization=home.organization, url="https://a.example.org/", type="seo", period=queued.period)
+        for _ in range(5)
+    )
+    queued.delete()
+    counted = {(row.type, row.status): row.count for row in ScanCount.objects.filter(count__gt=0)}
+    assert counted == {("security", "completed"): 1, ("seo", "queued"): 5}
+    Scan.objects.all().delete()
+    assert home.api.get("/v1/scans").json()["total"] == 0
+
+
+def test_deleting_an_organization_leaves_nothing_in_the_way(home: Member) -> None:
+    finished_scan(home)
+    home.organization.delete()
+    assert Scan.objects.count() == 0
+
+
+def test_usage_counts_the_month_by_type_and_status(home: Member, target: str) -> None:
+    assert home.api.post("/v1/scan", {"url": target, "type": "seo"}).status_code == 201
+    finished_scan(home)
+    make_scan(home, type="performance", created_at=datetime(2020, 2, 3, tzinfo=UTC))
+    body = home.api.get("/v1/usage").json()
+    assert body["quota"] == {"used": 1, "limit": 100, "remaining": 99, "tier": "free"}
+    assert body["by_type"] == {"security": 1, "performance": 0, "accessibility": 0, "seo": 1}
+    assert body["by_status"] == {"queued": 1, "scanning": 0, "completed": 1, "partial": 0, "failed": 0}
+    assert body["concurrent"] == {"running": 2, "limit": 2}
+    assert body["rate_limit"]["window_seconds"] == 60
+    assert body["rate_limit"]["remaining"] == 58
+    now = timezone.now()
+    assert body["period"]["start"] == now.strftime("%Y-%m-01T00:00:00Z")
+    assert body["period"]["end"] > now.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,116 @@
+"""The cast of the tests: two organizations, their keys, and a client that calls like a consumer does."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.http import HttpResponse
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import ApiKey, Organization
+from accounts.services import create_api_key, ensure_organization
+from accounts.usage import month_of
+from scans.engine.findings import HIGH, LOW, ScanType
+from scans.engine.result import CategoryResult, CheckResult, ScanResult, SkippedCheck
+from scans.models import Scan
+from scans.services import claim_scan, finish_scan
+
+
+class Api:
+    """A consumer with a key (or without). Answers have `.json()`."""
+
+    def __init__(self, key: str | None = None, address: str = "127.0.0.1") -> None:
+        self._client = Client(raise_request_exception=False, REMOTE_ADDR=address)
+        self._headers = {"Authorization": f"Bearer {key}"} if key else {}
+
+    def get(self, path: str, **headers: str) -> HttpResponse:
+        return self._client.get(path, headers=self._all(headers))
+
+    def delete(self, path: str, **headers: str) -> HttpResponse:
+        return self._client.delete(path, headers=self._all(headers))
+
+    def post(self, path: str, body: object, content_type: str = "application/json", **headers: str) -> Any:
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        return self._client.post(path, data, content_type=content_type, headers=self._all(headers))
+
+    def call(self, method: str, path: str, **headers: str) -> HttpResponse:
+        return self._client.generic(method, path, headers=self._all(headers))
+
+    def _all(self, headers: dict[str, str]) -> dict[str, str]:
+        return self._headers | {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+@dataclass
+class Member:
+    """An organization with one key and a consumer that uses it."""
+
+    organization: Organization
+    key: ApiKey
+    plaintext: str
+    api: Api
+
+
+def member_of(name: str, tier: str = "free") -> Member:
+    """A fresh organization on a tier."""
+    organization = ensure_organization(name=name, tier=tier)
+    key, plaintext = create_api_key(organization=organization, name="tests")
+    return Member(organization, key, plaintext, Api(plaintext))
+
+
+def make_scan(member: Member, **columns: Any) -> Scan:
+    """A scan as if it had been accepted."""
+    now = columns.pop("created_at", timezone.now())
+    values = {"type": "security", "url": "https://example.com/", "created_at": now, "period": month_of(now)}
+    return Scan.objects.create(organization=member.organization, api_key=member.key, **values | columns)
+
+
+def make_result(scan: Scan, status: str = "completed", **columns: Any) -> ScanResult:
+    """A result with one passed, one failed and one warned check; `partial` has one more that could not run."""
+    now = datetime.now(UTC)
+    checks = (
+        CheckResult("good", "Good thing", "pass", None, HIGH, "All is well."),
+        CheckResult(
+            "bad", "Bad thing", "fail", HIGH, HIGH, "It is <b>bad</b>.", "Mend it.", ({"value": "=1+1"},)
+        ),
+        CheckResult("meh", "Meh thing", "warn", LOW, LOW, "It is so-so.", "Polish it.", (), ("RFC 9110",), 1.5),
+    )
+    skipped = (SkippedCheck("gone", "Gone thing", "The site did not answer in time."),)
+    values: dict[str, Any] = {
+        "score": 71,
+        "grade": "C",
+        "categories": (CategoryResult("things", "Things", 10, checks, 71),),
+        "skipped_checks": skipped if status == "partial" else (),
+        "facts": {"final_url": scan.url},
+    }
+    return ScanResult(
+        type=ScanType(scan.type),
+        url=scan.url,
+        status=status,  # type: ignore[arg-type]
+        started_at=now,
+        completed_at=now,
+        catalogue_version="test",
+        **values | columns,
+    )
+
+
+def finished_scan(member: Member, status: str = "completed", age: timedelta = timedelta(), **columns: Any) -> Scan:
+    """A scan that went through claim and finish, as a worker does it."""
+    scan = make_scan(member, created_at=timezone.now() - age, **columns)
+    claim = claim_scan(scan.id)
+    assert claim is not None
+    assert finish_scan(claim, make_result(scan, status))
+    return Scan.objects.get(id=scan.id)
+
+
+@contextmanager
+def listening() -> Iterator[int]:
+    """A port on loopback that accepts connections; nobody answers there."""
+    with socket.create_server(("127.0.0.1", 0), backlog=128) as server:
+        yield server.getsockname()[1]
