@@ -14,7 +14,7 @@ DEV := .venv/.dev
 TEST_PROCESSES ?= 2
 ARGS ?=
 
-.PHONY: help run test lint format check bench lock openapi clean
+.PHONY: help run test lint format check bench site lock openapi clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -40,6 +40,9 @@ check: lint ## Lint, types, import contracts and tests
 
 bench: $(DEV) ## Measure speed and detection
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+site: $(DEV) ## Start a small HTTPS site on this machine, to scan it
+	@$(BIN)/python -m tests.sites
 
 openapi: $(DEV) ## Write openapi.yaml from the code
 	@SECRET_KEY=only-for-this-command-which-signs-nothing \

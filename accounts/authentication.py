@@ -89,7 +89,9 @@ def _caller(header: str) -> Caller:
     )
     if row is None:
         raise Unauthorized("The API key is missing or invalid.")
-    revoked_at, expires_at, last_used_at, key_id, organization_id, requests_per_minute, webhooks, *limits = row
+    revoked_at, expires_at, last_used_at, key_id, organization_id, requests_per_minute, webhooks, *limits = (
+        row
+    )
     now = timezone.now()
     if revoked_at is not None and revoked_at <= now:
         raise KeyRevoked("This API key has been revoked. Create a new one in the dashboard.")

@@ -142,4 +142,6 @@ def _quota_exceeded(limit: int, now: datetime) -> QuotaExceeded:
 
 
 def _concurrent_limit(limit: int) -> ConcurrentLimit:
-    return ConcurrentLimit(f"{limit} scans are queued or running, which is the most your plan allows at once.")
+    return ConcurrentLimit(
+        f"{limit} scans are queued or running, which is the most your plan allows at once."
+    )

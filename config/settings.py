@@ -44,7 +44,7 @@ SCAN_CA_BUNDLE = read(
 SCAN_QUEUE_LIMIT = read(
     "SCAN_QUEUE_LIMIT", environment.positive, 10_000, "How many scans may wait before new ones get a 503."
 )
-SCAN_LEASE_S = 30
+SCAN_LEASE_S = 20
 MAINTENANCE_MODE = read("MAINTENANCE_MODE", environment.boolean, False, "Set it to 1 or 0.")
 REPORT_RETENTION_DAYS = 30
 
@@ -215,6 +215,8 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "ScanType": "scans.models.Scan.Type",
         "ScanStatus": "scans.models.Scan.Status",
+        "ReportStatus": "reports.serializers.REPORT_STATUSES",
+        "CheckStatus": "reports.serializers.CHECK_STATUSES",
     },
 }
 

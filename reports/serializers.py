@@ -9,13 +9,15 @@ from scans.models import Scan
 from scans.serializers import GRADES, SkippedCheck
 
 SEVERITIES = [str(severity) for severity in Severity]
+CHECK_STATUSES = ("pass", "fail", "warn")
+REPORT_STATUSES = (str(Scan.Status.COMPLETED), str(Scan.Status.PARTIAL))
 
 
 class Check(serializers.Serializer):
     """2.4 of the interface."""
 
     name = serializers.CharField()
-    status = serializers.ChoiceField(("pass", "fail", "warn"))
+    status = serializers.ChoiceField(CHECK_STATUSES)
     severity = serializers.ChoiceField(SEVERITIES, allow_null=True)
     message = serializers.CharField()
     fix = serializers.CharField(required=False)
@@ -89,7 +91,7 @@ class ReportExport(Report):
 
     categories = ExportedCategory(many=True)
     report_id = serializers.RegexField(r"^rpt_[0-9A-Za-z]{22}$")
-    status = serializers.ChoiceField((Scan.Status.COMPLETED, Scan.Status.PARTIAL))
+    status = serializers.ChoiceField(REPORT_STATUSES)
     skipped_checks = ExportedSkippedCheck(many=True)
     caps = Cap(many=True)
     catalogue_version = serializers.CharField()

@@ -14,9 +14,7 @@ BATCH = 1000
 def delete_expired() -> None:
     """Every night: reading enforces the retention already, this frees the space, in small transactions."""
     while True:
-        ids = list(
-            Report.objects.filter(expires_at__lte=timezone.now()).values_list("id", flat=True)[:BATCH]
-        )
+        ids = list(Report.objects.filter(expires_at__lte=timezone.now()).values_list("id", flat=True)[:BATCH])
         Report.objects.filter(id__in=ids).delete()
         if len(ids) < BATCH:
             return

@@ -114,7 +114,9 @@ class ScanListing(ApiView):
             OpenApiParameter("type", str, enum=Scan.Type.values),
             *RATE_HEADERS,
         ],
-        responses=responses({200: ScanList}, e400="`INVALID_PARAMS`: a parameter is out of range or unknown."),
+        responses=responses(
+            {200: ScanList}, e400="`INVALID_PARAMS`: a parameter is out of range or unknown."
+        ),
     )
     def get(self, request: Request) -> Response:
         """The organization's scans, newest first."""

@@ -79,7 +79,9 @@ def make_result(scan: Scan, status: str = "completed", **columns: Any) -> ScanRe
         CheckResult(
             "bad", "Bad thing", "fail", HIGH, HIGH, "It is <b>bad</b>.", "Mend it.", ({"value": "=1+1"},)
         ),
-        CheckResult("meh", "Meh thing", "warn", LOW, LOW, "It is so-so.", "Polish it.", (), ("RFC 9110",), 1.5),
+        CheckResult(
+            "meh", "Meh thing", "warn", LOW, LOW, "It is so-so.", "Polish it.", (), ("RFC 9110",), 1.5
+        ),
     )
     skipped = (SkippedCheck("gone", "Gone thing", "The site did not answer in time."),)
     values: dict[str, Any] = {
@@ -100,7 +102,9 @@ def make_result(scan: Scan, status: str = "completed", **columns: Any) -> ScanRe
     )
 
 
-def finished_scan(member: Member, status: str = "completed", age: timedelta = timedelta(), **columns: Any) -> Scan:
+def finished_scan(
+    member: Member, status: str = "completed", age: timedelta = timedelta(), **columns: Any
+) -> Scan:
     """A scan that went through claim and finish, as a worker does it."""
     scan = make_scan(member, created_at=timezone.now() - age, **columns)
     claim = claim_scan(scan.id)

@@ -19,7 +19,9 @@ def record_scan_end(scan: Scan, *, findings: int) -> None:
     """Write the event of a scan that has just ended, and its deliveries; inside the transaction that ends it."""
     kind = EventKind(f"scan.{scan.status}")
     receivers = list(
-        access.rows(Webhook, scan.organization_id).filter(events__contains=[kind]).values_list("id", flat=True)
+        access.rows(Webhook, scan.organization_id)
+        .filter(events__contains=[kind])
+        .values_list("id", flat=True)
     )
     if not receivers:
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import logging
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,6 +20,7 @@ from scans.engine.result import (
     AppliedCap,
     CategoryResult,
     CheckResult,
+    Outcome,
     ScanError,
     ScanResult,
     SkippedCheck,
@@ -114,6 +116,7 @@ class _Run:
         }
         self.results: list[tuple[Check, CheckResult]] = []
         self.skipped: list[SkippedCheck] = []
+        self._began = time.monotonic()
         self._progress = progress
         self._percent = 0
 
@@ -223,7 +226,7 @@ class _Run:
 
     def result(self, error: ScanError | None) -> ScanResult:
         """Score what ran and put everything together."""
-        outcome = "failed" if error else "partial" if self.skipped else "completed"
+        outcome: Outcome = "failed" if error else "partial" if self.skipped else "completed"
         score = None if error else scoring.score(self._categories(), caps(self.type))
         completed_at = datetime.now(UTC)
         self.tell(100, "done", len(self.plan.checks) - len(self.skipped))
@@ -269,8 +272,7 @@ class _Run:
         return facts
 
     def _remaining_s(self, share: float = 1.0) -> float:
-        elapsed = (datetime.now(UTC) - self.started_at).total_seconds()
-        return self.budget.time_limit_s * share - elapsed
+        return self.budget.time_limit_s * share - (time.monotonic() - self._began)
 
 
 def _outcome(probe: Probe, future: concurrent.futures.Future[object]) -> object:

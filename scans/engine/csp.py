@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scans.engine.evidence import Document
-from scans.engine.markup import attribute, live
+from scans.engine.markup import http_equivs
 from scans.net.response import Headers
 
 HEADER = "Content-Security-Policy"
@@ -57,12 +57,11 @@ def header_policies(headers: Headers) -> tuple[Policy, ...]:
 def meta_policies(document: Document) -> tuple[Policy, ...]:
     """The policies in the document's `<meta>`, without the directives that mean nothing there."""
     found = []
-    for node in live(document, "head > meta[http-equiv][content]"):
-        if (attribute(node, "http-equiv") or "").strip().lower() == HEADER.lower():
-            policy = parse_policy(attribute(node, "content") or "")
-            kept = {name: value for name, value in policy.directives.items() if name not in NOT_IN_META}
-            if kept:
-                found.append(Policy(kept, policy.text))
+    for content in http_equivs(document, HEADER):
+        policy = parse_policy(content)
+        kept = {name: value for name, value in policy.directives.items() if name not in NOT_IN_META}
+        if kept:
+            found.append(Policy(kept, policy.text))
     return tuple(found)
 
 

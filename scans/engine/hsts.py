@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from scans.net.response import Headers
+
+HEADER = "Strict-Transport-Security"
+
 NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 DIRECTIVE = re.compile(rf"""[ \t]*(?:({NAME})[ \t]*(?:=[ \t]*({NAME}|"(?:[^"\\]|\\.)*")[ \t]*)?)?""")
 
@@ -40,6 +44,15 @@ def parse_hsts(value: str) -> Hsts:
     return Hsts(
         int(max_age.lstrip("0")[:18] or "0"), "includesubdomains" in directives, "preload" in directives
     )
+
+
+def valid_policy(headers: Headers) -> Hsts | None:
+    """The policy that browsers read from a response, None for none: of several lines, the first counts."""
+    values = headers.all(HEADER)
+    try:
+        return parse_hsts(values[0]) if values else None
+    except BadHsts:
+        return None
 
 
 def _directives(value: str) -> dict[str, str | None]:

@@ -35,6 +35,15 @@ def enclosing(node: LexborNode, tag: str) -> LexborNode | None:
     return None
 
 
+def http_equivs(document: Document, header: str) -> list[str]:
+    """What `<meta http-equiv>` says in place of a response header: each element's content, in order."""
+    return [
+        attribute(node, "content") or ""
+        for node in live(document, "head > meta[http-equiv]")
+        if (attribute(node, "http-equiv") or "").strip().lower() == header.lower()
+    ]
+
+
 def attribute(node: LexborNode, name: str) -> str | None:
     """An attribute's value, the empty string when it has none, None when it is absent."""
     attributes = node.attributes

@@ -6,6 +6,7 @@ import re
 
 MASK = "•••"
 MAX_LENGTH = 160
+MAX_READ = 4000
 
 # The value after a name that speaks of a secret: in a query, a form-like list, JSON or a header's parameter.
 NAMED = re.compile(
@@ -38,5 +39,5 @@ def masked(text: str) -> str:
 
 def excerpt(text: str, limit: int = MAX_LENGTH) -> str:
     """A masked, printable beginning of what a site sent, at most `limit` characters long."""
-    text = CONTROL.sub(" ", masked(text)).strip()
+    text = CONTROL.sub(" ", masked(text[:MAX_READ])).strip()
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"

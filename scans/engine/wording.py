@@ -1,9 +1,13 @@
-"""Turns of phrase that the findings share."""
+"""Turns of phrase and evidence items that the findings share."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+
+from scans.engine.findings import EvidenceItem
+from scans.engine.masking import excerpt
+from scans.net.tls_certificates import Certificate
 
 SHOWN = 5  # named in a message; the evidence holds more
 
@@ -24,3 +28,15 @@ def duration(time: timedelta) -> str:
     if time < timedelta(days=2):
         return counted(int(time.total_seconds() // 3600), "hour")
     return f"{time.days} days"
+
+
+def certificate_facts(certificate: Certificate) -> EvidenceItem:
+    """A certificate as an evidence item."""
+    return {
+        "subject": excerpt(certificate.subject),
+        "issuer": excerpt(certificate.issuer),
+        "not_before": f"{certificate.not_before:%Y-%m-%dT%H:%M:%SZ}",
+        "not_after": f"{certificate.not_after:%Y-%m-%dT%H:%M:%SZ}",
+        "key": f"{certificate.key_type} {certificate.key_bits or ''}".strip(),
+        "signature": certificate.signature_hash,
+    }

@@ -58,6 +58,7 @@ IPV4_COMPATIBLE = IPv6Network("::/96")  # RFC 4291, section 2.5.5.1
 NAT64 = IPv6Network("64:ff9b::/96")  # RFC 6052
 NAT64_LOCAL = IPv6Network("64:ff9b:1::/48")  # RFC 8215
 TEREDO = IPv6Network("2001::/32")
+ISATAP_MASK, ISATAP = 0xFDFFFFFF, 0x00005EFE  # the interface identifier's first half (RFC 5214, section 6.1)
 
 OWN_ADDRESSES_TTL_S = 60
 
@@ -129,5 +130,7 @@ def _embedded(address: IPAddress) -> tuple[IPv4Address, ...]:
     if address in TEREDO and address.teredo is not None:
         return address.teredo
     if address in IPV4_COMPATIBLE or address in NAT64 or address in NAT64_LOCAL:
+        return (IPv4Address(int(address) & 0xFFFFFFFF),)
+    if (int(address) >> 32) & ISATAP_MASK == ISATAP:
         return (IPv4Address(int(address) & 0xFFFFFFFF),)
     return ()

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from dataclasses import dataclass
 
 from scans.net.deadline import Deadline
-from scans.net.errors import BadResponse, BudgetExceeded
+from scans.net.errors import BudgetExceeded
 
 MIB = 1024 * 1024
-# What the parser reads ahead of the headers' end, and chunk sizes between the body's bytes.
-SLACK_BYTES = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Seconds and bytes. The first group is for one exchange, the second for all of a `Network`'s life."""
 
-    connect_s: float = 5.0
-    exchange_s: float = 30.0
+    connect_s: float = 5.0  # name, TCP and, counted anew, TLS
+    first_byte_s: float = 15.0  # from the request to the end of the response's headers
+    total_s: float = 30.0
     header_bytes: int = 64 * 1024
     body_bytes: int = 5 * MIB  # on the wire
     decoded_bytes: int = 10 * MIB
@@ -43,56 +43,81 @@ class Meter:
     def request(self, host: str) -> None:
         """Count a request; raises BudgetExceeded when it is one too many."""
         with self._lock:
+            if self.requests >= self._limits.requests:
+                raise BudgetExceeded(f"The scan needs more than {self._limits.requests} requests.")
+            if self._per_host[host] >= self._limits.requests_per_host:
+                raise BudgetExceeded(f"{host} needs more than {self._limits.requests_per_host} requests.")
             self.requests += 1
             self._per_host[host] += 1
-            if self.requests > self._limits.requests:
-                raise BudgetExceeded(f"The scan needs more than {self._limits.requests} requests.")
-            if self._per_host[host] > self._limits.requests_per_host:
-                raise BudgetExceeded(f"{host} needs more than {self._limits.requests_per_host} requests.")
 
     def received(self, count: int) -> None:
         """Count bytes; raises BudgetExceeded when they are too many."""
         with self._lock:
             self.received_bytes += count
             if self.received_bytes > self._limits.total_bytes:
-                raise BudgetExceeded(f"The site sent more than {self._limits.total_bytes // MIB} MiB.")
+                raise BudgetExceeded(f"The site sent more than {self._limits.total_bytes / MIB:g} MiB.")
+
+
+class Meters:
+    """The guard of a connection that carries no HTTP of ours: a deadline, and the scan's bytes."""
+
+    def __init__(self, deadline: Deadline, meter: Meter) -> None:
+        self._deadline = deadline
+        self._meter = meter
+
+    def timeout_s(self) -> float:
+        """Seconds left; raises TimeoutError when there are none."""
+        return _left_s(self._deadline)
+
+    def received(self, count: int) -> None:
+        """Bytes came in."""
+        self._meter.received(count)
 
 
 class Exchange:
     """One request and its answer: the guard of the connection while it carries them."""
 
-    def __init__(self, deadline: Deadline, limits: Limits, meter: Meter, max_body_bytes: int) -> None:
+    def __init__(
+        self, deadline: Deadline, limits: Limits, meter: Meter, request_path: str, *, is_fresh: bool
+    ) -> None:
         self.deadline = deadline
+        self.request_path = request_path  # as the request line sends it
+        self.is_fresh = is_fresh  # no kept connection may carry it
+        self.is_reused = True  # until a connection is opened for it
         self.connect_s = 0.0
+        self.sent_at = 0.0
         self.address = ""
         self.tls_version = ""
         self.tls_cipher = ""
-        self.is_reused = True  # until a connection is opened for it
         self._meter = meter
         self._limits = limits
-        self._max_body_bytes = max_body_bytes
-        self._received_bytes = 0
-        self._in_headers = True
+        self._phase = deadline
 
-    def headers_done(self) -> None:
-        """The response's headers are read; what comes now is its body."""
-        self._in_headers = False
-        self._received_bytes = 0
+    def connecting(self) -> None:
+        """A connection is being opened."""
+        self.is_reused = False
+        self._phase = self.deadline.within(self._limits.connect_s)
+
+    def sending(self) -> None:
+        """The connection stands, the request begins."""
+        self.sent_at = time.monotonic()
+        self._phase = self.deadline.within(self._limits.first_byte_s)
+
+    def reading_body(self) -> None:
+        """The response's headers are read."""
+        self._phase = self.deadline
 
     def timeout_s(self) -> float:
-        """Seconds left; raises TimeoutError when there are none."""
-        remaining = self.deadline.remaining_s()
-        if remaining <= 0:
-            raise TimeoutError("the time is used up")
-        return remaining
+        """Seconds left for what the exchange is at; raises TimeoutError when there are none."""
+        return _left_s(self._phase)
 
     def received(self, count: int) -> None:
-        """Bytes came in for this exchange."""
+        """Bytes came in."""
         self._meter.received(count)
-        self._received_bytes += count
-        if self._in_headers:
-            # One read may bring the body's beginning with it.
-            if self._received_bytes > self._limits.header_bytes + SLACK_BYTES:
-                raise BadResponse("The response's headers are larger than any browser would take.")
-        elif self._received_bytes > 2 * self._max_body_bytes + SLACK_BYTES:
-            raise BadResponse("The response's framing is larger than its content.")
+
+
+def _left_s(deadline: Deadline) -> float:
+    remaining = deadline.remaining_s()
+    if remaining <= 0:
+        raise TimeoutError("the time is used up")
+    return remaining

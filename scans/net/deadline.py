@@ -1,7 +1,7 @@
 """Time that runs out, and sockets that know it.
 
-A socket's own time-out starts anew with every byte, so a server that drips one byte a second is never too slow.
-These sockets ask their guard before every operation how much time is left, and tell it what came in.
+A socket's own time-out starts anew with every byte, so a server that drips one byte a second is never too
+slow. These sockets ask their guard before every operation how much time is left, and tell it what came in.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import socket
 import ssl
 import time
+from collections.abc import Callable
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Protocol
 
 from scans.net.errors import TimedOut
@@ -46,77 +48,86 @@ class Guard(Protocol):
         """Seconds that the next operation may take; raises TimeoutError when there are none."""
 
     def received(self, count: int) -> None:
-        """Bytes came in; raises BudgetExceeded or BadResponse when they are too many."""
+        """Bytes came in; raises BudgetExceeded when they are too many."""
 
 
-class DeadlineGuard:
-    """A guard with nothing but a deadline, for connections that carry no HTTP."""
-
-    def __init__(self, deadline: Deadline) -> None:
-        self._deadline = deadline
-
-    def timeout_s(self) -> float:
-        remaining = self._deadline.remaining_s()
-        if remaining <= 0:
-            raise TimeoutError("the time is used up")
-        return remaining
-
-    def received(self, count: int) -> None:
-        return None
+def _shorter(guard: Guard, own_s: float | None) -> float:
+    left_s = guard.timeout_s()
+    return left_s if own_s is None else min(left_s, own_s)
 
 
 class GuardedSocket(socket.socket):
-    """A TCP socket under a guard."""
+    """A TCP socket under a guard. A time-out that is set on it holds too, the guard's time permitting."""
 
     guard: Guard
+    _own_timeout_s: float | None = None
+
+    def settimeout(self, value: float | None) -> None:
+        self._own_timeout_s = value
+        super().settimeout(value)
 
     def recv(self, bufsize: int, flags: int = 0) -> bytes:
-        self.settimeout(self.guard.timeout_s())
+        super().settimeout(_shorter(self.guard, self._own_timeout_s))
         data = super().recv(bufsize, flags)
         self.guard.received(len(data))
         return data
 
     def recv_into(self, buffer: WriteableBuffer, nbytes: int = 0, flags: int = 0) -> int:
-        self.settimeout(self.guard.timeout_s())
+        super().settimeout(_shorter(self.guard, self._own_timeout_s))
         count = super().recv_into(buffer, nbytes, flags)
         self.guard.received(count)
         return count
 
     def send(self, data: ReadableBuffer, flags: int = 0) -> int:
-        self.settimeout(self.guard.timeout_s())
+        super().settimeout(_shorter(self.guard, self._own_timeout_s))
         return super().send(data, flags)
 
     def sendall(self, data: ReadableBuffer, flags: int = 0) -> None:
-        self.settimeout(self.guard.timeout_s())
+        super().settimeout(_shorter(self.guard, self._own_timeout_s))
         super().sendall(data, flags)
 
 
+# Told of a TLS socket before it shakes hands: from then on the TCP socket it was made from is an empty shell.
+before_handshake: ContextVar[Callable[[GuardedTlsSocket], None]] = ContextVar("before_handshake")
+
+
 class GuardedTlsSocket(ssl.SSLSocket):
-    """A TLS socket under a guard; the ssl module makes it, the connection sets the guard."""
+    """The same over TLS. The ssl module makes it; `before_handshake` gives it its guard."""
 
     guard: Guard
+    _own_timeout_s: float | None = None
+
+    def do_handshake(self, block: bool = False) -> None:
+        before_handshake.get()(self)
+        # To OpenSSL's binding a handshake is one operation, however many messages it takes.
+        super().settimeout(_shorter(self.guard, None))
+        super().do_handshake(block)
+
+    def settimeout(self, value: float | None) -> None:
+        self._own_timeout_s = value
+        super().settimeout(value)
 
     def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
-        self.settimeout(self.guard.timeout_s())
+        super().settimeout(_shorter(self.guard, self._own_timeout_s))
         data = super().recv(buflen, flags)
         self.guard.received(len(data))
         return data
 
     def recv_into(self, buffer: WriteableBuffer, nbytes: int | None = None, flags: int = 0) -> int:
-        self.settimeout(self.guard.timeout_s())
+        super().settimeout(_shorter(self.guard, self._own_timeout_s))
         count = super().recv_into(buffer, nbytes, flags)
         self.guard.received(count)
         return count
 
-    def sendall(self, data: ReadableBuffer, flags: int = 0) -> None:
-        self.settimeout(self.guard.timeout_s())
-        super().sendall(data, flags)
+    def send(self, data: ReadableBuffer, flags: int = 0) -> int:
+        super().settimeout(_shorter(self.guard, self._own_timeout_s))
+        return super().send(data, flags)
 
 
-def dial(address: str, port: int, timeout_s: float) -> GuardedSocket:
+def dial(address: str, port: int, timeout_s: float) -> socket.socket:
     """Connect to a literal address; raises OSError. The one place where a connection is opened."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    connection = GuardedSocket(family, socket.SOCK_STREAM)
+    connection = socket.socket(family, socket.SOCK_STREAM)
     try:
         connection.settimeout(timeout_s)
         connection.connect((address, port))

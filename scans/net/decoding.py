@@ -11,46 +11,51 @@ import zstandard
 from scans.net.errors import BadResponse
 
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
-# More than two stacked codings are an attack, not a web site.
+# More stacked codings are an attack, not a web site.
 MAX_STACKED = 3
+# Every member of a gzip file costs a decoder and a copy of what is left; web servers send one.
+MAX_GZIP_MEMBERS = 64
 # RFC 8878, section 3.1.1.1.2 recommends to support windows up to 8 MiB, and browsers refuse larger ones.
 ZSTD_MAX_WINDOW_BYTES = 8 * 1024 * 1024
 
 
 def decode(body: bytes, content_encoding: str | None, limit_bytes: int) -> tuple[bytes, bool]:
-    """The body without its content codings, at most `limit_bytes`, and whether there was more.
+    """The body without its content codings, at most `limit_bytes`, and whether there was, or should be, more.
 
-    A body that was cut off gives what can be decoded of it. Unknown codings are left as they are. Raises
-    BadResponse when the body is not what its coding says.
+    A body that was cut off gives what can be decoded of it. One whose outermost coding is unknown is left as
+    it is, as browsers do. Raises BadResponse when the body is not what its coding says.
     """
-    codings = [each.strip().lower() for each in (content_encoding or "").split(",")]
-    known = [each for each in codings if each in _DECODERS]
-    if len(known) > MAX_STACKED:
+    codings = [name for each in (content_encoding or "").split(",") if (name := each.strip().lower())]
+    if len(codings) > MAX_STACKED:
         raise BadResponse("The response is encoded more often than any browser would undo.")
     is_cut = False
-    for coding in reversed(known):
-        if not body:
+    for coding in reversed(codings):
+        if coding == "identity":
+            continue
+        if coding not in _DECODERS or not body:
             break
         try:
-            body, more = _DECODERS[coding](body, limit_bytes)
+            # One byte over the limit shows that there is more. Never zero: to zlib that means no limit.
+            body, is_unfinished = _DECODERS[coding](body, limit_bytes + 1)
         except (zlib.error, brotli.error, zstandard.ZstdError):
             raise BadResponse(f"The response says it is encoded as {coding}, and is not.") from None
-        is_cut = is_cut or more
-    return body, is_cut
+        is_cut = is_cut or is_unfinished
+    return body[:limit_bytes], is_cut or len(body) > limit_bytes
 
 
 def _gzip(data: bytes, limit: int) -> tuple[bytes, bool]:
-    output = b""
-    while data and len(output) < limit:
+    output: list[bytes] = []
+    for _ in range(MAX_GZIP_MEMBERS):
         # A gzip file may have several members (RFC 1952, section 2.2).
         decoder = zlib.decompressobj(zlib.MAX_WBITS | 16)
-        output += decoder.decompress(data, limit - len(output))
-        if not decoder.eof:
-            return output, True
+        output.append(decoder.decompress(data, limit))
+        limit -= len(output[-1])
+        if not decoder.eof or limit == 0:
+            return b"".join(output), not decoder.eof
         data = decoder.unused_data.lstrip(b"\0")
         if data[:2] != b"\x1f\x8b":
-            break  # rubbish after the end, which browsers ignore
-    return output, False
+            return b"".join(output), False  # rubbish after the end, which browsers ignore
+    return b"".join(output), True
 
 
 def _deflate(data: bytes, limit: int) -> tuple[bytes, bool]:

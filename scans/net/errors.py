@@ -31,9 +31,17 @@ class TimedOut(NetError):
 
 
 class TlsFailed(NetError):
-    """The TLS handshake failed for another reason than an untrusted certificate."""
+    """No TLS connection could be agreed on."""
 
     code = "TLS_FAILED"
+
+
+class Untrusted(TlsFailed):
+    """The server's certificate is not trusted. `reason` says why, in OpenSSL's words."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"The certificate is not trusted: {reason}.")
+        self.reason = reason
 
 
 class BadResponse(NetError):

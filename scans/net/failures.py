@@ -1,4 +1,4 @@
-"""From what sockets, TLS and HTTP libraries raise to the named errors that a site owner understands."""
+"""From what sockets and HTTP libraries raise to the named errors that a site owner understands."""
 
 from __future__ import annotations
 
@@ -11,57 +11,43 @@ import urllib3
 from requests.exceptions import RequestException
 
 from scans.net.errors import BadResponse, NetError, NotReachable, TimedOut, TlsFailed
-from scans.targets import InvalidUrl, Target
+from scans.targets import InvalidUrl
 
 
-class Stale(Exception):
-    """A kept connection was closed by the server just when it was used again."""
-
-
-def connect_error(host: str, port: int, error: OSError | None) -> NetError:
-    if isinstance(error, TimeoutError):
-        return TimedOut(f"{host} did not accept a connection on port {port} in time.")
-    if isinstance(error, ConnectionRefusedError):
-        return NotReachable(f"{host} refuses connections on port {port}.")
-    return NotReachable(f"{host} can't be reached on port {port}.")
+class NoAnswer(Exception):
+    """The server closed the connection before anything came; usual for one that was kept open."""
 
 
 @contextlib.contextmanager
-def named_errors(target: Target) -> Iterator[None]:
-    """Turn what requests, urllib3, ssl and http.client raise into named errors."""
+def named_errors(host: str) -> Iterator[None]:
+    """Turn what requests, urllib3, ssl and http.client raise into named errors, or `NoAnswer`."""
     try:
         yield
     except (RequestException, urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
-        raise _named(target, error) from None
+        raise _named(host, list(_causes(error))) from None
 
 
-def _named(target: Target, error: BaseException) -> Exception:
-    causes = list(_causes(error))
-
-    def first(*kinds: type[BaseException]) -> BaseException | None:
-        return next((cause for cause in causes if isinstance(cause, kinds)), None)
+def _named(host: str, causes: list[BaseException]) -> Exception:
+    def any_of(*kinds: type[BaseException]) -> bool:
+        return any(isinstance(cause, kinds) for cause in causes)
 
     for cause in causes:
         if isinstance(cause, NetError | InvalidUrl):
             return cause
-    if (untrusted := first(ssl.SSLCertVerificationError)) is not None:
-        assert isinstance(untrusted, ssl.SSLCertVerificationError)
-        return TlsFailed(f"The certificate is not trusted: {untrusted.verify_message}.")
-    if first(TimeoutError, urllib3.exceptions.TimeoutError):
-        return TimedOut("The site did not answer in time.")
-    if first(ssl.SSLEOFError, ssl.SSLZeroReturnError) and not first(http.client.RemoteDisconnected):
-        return TlsFailed(f"{target.host} ended the TLS handshake.")
-    if first(ssl.SSLError):
-        return TlsFailed(f"No TLS connection could be agreed on with {target.host}.")
-    if first(http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
-        return Stale()
-    if first(http.client.HTTPException, urllib3.exceptions.HTTPError, ValueError):
-        return BadResponse(f"What {target.host} answers is not HTTP that can be understood.")
-    return NotReachable(f"{target.host} can't be reached.")
+    if any_of(TimeoutError, urllib3.exceptions.TimeoutError):
+        return TimedOut(f"{host} did not answer in time.")
+    if any_of(http.client.RemoteDisconnected, ConnectionError):
+        return NoAnswer()
+    if any_of(ssl.SSLError):
+        # After the handshake: a broken record, or (TLS 1.3) a refusal of this client.
+        return TlsFailed(f"{host} broke off the TLS connection.")
+    if any_of(http.client.HTTPException, urllib3.exceptions.HTTPError):
+        return BadResponse(f"What {host} answers is not HTTP that can be understood.")
+    return NotReachable(f"{host} can't be reached.")
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and everything behind it: libraries wrap in `__cause__`, `__context__`, `reason` and `args`."""
+    """The error and everything behind it: libraries wrap in `__cause__`, `__context__`, `reason`, `args`."""
     pending: list[BaseException] = [error]
     seen: set[int] = set()
     while pending:

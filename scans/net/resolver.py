@@ -15,7 +15,13 @@ from scans.net.errors import NotReachable
 
 HOSTS_FILE = Path("/etc/hosts")
 LOOPBACK = ("127.0.0.1", "::1")
-MAX_LIFETIME_S = 5.0
+# Leaves time to connect, of the five seconds that a target has to be reached in.
+MAX_LIFETIME_S = 3.0
+
+
+def is_loopback_name(host: str) -> bool:
+    """Whether a name means this machine by definition, and is never asked of DNS (RFC 6761, section 6.3)."""
+    return host == "localhost" or host.endswith(".localhost")
 
 
 class Resolver(Protocol):
@@ -34,8 +40,8 @@ class SystemResolver:
             return (str(ip_address(host)),)
         except ValueError:
             pass
-        if host == "localhost":
-            return LOOPBACK  # RFC 6761, section 6.3: never asked of DNS
+        if is_loopback_name(host):
+            return LOOPBACK
         return _from_hosts_file(host) or _from_dns(host, deadline)
 
 

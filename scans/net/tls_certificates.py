@@ -114,16 +114,16 @@ def read_certificate(der: bytes) -> Certificate:
 
 def read_issuers(body: bytes) -> list[bytes]:
     """Certificates (DER) in what a caIssuers address sent: DER, PEM, PKCS #7 (RFC 5280, 4.2.2.1)."""
-    for load in (
-        lambda: [x509.load_der_x509_certificate(body)],
-        lambda: x509.load_pem_x509_certificates(body),
-        lambda: pkcs7.load_der_pkcs7_certificates(body),
-    ):
+    for load in (_load_der, x509.load_pem_x509_certificates, pkcs7.load_der_pkcs7_certificates):
         try:
-            return [certificate.public_bytes(Encoding.DER) for certificate in load()]
+            return [certificate.public_bytes(Encoding.DER) for certificate in load(body)]
         except (ValueError, UnsupportedAlgorithm):
             continue
     return []
+
+
+def _load_der(body: bytes) -> list[x509.Certificate]:
+    return [x509.load_der_x509_certificate(body)]
 
 
 def _key(certificate: x509.Certificate) -> tuple[str, int]:

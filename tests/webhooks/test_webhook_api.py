@@ -25,9 +25,7 @@ def test_a_webhook_is_registered_with_a_secret_that_is_shown_once(home: Member, 
     assert set(body) == {"id", "url", "events", "secret", "created_at"}
     assert re.fullmatch(r"wh_[0-9A-Za-z]{22}", body["id"])
     assert len(base64.b64decode(body["secret"].removeprefix("whsec_"), validate=True)) == 32
-    assert home.api.get("/api/webhooks").json() == [
-        {"id": body["id"], "url": target, "events": EVENTS[:2]}
-    ]
+    assert home.api.get("/api/webhooks").json() == [{"id": body["id"], "url": target, "events": EVENTS[:2]}]
     stored = Webhook.objects.get()
     assert body["secret"].encode() not in bytes(stored.encrypted_secret)
 

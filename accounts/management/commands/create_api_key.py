@@ -24,7 +24,9 @@ class Command(BaseCommand):
             organization = ensure_organization(name=options["organization"], tier=options["tier"])
         except Tier.DoesNotExist:
             known = ", ".join(Tier.objects.values_list("name", flat=True))
-            raise CommandError(f"There is no tier {options['tier']!r}; there are {known}.", returncode=2) from None
+            raise CommandError(
+                f"There is no tier {options['tier']!r}; there are {known}.", returncode=2
+            ) from None
         except ValueError as error:
             raise CommandError(str(error), returncode=2) from None
         _, key = create_api_key(organization=organization, name=options["name"])

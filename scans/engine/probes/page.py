@@ -23,7 +23,7 @@ PRESCAN_BYTES = 1024  # HTML, "prescan a byte stream to determine its encoding"
 ACCEPT = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8", "Accept-Language": "en,*;q=0.5"}
 
 # Labels that mean another encoding on the web than in Python (WHATWG Encoding, "Names and labels").
-WEB_ENCODINGS = {
+OTHER_ON_THE_WEB = {
     "ascii": "cp1252",
     "iso8859-1": "cp1252",
     "iso8859-9": "cp1254",
@@ -35,6 +35,12 @@ WEB_ENCODINGS = {
     "euc_kr": "cp949",
     "big5": "big5hkscs",
 }
+
+# Python's names of the encodings that there are on the web (WHATWG Encoding, section 4.2).
+WEB_ENCODINGS = re.compile(
+    r"utf-8|utf-16(-[lb]e)?|cp(866|874|932|949|125\d)|iso8859-\d+|koi8-[ru]|mac-(roman|cyrillic)"
+    r"|gb18030|big5hkscs|euc_jp|iso2022_jp"
+)
 
 # Header fields by which a protection says itself that it answered in the site's place.
 CHALLENGE_HEADERS = {
@@ -60,8 +66,11 @@ TAGS = re.compile(
 )
 # Elements without content, and those that end by themselves.
 NEVER_DEEP = frozenset(
-    "area base br col embed hr img input link meta param source track wbr html head body script style textarea "
-    "p li dt dd option optgroup tr td th thead tbody tfoot colgroup caption rp rt".split()
+    re.findall(
+        r"\w+",
+        "area base br col embed hr img input link meta param source track wbr html head body script style "
+        "textarea p li dt dd option optgroup tr td th thead tbody tfoot colgroup caption rp rt",
+    )
 )
 COMMENT = re.compile(rb"<!--.*?(-->|\Z)", re.DOTALL)
 
@@ -184,11 +193,11 @@ def decode(response: Response) -> tuple[str, str]:
 
 def _web_encoding(label: str) -> str | None:
     try:
-        b"".decode(label)  # base64, rot13 and the like are codecs, but no encodings of text
         name = codecs.lookup(label).name
     except (LookupError, ValueError):
         return None
-    return WEB_ENCODINGS.get(name, name)
+    name = OTHER_ON_THE_WEB.get(name, name)
+    return name if WEB_ENCODINGS.fullmatch(name) else None
 
 
 def _is_text(media_type: str) -> bool:

@@ -47,7 +47,9 @@ class Command(BaseCommand):
             choices=["text", "json", "full", "sarif"],
             help="json is the API's report; full adds check IDs, evidence and what could not run",
         )
-        parser.add_argument("--fail-under", type=_score, metavar="N", help="exit with 1 when a score is below N")
+        parser.add_argument(
+            "--fail-under", type=_score, metavar="N", help="exit with 1 when a score is below N"
+        )
         parser.add_argument(
             "--allow-network",
             type=_network,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from scans.net.policy import Policy
 from scans.targets import Target, parse_target
+from tests.scans.net.loopback import NETWORKS
 
-POLICY = Policy()
+POLICY = Policy(allowed_networks=NETWORKS)
 
 
 def target(url: str) -> Target:

@@ -38,7 +38,16 @@ from scans.net.tls_hello import (
     read_answer,
 )
 from tests.scans.net.loopback import loopback_network
-from tests.scans.net.tls_servers import DAY, LOOPBACK, Identity, self_signed, serve, tls_server
+from tests.scans.net.tls_servers import (
+    DAY,
+    LOOPBACK,
+    Identity,
+    alert,
+    self_signed,
+    serve,
+    server_hello,
+    tls_server,
+)
 
 HOST = "localhost"
 OLD = "ALL:@SECLEVEL=0"
@@ -61,21 +70,6 @@ def network(root: Identity, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     bundle.write_bytes(root.pem)
     with loopback_network(bundle) as network:
         yield network
-
-
-def server_hello(version: int, cipher: int, *, random: bytes = bytes(32), extensions: bytes = b"") -> bytes:
-    legacy = min(version, TlsVersion.TLS1_2)
-    body = legacy.to_bytes(2, "big") + random + b"\0" + cipher.to_bytes(2, "big") + b"\0"
-    if version == TlsVersion.TLS1_3:
-        extensions += bytes([0, 43, 0, 2]) + version.to_bytes(2, "big")
-    if extensions:
-        body += len(extensions).to_bytes(2, "big") + extensions
-    message = b"\x02" + len(body).to_bytes(3, "big") + body
-    return b"\x16\x03\x03" + len(message).to_bytes(2, "big") + message
-
-
-def alert(description: int, level: int = 2) -> bytes:
-    return bytes([21, 3, 3, 0, 2, level, description])
 
 
 # The handshake

@@ -19,6 +19,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import AuthorityInformationAccessOID, ExtendedKeyUsageOID, NameOID
 
+from scans.net.tls_ciphers import TlsVersion
+
 LOOPBACK = "127.0.0.1"
 DAY = datetime.timedelta(days=1)
 
@@ -132,7 +134,7 @@ def _general_name(name: str) -> x509.GeneralName:
 
 @contextlib.contextmanager
 def serve(answer: Callable[[socket.socket], None]) -> Iterator[int]:
-    """A server on loopback that gives every connection to `answer` in a thread; the port. Ends with the block."""
+    """A server on loopback that gives each connection to `answer`; the port. It ends with the block."""
     threads: list[threading.Thread] = []
     connections: list[socket.socket] = []
     with socket.create_server((LOOPBACK, 0)) as listener:
@@ -199,3 +201,37 @@ def tls_server(
 
     with serve(answer) as port:
         yield port
+
+
+def http_answer(body: bytes, status: int = 200, headers: str = "") -> Callable[[socket.socket], None]:
+    """An HTTP server for `serve`, with one answer to everything; `headers` are whole lines."""
+
+    def answer(connection: socket.socket) -> None:
+        if connection.recv(65536):
+            connection.sendall(http_message(body, status, headers))
+
+    return answer
+
+
+def http_message(body: bytes, status: int = 200, headers: str = "") -> bytes:
+    """A response that ends its connection."""
+    typed = "" if "content-type:" in headers.lower() else "Content-Type: text/html; charset=utf-8\r\n"
+    length = f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    return f"HTTP/1.1 {status} Answer\r\n{typed}{headers}{length}".encode() + body
+
+
+def server_hello(version: int, cipher: int, *, random: bytes = bytes(32), extensions: bytes = b"") -> bytes:
+    """A record with a ServerHello."""
+    legacy = min(version, TlsVersion.TLS1_2)
+    body = legacy.to_bytes(2, "big") + random + b"\0" + cipher.to_bytes(2, "big") + b"\0"
+    if version == TlsVersion.TLS1_3:
+        extensions += bytes([0, 43, 0, 2]) + version.to_bytes(2, "big")
+    if extensions:
+        body += len(extensions).to_bytes(2, "big") + extensions
+    message = b"\x02" + len(body).to_bytes(3, "big") + body
+    return b"\x16\x03\x03" + len(message).to_bytes(2, "big") + message
+
+
+def alert(description: int, level: int = 2) -> bytes:
+    """A record with an alert, fatal unless `level` is 1."""
+    return bytes([21, 3, 3, 0, 2, level, description])

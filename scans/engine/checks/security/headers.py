@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-import http_sfv
+from http_sfv.dictionary import Dictionary
+from http_sfv.item import Item
+from http_sfv.types import Token
 
 from scans.engine.catalogue import Category, check
 from scans.engine.csp import HEADER as CSP
@@ -21,7 +23,7 @@ from scans.engine.findings import (
     Pass,
     Warn,
 )
-from scans.engine.markup import attribute, live
+from scans.engine.markup import attribute, http_equivs, live
 from scans.engine.masking import excerpt
 from scans.engine.wording import some
 
@@ -168,7 +170,7 @@ def permissions_policy(page: Page) -> Finding:
         return Warn(
             "No Permissions-Policy, so embedded frames may be granted camera, microphone and location."
         )
-    features = http_sfv.Dictionary()
+    features = Dictionary()
     try:
         features.parse(value.encode("latin-1", "replace"))
     except ValueError:
@@ -193,7 +195,8 @@ def permissions_policy(page: Page) -> Finding:
 )
 def cross_origin_policies(page: Page) -> Finding:
     headers = page.headers
-    seen, wrong = [], []
+    seen: list[str] = []
+    wrong: list[str] = []
     for name, known in (
         ("Cross-Origin-Opener-Policy", OPENER_POLICIES),
         ("Cross-Origin-Embedder-Policy", EMBEDDER_POLICIES),
@@ -299,12 +302,10 @@ def _judge_frame_ancestors(lists: list[tuple[str, ...]]) -> Finding:
 
 
 def _frames_in_meta(document: Document) -> bool:
-    for node in live(document, "meta[http-equiv]"):
-        name = (attribute(node, "http-equiv") or "").strip().lower()
-        content = attribute(node, "content") or ""
-        if name == "x-frame-options" or (name == CSP.lower() and "frame-ancestors" in parse_policy(content)):
-            return True
-    return False
+    policies = [parse_policy(content) for content in http_equivs(document, CSP)]
+    return bool(http_equivs(document, "X-Frame-Options")) or any(
+        "frame-ancestors" in policy for policy in policies
+    )
 
 
 def _meta_referrer(document: Document) -> str | None:
@@ -319,12 +320,12 @@ def _meta_referrer(document: Document) -> str | None:
 
 
 def _structured_token(value: str) -> str | None:
-    item = http_sfv.Item()
+    item = Item()
     try:
         item.parse(value.encode("latin-1", "replace"))
     except ValueError:
         return None
-    return str(item.value) if isinstance(item.value, http_sfv.Token) else None
+    return str(item.value) if isinstance(item.value, Token) else None
 
 
 def _cors_evidence(answer: CorsAnswer) -> EvidenceItem:

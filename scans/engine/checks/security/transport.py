@@ -21,13 +21,13 @@ from scans.engine.findings import (
     Pass,
     Warn,
 )
-from scans.engine.hsts import BadHsts, Hsts, parse_hsts
+from scans.engine.hsts import HEADER as HSTS_HEADER
+from scans.engine.hsts import BadHsts, parse_hsts, valid_policy
 from scans.engine.insecure_requests import has_password_field, insecure_forms, insecure_resources
-from scans.engine.markup import attribute, live
+from scans.engine.markup import http_equivs
 from scans.engine.masking import excerpt
-from scans.engine.wording import counted, duration, some
+from scans.engine.wording import certificate_facts, counted, duration, some
 from scans.net.tls import Distrust
-from scans.net.tls_certificates import Certificate
 from scans.net.tls_ciphers import TlsVersion, is_forward_secret, weakness
 
 CATEGORY = Category("Transport security", weight=25)
@@ -38,7 +38,6 @@ A_YEAR_S = 31_536_000
 EXPIRY_WARNING = timedelta(days=14)
 
 NO_TLS = NotApplicable("Nothing answers over TLS on the host.")
-HSTS_HEADER = "Strict-Transport-Security"
 
 
 @check(
@@ -57,12 +56,8 @@ def https_available(page: Page, peer: TlsPeer, support: TlsSupport) -> Finding:
         return Pass(f"{place} takes {versions[-1].label}, though a full handshake failed: {peer.error}")
     if versions:
         return Fail(f"{place} speaks SSL 3.0 only, which no browser does any more.")
-    came = (
-        " The page came over plain HTTP, readable and changeable on the way."
-        if not page.target.is_https
-        else ""
-    )
-    return Fail(f"Nothing answers over TLS on {place}: {peer.error}{came}")
+    risk = "" if page.target.is_https else " The page came over plain HTTP, open to reading and change."
+    return Fail(f"Nothing answers over TLS on {place}: {peer.error}{risk}")
 
 
 @check(
@@ -78,34 +73,25 @@ def http_to_https_redirect(plain: PlainHttp) -> Finding:
     if not plain.hops:
         return Pass(f"Nothing answers plain HTTP at {excerpt(plain.url)}, so nothing is sent in the clear.")
     urls = [hop.url for hop in plain.hops] + ([plain.next_url] if plain.next_url else [])
-    chain = tuple({"hop": number, "url": excerpt(url)} for number, url in enumerate(urls, 1))
+    chain: tuple[EvidenceItem, ...] = tuple(
+        {"hop": number, "url": excerpt(url)} for number, url in enumerate(urls, 1)
+    )
     if len(urls) == 1:
-        status = plain.hops[0].status
-        if status >= 400:
-            return Warn(
-                f"Plain HTTP answers with status {status} instead of a redirect to https.", evidence=chain
-            )
-        return Fail(
-            f"Plain HTTP answers with status {status} and does not redirect to https; only a Location header "
-            "counts, a redirect in the page itself comes too late.",
-            evidence=chain,
-        )
+        message = f"Plain HTTP answers with status {plain.hops[0].status} and does not redirect to https"
+        if plain.hops[0].status >= 400:
+            return Warn(f"{message}.", evidence=chain)
+        return Fail(f"{message} (redirects in the page itself come too late).", evidence=chain)
     try:
         start, first, last = (ada_url.URL(urls[index]) for index in (0, 1, -1))
     except ValueError:
         return Fail(f"Plain HTTP redirects to “{excerpt(urls[-1])}”, which is no URL.", evidence=chain)
     if last.protocol != "https:":
-        return Fail(
-            f"The redirects from plain HTTP end on {excerpt(last.href)}, without TLS.", evidence=chain
-        )
+        return Fail(f"Redirects from plain HTTP end on {excerpt(last.href)}, without TLS.", evidence=chain)
     if first.protocol != "https:":
         return Warn(f"Plain HTTP leads over a second unprotected hop, {excerpt(first.href)}.", evidence=chain)
     if first.hostname != start.hostname:
-        return Warn(
-            f"Plain HTTP leads to another host first, {first.hostname}, so HSTS of {start.hostname} is never "
-            "seen; redirect to https on the same host, then on.",
-            evidence=chain,
-        )
+        other = f"Plain HTTP leads to another host first, {first.hostname}"
+        return Warn(f"{other}, so browsers never learn HSTS of {start.hostname}.", evidence=chain)
     return Pass(f"Plain HTTP redirects to {excerpt(first.href)} at once.", evidence=chain)
 
 
@@ -121,15 +107,13 @@ def tls_cert_trusted(peer: TlsPeer) -> Finding:
     if peer.handshake is None:
         return NO_TLS
     trust, leaf = peer.handshake.trust, peer.handshake.leaf
-    chain = tuple(_certificate_evidence(each) for each in peer.handshake.chain)
+    chain = tuple(certificate_facts(each) for each in peer.handshake.chain)
     issuer = excerpt(peer.handshake.chain[-1].issuer)
     match trust.distrust:
         case None:
             return Pass(f"The chain from “{excerpt(leaf.subject)}” leads to a trusted root.", chain)
         case Distrust.SELF_SIGNED:
-            return Fail(
-                f"Self-signed certificate: “{excerpt(leaf.subject)}” vouches for itself.", evidence=chain
-            )
+            return Fail(f"Self-signed certificate of “{excerpt(leaf.subject)}”.", evidence=chain)
         case Distrust.INCOMPLETE_CHAIN if trust.proven:
             return Fail(
                 f"Incomplete chain: the server does not send the intermediate “{issuer}”, which only some "
@@ -144,9 +128,7 @@ def tls_cert_trusted(peer: TlsPeer) -> Finding:
                 evidence=chain,
             )
         case Distrust.UNKNOWN_ISSUER:
-            return Fail(
-                f"Unknown issuer: the chain ends at “{issuer}”, which no store trusts.", evidence=chain
-            )
+            return Fail(f"Unknown issuer: the chain ends at untrusted “{issuer}”.", evidence=chain)
         case Distrust.OTHER:
             return Fail(f"The chain is not valid: {trust.text} (error {trust.code}).", evidence=chain)
 
@@ -164,18 +146,17 @@ def tls_cert_hostname(peer: TlsPeer) -> Finding:
     leaf = peer.handshake.leaf
     names = (*leaf.dns_names, *leaf.ip_addresses)
     shown = some([excerpt(name) for name in names])
-    evidence = (_certificate_evidence(leaf),)
+    evidence = (certificate_facts(leaf),)
     if leaf.matches(peer.host):
         return Pass(f"The certificate names {peer.host} (subjectAltName: {shown}).", evidence)
     if not leaf.names_readable:
-        return Fail(
-            "The certificate's subjectAltName breaks its format, so it names no host.", evidence=evidence
-        )
+        return Fail("The certificate's subjectAltName can't be read, so it names no host.", evidence=evidence)
     if not names:
-        common_name = (
-            f"; its common name “{excerpt(leaf.common_name)}” does not count" if leaf.common_name else ""
+        common_name = excerpt(leaf.common_name)
+        return Fail(
+            f"The certificate has no subjectAltName; its common name “{common_name}” does not count.",
+            evidence=evidence,
         )
-        return Fail(f"The certificate has no subjectAltName{common_name}.", evidence=evidence)
     return Fail(f"The certificate is for {shown}, not for {peer.host}.", evidence=evidence)
 
 
@@ -190,20 +171,16 @@ def tls_cert_expiry(peer: TlsPeer, clock: Clock) -> Finding:
     if peer.handshake is None:
         return NO_TLS
     leaf = peer.handshake.leaf
-    evidence = (_certificate_evidence(leaf),)
+    evidence = (certificate_facts(leaf),)
     if clock.now < leaf.not_before:
-        return Fail(
-            f"The certificate is not valid before {leaf.not_before:%Y-%m-%d %H:%M} UTC.", evidence=evidence
-        )
+        return Fail(f"The certificate becomes valid on {leaf.not_before:%F %H:%M} UTC.", evidence=evidence)
     left = leaf.not_after - clock.now
     if left < timedelta(0):
         return Fail(
-            f"The certificate expired on {leaf.not_after:%Y-%m-%d %H:%M} UTC, {duration(-left)} ago.",
+            f"The certificate expired on {leaf.not_after:%F %H:%M} UTC, {duration(-left)} ago.",
             evidence=evidence,
         )
-    message = (
-        f"The certificate is valid for another {duration(left)}, until {leaf.not_after:%Y-%m-%d %H:%M} UTC."
-    )
+    message = f"The certificate is valid for another {duration(left)}, until {leaf.not_after:%F %H:%M} UTC."
     if left < min(EXPIRY_WARNING, (leaf.not_after - leaf.not_before) / 3):
         return Warn(f"{message} It should have been renewed by now.", evidence=evidence)
     return Pass(message, evidence)
@@ -223,13 +200,12 @@ def tls_cert_strength(peer: TlsPeer) -> Finding:
     # A root is trusted for being in the store, so neither its signature nor its age says anything.
     judged = [leaf, *(each for each in issuers if not each.self_issued)]
     weak = [f"“{excerpt(each.subject)}” has {fault}" for each in judged if (fault := each.weak_point)]
-    evidence = tuple(_certificate_evidence(each) for each in judged)
+    evidence = tuple(certificate_facts(each) for each in judged)
     if weak:
         return Fail(f"Weak certificate: {some(weak)}.", evidence=evidence)
     bits = f" {leaf.key_bits} bits" if leaf.key_bits else ""
-    return Pass(
-        f"{leaf.key_type}{bits}, signed with {leaf.signature_hash or 'a modern algorithm'}.", evidence
-    )
+    signature = leaf.signature_hash or "a modern algorithm"
+    return Pass(f"{leaf.key_type}{bits}, signed with {signature}.", evidence)
 
 
 @check(
@@ -265,9 +241,7 @@ def tls_modern_protocols(support: TlsSupport) -> Finding:
         return Pass("The server speaks TLS 1.3.")
     newest = max(support.versions)
     if newest is TlsVersion.TLS1_2:
-        return Warn(
-            "The newest version that the server speaks is TLS 1.2; TLS 1.3 is faster and has no old suites."
-        )
+        return Warn("The newest version that the server speaks is TLS 1.2, not yet TLS 1.3.")
     return Fail(f"The newest version that the server speaks is {newest.label}, which browsers refuse.")
 
 
@@ -293,9 +267,7 @@ def tls_weak_ciphers(support: TlsSupport) -> Finding:
             f"With {newest.label} the server chooses {chosen}, without forward secrecy: whoever gets its key "
             "later can read what was recorded."
         )
-    return Pass(
-        f"No NULL, EXPORT, anonymous, RC4, DES or 3DES suite is accepted; {newest.label} uses {chosen}."
-    )
+    return Pass(f"No NULL, EXPORT, anonymous, RC4, DES or 3DES suite; {newest.label} uses {chosen}.")
 
 
 @check(
@@ -311,7 +283,12 @@ def hsts(page: Page, document: Document, answer: HttpsAnswer) -> Finding:
     values = answer.response.headers.all(HSTS_HEADER)
     evidence = tuple[EvidenceItem, ...]({"header": HSTS_HEADER, "value": excerpt(value)} for value in values)
     if not values:
-        return Fail(f"No {HSTS_HEADER} header on the HTTPS response{_hsts_elsewhere(page, document)}.")
+        elsewhere = ""
+        if not page.target.is_https and HSTS_HEADER in page.headers:
+            elsewhere = "; over plain HTTP it is sent, but ignored there"
+        elif http_equivs(document, HSTS_HEADER):
+            elsewhere = "; in <meta> it is ignored"
+        return Fail(f"No {HSTS_HEADER} header on the HTTPS response{elsewhere}.")
     tls = answer.response.tls
     if tls is not None and tls.trust_error is not None:
         return Fail(
@@ -321,13 +298,13 @@ def hsts(page: Page, document: Document, answer: HttpsAnswer) -> Finding:
     try:
         policy = parse_hsts(values[0])
     except BadHsts as error:
-        return Fail(f"Browsers ignore the header “{excerpt(values[0])}”: {error}.", evidence=evidence)
+        return Fail(
+            f"Browsers ignore the header “{excerpt(values[0])}”: {excerpt(str(error))}.", evidence=evidence
+        )
     if policy.max_age_s == 0:
         return Fail("max-age=0 makes browsers forget that the host wants https.", evidence=evidence)
     if len(values) > 1:
-        return Warn(
-            f"The header is sent {len(values)} times; browsers read the first only.", evidence=evidence
-        )
+        return Warn(f"Sent {len(values)} times; browsers read the first only.", evidence=evidence)
     message = f"max-age={policy.max_age_s} ({duration(timedelta(seconds=min(policy.max_age_s, 10**10)))})"
     if policy.max_age_s < HALF_A_YEAR_S:
         return Warn(f"{message} is shorter than 180 days ({HALF_A_YEAR_S} s).", evidence=evidence)
@@ -343,7 +320,7 @@ def hsts(page: Page, document: Document, answer: HttpsAnswer) -> Finding:
     references=("RFC 6797, section 12.3",),
 )
 def hsts_preload_consistency(answer: HttpsAnswer) -> Finding:
-    policy = _hsts_policy(answer)
+    policy = valid_policy(answer.response.headers) if answer.response else None
     if policy is None:
         return NotApplicable("The host sends no valid HSTS policy.")
     if not policy.preload:
@@ -372,10 +349,9 @@ def mixed_content(page: Page, document: Document) -> Finding:
     if not found:
         return Pass("No sub-resource in the markup is loaded over http.")
     if upgrades_insecure_requests(page.headers, document):
-        return Pass(
-            f"{counted(len(found), 'http reference')}, which upgrade-insecure-requests turns into https."
-        )
-    evidence = tuple(
+        references = counted(len(found), "http reference")
+        return Pass(f"{references}, which upgrade-insecure-requests turns into https.")
+    evidence: tuple[EvidenceItem, ...] = tuple(
         {"element": each.element, "url": excerpt(each.url), "passive": each.passive}
         for each in found[:EVIDENCE_ITEMS]
     )
@@ -406,41 +382,12 @@ def insecure_form(page: Page, document: Document) -> Finding:
     if not found:
         return Pass("No form sends over plain HTTP.")
     if page.target.is_https and upgrades_insecure_requests(page.headers, document):
-        return Pass(
-            f"{counted(len(found), 'form')} over http, which upgrade-insecure-requests turns into https."
-        )
-    evidence = tuple(
+        forms = counted(len(found), "form")
+        return Pass(f"{forms} over http, which upgrade-insecure-requests turns into https.")
+    evidence: tuple[EvidenceItem, ...] = tuple(
         {"action": excerpt(each.action), "password": each.password} for each in found[:EVIDENCE_ITEMS]
     )
     shown = some([excerpt(each.action) for each in found])
     if any(each.password for each in found):
         return Fail(f"A form with a password is sent over plain HTTP: {shown}.", CRITICAL, evidence)
     return Fail(f"{counted(len(found), 'form')} sent over plain HTTP: {shown}.", evidence=evidence)
-
-
-def _hsts_policy(answer: HttpsAnswer) -> Hsts | None:
-    values = answer.response.headers.all(HSTS_HEADER) if answer.response else ()
-    try:
-        return parse_hsts(values[0]) if values else None
-    except BadHsts:
-        return None
-
-
-def _hsts_elsewhere(page: Page, document: Document) -> str:
-    if not page.target.is_https and HSTS_HEADER in page.headers:
-        return "; over plain HTTP it is sent, but ignored there"
-    for node in live(document, "meta[http-equiv]"):
-        if (attribute(node, "http-equiv") or "").strip().lower() == HSTS_HEADER.lower():
-            return "; in <meta> it is ignored"
-    return ""
-
-
-def _certificate_evidence(certificate: Certificate) -> EvidenceItem:
-    return {
-        "subject": excerpt(certificate.subject),
-        "issuer": excerpt(certificate.issuer),
-        "not_before": f"{certificate.not_before:%Y-%m-%dT%H:%M:%SZ}",
-        "not_after": f"{certificate.not_after:%Y-%m-%dT%H:%M:%SZ}",
-        "key": f"{certificate.key_type} {certificate.key_bits or ''}".strip(),
-        "signature": certificate.signature_hash,
-    }

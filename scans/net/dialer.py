@@ -1,0 +1,156 @@
+"""The guard itself: resolve, judge every address, dial the address that was judged, check the peer."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import weakref
+from collections.abc import Callable
+from ipaddress import ip_address
+
+from scans.net import addresses
+from scans.net.budget import Limits
+from scans.net.deadline import Deadline, GuardedSocket, GuardedTlsSocket
+from scans.net.errors import Blocked, NetError, NotReachable, TimedOut
+from scans.net.policy import Policy
+from scans.net.resolver import Resolver, is_loopback_name
+from scans.targets import InvalidUrl
+
+# A name with more addresses is judged whole, but not tried whole.
+MAX_ADDRESSES_TRIED = 6
+
+Dial = Callable[[str, int, float], socket.socket]
+
+
+class Dialer:
+    """The judged addresses and open connections of one network. Thread-safe."""
+
+    def __init__(
+        self, policy: Policy, resolver: Resolver, dial: Dial, limits: Limits, deadline: Deadline
+    ) -> None:
+        self._policy = policy
+        self._resolver = resolver
+        self._dial = dial
+        self._limits = limits
+        self._deadline = deadline
+        self._lock = threading.Lock()
+        self._resolving: dict[str, threading.Lock] = {}
+        self._pins: dict[str, tuple[str, ...] | NetError] = {}
+        self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+        self._closed = False
+
+    def addresses(self, host: str, deadline: Deadline) -> tuple[str, ...]:
+        """The host's addresses, judged; the same answer, or the same refusal, for good: no rebinding.
+
+        Raises Blocked when ANY address is not public, NotReachable when there is none, TimedOut.
+        """
+        with self._lock:
+            resolving = self._resolving.setdefault(host, threading.Lock())
+        if not resolving.acquire(timeout=deadline.check()):
+            raise TimedOut(f"The name {host} could not be resolved in time.")
+        try:
+            pinned = self._pins.get(host)
+            if pinned is None:
+                try:
+                    pinned = self._judged(host, self._resolver.resolve(host, deadline))
+                except NetError as error:
+                    if not deadline.remaining_s():
+                        raise  # with more time the name might have been resolved
+                    pinned = error
+                self._pins[host] = pinned
+        finally:
+            resolving.release()
+        if isinstance(pinned, NetError):
+            raise type(pinned)(str(pinned))
+        return pinned
+
+    def open(self, host: str, port: int, deadline: Deadline) -> tuple[GuardedSocket, str]:
+        """A connection to the host, and the address that it leads to. The caller sets its guard.
+
+        Raises Blocked, NotReachable, TimedOut, or InvalidUrl for a port that is not allowed.
+        """
+        self.refuse_when_closed()
+        pinned = self.addresses(host, deadline)
+        if port not in self._policy.allowed_ports and not all(map(self._is_exempt, pinned)):
+            raise InvalidUrl(f"Port {port} is not allowed here.")
+        error: OSError | None = None
+        tried = pinned[:MAX_ADDRESSES_TRIED]
+        for position, address in enumerate(tried):
+            share_s = deadline.check() / (len(tried) - position)
+            try:
+                connection = self._dial(address, port, share_s)
+            except OSError as failure:
+                error = failure
+                continue
+            self._check_ends(connection, address)
+            guarded = GuardedSocket(fileno=connection.detach())
+            self.register(guarded)
+            return guarded, address
+        raise _connect_error(host, port, error)
+
+    def register(self, connection: GuardedSocket | GuardedTlsSocket) -> None:
+        """Remember a connection, so that `close` ends it; raises TimedOut when that has happened."""
+        with self._lock:
+            self._sockets.add(connection)
+        if self._closed:
+            connection.close()
+            self.refuse_when_closed()
+
+    def close(self) -> None:
+        """End every connection, also those that other threads wait on, and open no more."""
+        with self._lock:
+            self._closed = True
+            connections = list(self._sockets)
+        for connection in connections:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def refuse_when_closed(self) -> None:
+        """Raise TimedOut after `close`."""
+        if self._closed:
+            raise TimedOut("The scan has ended.")
+
+    def _judged(self, host: str, found: tuple[str, ...]) -> tuple[str, ...]:
+        if is_loopback_name(host):
+            # The name is known to mean both loopbacks; an exemption may be for one of them.
+            found = tuple(each for each in found if self._is_exempt(each)) or found
+        own = addresses.own_addresses()
+        for each in found:
+            try:
+                address = ip_address(each)
+            except ValueError:
+                raise Blocked(f"{host} resolves to something that is no address.") from None
+            if reason := addresses.refusal(address, self._policy.allowed_networks, own):
+                raise Blocked(f"{host} is not publicly accessible: {reason}.")
+        if not found:
+            raise NotReachable(f"{host} does not resolve to an address.")
+        return found
+
+    def _is_exempt(self, address: str) -> bool:
+        return addresses.is_exempt(ip_address(address), self._policy.allowed_networks)
+
+    def _check_ends(self, connection: socket.socket, address: str) -> None:
+        """The peer is who was judged, and is not this machine under an address that nobody listed."""
+        try:
+            peer, own = (
+                ip_address(name[0].partition("%")[0])
+                for name in (connection.getpeername(), connection.getsockname())
+            )
+        except (OSError, ValueError):
+            connection.close()
+            raise NotReachable("The connection ended at once.") from None
+        if peer != ip_address(address):
+            connection.close()
+            raise Blocked("The connection did not lead to the address that was judged.")
+        if peer == own and not self._is_exempt(address):
+            connection.close()
+            raise Blocked(f"{address} is an address of this machine.")
+
+
+def _connect_error(host: str, port: int, error: OSError | None) -> NetError:
+    if isinstance(error, TimeoutError):
+        return TimedOut(f"{host} did not accept a connection on port {port} in time.")
+    if isinstance(error, ConnectionRefusedError):
+        return NotReachable(f"{host} refuses connections on port {port}.")
+    return NotReachable(f"{host} can't be reached on port {port}.")

@@ -1,0 +1,189 @@
+"""Every error under /v1 and /api is JSON with `code` and `error`, also where the framework answers."""
+
+from __future__ import annotations
+
+import json
+
+import psycopg
+import pytest
+from django.core.cache import cache
+from django.db import OperationalError
+from redis.exceptions import ConnectionError as RedisConnectionError
+
+from scans import api as scans_api
+from tests.world import Api, Member
+
+
+def refusal(response) -> tuple[int, str]:
+    body = json.loads(response.content)
+    assert set(body) == {"code", "error"}
+    assert response["Content-Type"].startswith("application/json")
+    assert response["X-Request-ID"]
+    return response.status_code, body["code"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1", "/v1/", "/v1/nope", "/v1/scans/", "/api", "/api/x/y", "/v1/a%00b", "/v1/a%0Ab"]
+)
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "OPTIONS"])
+def test_an_unknown_path_is_NOT_FOUND(db: None, path: str, method: str) -> None:
+    assert refusal(Api().call(method, path)) == (404, "NOT_FOUND")
+
+
+def test_an_unknown_path_tells_a_valid_key_its_rate(home: Member) -> None:
+    response = home.api.get("/v1/nope")
+    assert refusal(response) == (404, "NOT_FOUND")
+    assert response["X-RateLimit-Remaining"] == "59"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("PUT", "/v1/scan", "POST"),
+        ("GET", "/v1/scan", "POST"),
+        ("POST", "/v1/scans", "GET, HEAD"),
+        ("DELETE", "/v1/scan/x", "GET, HEAD"),
+        ("OPTIONS", "/v1/usage", "GET, HEAD"),
+        ("TRACE", "/api/webhooks", "GET, POST, HEAD"),
+        ("BREW", "/api/webhooks/x", "DELETE"),
+    ],
+)
+def test_a_wrong_method_is_METHOD_NOT_ALLOWED_with_Allow(
+    home: Member, method: str, path: str, allowed: str
+) -> None:
+    response = home.api.call(method, path)
+    assert refusal(response) == (405, "METHOD_NOT_ALLOWED")
+    assert response["Allow"] == allowed
+
+
+def test_a_wrong_content_type_is_UNSUPPORTED_MEDIA_TYPE(home: Member) -> None:
+    response = home.api.post("/v1/scan", b"url=x", "application/x-www-form-urlencoded")
+    assert refusal(response) == (415, "UNSUPPORTED_MEDIA_TYPE")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b'"x"',
+        b"\xff\xfe{}",
+        b'{"url": "\xe9"}',
+        b'{"url": NaN}',
+        b"[" * 60_000,
+        b'{"url": ' + b"9" * 10_000 + b"}",
+        b'{"url": "x"} trailing',
+    ],
+    ids=lambda body: body[:12],
+)
+@pytest.mark.parametrize("path", ["/v1/scan", "/api/webhooks"])
+def test_a_body_that_is_no_json_object_is_INVALID_PARAMS(home: Member, path: str, body: bytes) -> None:
+    assert refusal(home.api.post(path, body)) == (400, "INVALID_PARAMS")
+
+
+@pytest.mark.parametrize("size", [64 * 1024 + 1, 5_000_000])
+def test_a_body_over_64_KiB_is_PAYLOAD_TOO_LARGE(home: Member, size: int) -> None:
+    body = b'{"url": "' + b"a" * (size - 11) + b'"}'
+    assert len(body) == size
+    assert refusal(home.api.post("/v1/scan", body)) == (413, "PAYLOAD_TOO_LARGE")
+
+
+def test_a_body_of_64_KiB_is_read(home: Member) -> None:
+    body = b'{"url": "' + b"a" * (64 * 1024 - 11) + b'"}'
+    assert refusal(home.api.post("/v1/scan", body)) == (400, "INVALID_URL")
+
+
+def test_the_key_is_judged_before_the_body(db: None) -> None:
+    assert refusal(Api().post("/v1/scan", b"{")) == (401, "UNAUTHORIZED")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "limit=0",
+        "limit=101",
+        "limit=-1",
+        "limit=+5",
+        "limit=1.0",
+        "limit=",
+        "limit=%00",
+        "limit=٣",
+        "limit=" + "9" * 10_000,
+        "offset=-1",
+        "offset=" + "9" * 30,
+        "offset=x",
+        "status=done",
+        "status=",
+        "status=%00",
+        "type=Security",
+    ],
+    ids=lambda query: query[:20],
+)
+def test_a_wrong_parameter_is_INVALID_PARAMS(home: Member, query: str) -> None:
+    assert refusal(home.api.get(f"/v1/scans?{query}")) == (400, "INVALID_PARAMS")
+
+
+@pytest.mark.parametrize(
+    "id", ["x", "scan_", "scan_" + "a" * 23, "a/b", "%00", "%0A", "x%0Ay", "..%2F..", "é", "rpt_" + "0" * 22]
+)
+@pytest.mark.parametrize(
+    ("path", "code"), [("/v1/scan/", "SCAN_NOT_FOUND"), ("/v1/report/", "SCAN_NOT_FOUND")]
+)
+def test_a_malformed_id_is_not_found(home: Member, path: str, code: str, id: str) -> None:
+    assert refusal(home.api.get(path + id)) == (404, code)
+
+
+def test_a_crash_is_INTERNAL_ERROR_without_detail(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(*_: object) -> None:
+        raise RuntimeError("the secret detail")
+
+    monkeypatch.setattr(scans_api, "scan_summary", crash)
+    monkeypatch.setattr(scans_api, "integer", crash)
+    response = home.api.get("/v1/scans")
+    assert refusal(response) == (500, "INTERNAL_ERROR")
+    assert b"secret detail" not in response.content
+
+
+@pytest.mark.parametrize("error", [OperationalError("gone"), psycopg.OperationalError("gone")])
+def test_a_database_that_is_down_is_SERVICE_UNAVAILABLE(
+    home: Member, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def down(*_: object, **__: object) -> None:
+        raise OperationalError("gone") from error
+
+    monkeypatch.setattr(scans_api, "integer", down)
+    response = home.api.get("/v1/scans")
+    assert refusal(response) == (503, "SERVICE_UNAVAILABLE")
+    assert int(response["Retry-After"]) >= 1
+
+
+def test_without_redis_reading_goes_on_and_scans_are_refused(
+    home: Member, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def down(*_: object, **__: object) -> None:
+        raise RedisConnectionError("gone")
+
+    for name in ("add", "get", "incr"):
+        monkeypatch.setattr(type(cache._connections[cache._alias]), name, down)  # type: ignore[attr-defined]
+    response = home.api.get("/v1/scans")
+    assert response.status_code == 200
+    assert response["X-RateLimit-Limit"] == "60"
+    refused = home.api.post("/v1/scan", {"url": target, "type": "seo"})
+    assert refusal(refused) == (503, "SERVICE_UNAVAILABLE")
+
+
+def test_the_request_id_is_taken_over_when_it_is_well_formed(db: None) -> None:
+    assert Api().get("/v1/scans", X_Request_ID="my-request.42")["X-Request-ID"] == "my-request.42"
+    for hostile in ("short", "a" * 200, "new\tline12345", "<script>alert(1)"):
+        assert Api().get("/healthz", X_Request_ID=hostile)["X-Request-ID"] != hostile
+
+
+def test_a_foreign_host_is_refused_in_json(db: None) -> None:
+    assert refusal(Api().get("/v1/scans", Host="evil.example")) == (400, "INVALID_PARAMS")
+
+
+def test_health(db: None) -> None:
+    assert Api().get("/healthz").json() == {"status": "ok"}
+    assert Api().get("/readyz").json() == {"status": "ready"}

@@ -1,0 +1,69 @@
+"""The request rate, as X-RateLimit headers tell it."""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
+
+import pytest
+from django.core.cache import cache
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accounts.models import Tier
+from accounts.services import create_api_key
+from config.api import throttling
+from tests.world import Api, Member
+
+import django_ratelimit.core
+
+
+def test_the_last_allowed_request_says_that_none_remains(home: Member) -> None:
+    Tier.objects.filter(name="free").update(requests_per_minute=3)
+    answers = [home.api.get("/v1/usage") for _ in range(4)]
+    assert [each.status_code for each in answers] == [200, 200, 200, 429]
+    assert [each["X-RateLimit-Remaining"] for each in answers] == ["2", "1", "0", "0"]
+    assert answers[3].json()["code"] == "RATE_LIMITED"
+    assert {each["X-RateLimit-Limit"] for each in answers} == {"3"}
+
+
+def test_the_window_begins_with_the_first_request_and_lasts_a_minute(home: Member) -> None:
+    before = int(time.time())
+    first = home.api.get("/v1/usage")
+    reset = int(first["X-RateLimit-Reset"])
+    assert before + 60 <= reset <= int(time.time()) + 60
+    assert home.api.get("/v1/usage")["X-RateLimit-Reset"] == str(reset)
+
+
+def test_more_keys_do_not_buy_more_requests(home: Member) -> None:
+    _, second = create_api_key(organization=home.organization, name="second")
+    home.api.get("/v1/usage")
+    assert Api(second).get("/v1/usage")["X-RateLimit-Remaining"] == "58"
+
+
+def test_organizations_do_not_share_a_window(home: Member, stranger: Member) -> None:
+    home.api.get("/v1/usage")
+    assert stranger.api.get("/v1/usage")["X-RateLimit-Remaining"] == "59"
+
+
+@given(start=st.integers(1_700_000_000, 1_900_000_000), passed=st.integers(0, 59))
+def test_the_librarys_window_is_ours(start: int, passed: int) -> None:
+    """django-ratelimit's window for our key covers exactly [start, start + 60)."""
+    key = throttling._window_key("7", start)
+    fake = SimpleNamespace(time=lambda: start + passed)
+    original, django_ratelimit.core.time = django_ratelimit.core.time, fake
+    try:
+        assert django_ratelimit.core._get_window(key, 60) == start + 59
+    finally:
+        django_ratelimit.core.time = original
+
+
+def test_a_new_window_begins_after_the_minute(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    Tier.objects.filter(name="free").update(requests_per_minute=1)
+    home.api.get("/v1/usage")
+    assert home.api.get("/v1/usage").status_code == 429
+    later = SimpleNamespace(time=lambda: time.time() + 61)
+    monkeypatch.setattr(throttling, "time", later)
+    monkeypatch.setattr(django_ratelimit.core, "time", later)
+    cache.clear()  # as Redis' own expiry would have
+    assert home.api.get("/v1/usage").status_code == 200

@@ -1,0 +1,52 @@
+"""One running service for the tests that only use it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.service import Service, free_port
+from tests.sites.sample import sample_site
+from tests.sites.server import Site
+
+
+@dataclass(frozen=True)
+class Running:
+    """A service with its processes, a site that it may scan, and a key."""
+
+    service: Service
+    site: Site
+    base: str
+    key: str
+
+
+@pytest.fixture(scope="session")
+def running() -> Iterator[Running]:
+    """The whole stack, started once for the tests of the xdist group `service`."""
+    folder = Path(tempfile.mkdtemp(prefix="wss-e2e-"))
+    folder.chmod(0o755)
+    port = free_port()
+    with sample_site() as site:
+        service = Service(
+            folder / "var",
+            port,
+            SCAN_ALLOWED_NETWORKS="127.0.0.0/8",
+            SCAN_CA_BUNDLE=str(site.ca_file),
+            ALLOWED_HOSTS="127.0.0.1,localhost",
+        )
+        try:
+            service.wait_for_health(90)
+            service.wait_for_welcome()
+            key = json.loads((folder / "var" / "demo.json").read_text())["api_key"]
+            yield Running(service, site, f"http://127.0.0.1:{port}", key)
+            service.stop(signal.SIGTERM)
+        finally:
+            service.kill()
+            shutil.rmtree(folder, ignore_errors=True)

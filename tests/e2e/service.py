@@ -1,0 +1,117 @@
+"""The service as a newcomer runs it: `manage.py up` on a data folder of its own."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.config.processes import running_with, wait_until
+
+BASE_DIR = Path(__file__).resolve().parents[2]
+STOP_S = 10
+SET_BY_US = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "BASE_URL", "PORT", "DATA_DIR")
+
+
+class Service:
+    """`manage.py up` on a data folder, started from another folder; its output as it comes."""
+
+    def __init__(self, data_dir: Path, port: int, **env: str) -> None:
+        self.data_dir = data_dir
+        self.port = port
+        self.output = ""
+        clean = {name: value for name, value in os.environ.items() if name not in SET_BY_US}
+        self._started_at = time.monotonic()
+        self.process = subprocess.Popen(
+            [sys.executable, str(BASE_DIR / "manage.py"), "up"],
+            cwd="/",
+            env=clean | {"DATA_DIR": str(data_dir), "PORT": str(port)} | env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        with self.process.stdout as lines:
+            for line in lines:
+                self.output += line
+
+    def wait_for(self, condition: Callable[[], bool], timeout_s: float) -> None:
+        met = False
+
+        def met_or_ended() -> bool:
+            nonlocal met
+            met = condition()
+            return met or self.process.poll() is not None
+
+        try:
+            wait_until(met_or_ended, timeout_s)
+        except AssertionError:
+            pytest.fail(f"not within {timeout_s} s:\n{self.output}")
+        if not met:
+            self._reader.join(STOP_S)
+            pytest.fail(f"ended with status {self.process.returncode}:\n{self.output}")
+
+    def wait_for_health(self, timeout_s: float) -> float:
+        """Seconds from the start until /healthz answers 200."""
+        self.wait_for(lambda: get_status(self.port, "/healthz") == 200, timeout_s)
+        return time.monotonic() - self._started_at
+
+    def wait_for_welcome(self) -> None:
+        self.wait_for(lambda: "Ctrl-C stops the service" in self.output, timeout_s=10)
+
+    def shown(self, label: str) -> str:
+        match = re.search(rf"^  {label} +(.+)$", self.output, re.MULTILINE)
+        assert match, self.output
+        return match[1]
+
+    def kill(self) -> None:
+        """End the process, if it has not, and read its last words."""
+        self.process.kill()
+        self.process.wait()
+        self._reader.join(STOP_S)
+
+    def stop(self, number: signal.Signals) -> None:
+        """Send a signal and check the promise: status 0 within 10 s, and nothing left running."""
+        self.process.send_signal(number)
+        try:
+            status = self.process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            pytest.fail(f"still running {STOP_S} s after {number.name}:\n{self.output}")
+        self.kill()
+        assert status == 0, self.output
+        assert self.output.endswith("Stopped.\n")
+        assert running_with(str(self.data_dir)) == {}
+
+
+def get_status(port: int, path: str) -> int | None:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status
+    except (OSError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()
+
+
+def free_port() -> int:
+    """A port of loopback that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        number: int = probe.getsockname()[1]
+        return number

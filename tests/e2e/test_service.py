@@ -1,0 +1,103 @@
+"""The running service, used as its consumers use it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from tests.config.processes import running_with, wait_until
+from tests.e2e.conftest import Running
+from tests.e2e.service import BASE_DIR
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
+
+TYPES = ["security", "performance", "accessibility", "seo"]
+FINAL = {"completed", "partial", "failed"}
+
+
+def call(running: Running, method: str, path: str, **options: Any) -> requests.Response:
+    headers = {"Authorization": f"Bearer {running.key}"}
+    return requests.request(method, running.base + path, headers=headers, timeout=30, **options)
+
+
+def readme_block() -> str:
+    """The commands of the README that the reader is told to paste."""
+    readme = (BASE_DIR / "README.md").read_text()
+    match = re.search(r"<!-- the tests run this block as it stands -->\n```bash\n(.*?)```", readme, re.DOTALL)
+    assert match
+    return match[1]
+
+
+@pytest.mark.parametrize("scan_type", TYPES)
+def test_the_readmes_curl_lines_give_a_report(running: Running, scan_type: str) -> None:
+    site = running.site.url_as("localhost") + "/"
+    env = {"BASE": running.base, "KEY": running.key, "SITE": site, "TYPE": scan_type}
+    output = subprocess.run(
+        ["bash", "-euc", readme_block()],
+        env=dict(os.environ) | env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    ).stdout
+    report = json.loads(output)
+    assert (report["url"], report["type"]) == (site, scan_type)
+    assert 0 <= report["score"] <= 100
+    assert report["summary"]["total_checks"] > 0
+    status = call(running, "GET", f"/v1/scan/{report['id']}").json()
+    assert (status["status"], status["skipped_checks"]) == ("completed", [])
+
+
+def test_a_scan_whose_worker_is_killed_is_taken_up_again_and_ends_once(running: Running) -> None:
+    body = {"url": running.site.url_as("localhost") + "/slow", "type": "seo"}
+    scan = call(running, "POST", "/v1/scan", json=body).json()
+
+    def state() -> dict[str, Any]:
+        return call(running, "GET", f"/v1/scan/{scan['id']}").json()
+
+    wait_until(lambda: state()["status"] == "scanning", 10)
+    for pid, command in running_with(str(running.service.data_dir)).items():
+        if "-A config worker" in command:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass  # it ended with its parent
+    wait_until(lambda: state()["status"] in FINAL, 110)
+    assert state()["status"] == "completed"
+    assert call(running, "GET", f"/v1/report/{scan['id']}").status_code == 200
+    # Both attempts asked the site for the page, and there is one report.
+    assert running.site.paths().count("/slow") >= 2
+
+
+def test_schemathesis_finds_nothing(running: Running, tmp_path: Path) -> None:
+    # A key of its own would need the database; the demo organization's tier allows 1,200 requests a minute.
+    result = subprocess.run(
+        [
+            sys.executable, "-m", "schemathesis.cli", "run", str(BASE_DIR / "openapi.yaml"),
+            "--url", running.base,
+            "--header", f"Authorization: Bearer {running.key}",
+            "--checks", "not_a_server_error,status_code_conformance,content_type_conformance,"
+            "response_headers_conformance,response_schema_conformance",
+            "--phases", "examples,coverage,fuzzing",
+            "--max-examples", "25",
+            "--seed", "1",
+            "--suppress-health-check", "all",
+            "--request-timeout", "30",
+            "--no-color",
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=110,
+        check=False,
+    )  # fmt: skip
+    assert result.returncode == 0, result.stdout[-6000:] + result.stderr[-2000:]
