@@ -15,7 +15,7 @@ from config.api.schema import RATE_HEADERS, responses
 from config.api.throttling import WINDOW_S
 from config.api.views import ApiView, caller_of
 from config.ids import timestamp
-from scans.api import scan_counts
+from scans.listing import scan_counts
 from scans.models import Scan
 from scans.serializers import QuotaObject
 

@@ -17,10 +17,22 @@ from accounts.usage import Limits
 from config.api.errors import RateLimited
 from config.api.throttling import count
 from config.errors import Refusal
+from config.sql import fetch
 
 FAILURES_PER_MINUTE = 30
 # Writing "last used" on every request would turn every read into a write.
 LAST_USED_STEP = timedelta(minutes=1)
+
+
+# Runs before every request: one prepared statement, no model instances.
+KEY_QUERY = """
+    SELECT api_key.revoked_at, api_key.expires_at, api_key.last_used_at, api_key.id, organization.id,
+        tier.requests_per_minute, tier.webhooks, tier.scans_per_month, tier.concurrent_scans, tier.name
+    FROM accounts_apikey AS api_key
+    JOIN accounts_organization AS organization ON organization.id = api_key.organization_id
+    JOIN accounts_tier AS tier ON tier.name = organization.tier_id
+    WHERE api_key.digest = %(digest)s
+"""
 
 
 class Unauthorized(Refusal):
@@ -70,28 +82,10 @@ def _caller(header: str) -> Caller:
     key = key.strip()
     if scheme.lower() != "bearer" or not keys.is_well_formed(key):
         raise Unauthorized("The API key is missing or invalid.")
-    # One query, no model instances: this runs before every request.
-    row = (
-        ApiKey.objects.filter(digest=keys.digest(key))
-        .values_list(
-            "revoked_at",
-            "expires_at",
-            "last_used_at",
-            "id",
-            "organization_id",
-            "organization__tier__requests_per_minute",
-            "organization__tier__webhooks",
-            "organization__tier__scans_per_month",
-            "organization__tier__concurrent_scans",
-            "organization__tier_id",
-        )
-        .first()
-    )
-    if row is None:
+    found = fetch(KEY_QUERY, {"digest": keys.digest(key)})
+    if not found:
         raise Unauthorized("The API key is missing or invalid.")
-    revoked_at, expires_at, last_used_at, key_id, organization_id, requests_per_minute, webhooks, *limits = (
-        row
-    )
+    revoked_at, expires_at, last_used_at, key_id, organization_id, requests_per_minute, webhooks, *limits = found[0]
     now = timezone.now()
     if revoked_at is not None and revoked_at <= now:
         raise KeyRevoked("This API key has been revoked. Create a new one in the dashboard.")

@@ -11,9 +11,16 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
 from django.db import connection
+from django.db.models import IntegerField, OuterRef, Subquery, Value
+from django.db.models.functions import Coalesce
 
 from accounts.models import MonthlyUsage, Organization
 from config.errors import Refusal
+from config.sql import fetch
+
+USED_QUERY = """
+    SELECT used FROM accounts_monthlyusage WHERE organization_id = %(organization)s AND period = %(period)s
+"""
 
 
 class QuotaExceeded(Refusal):
@@ -69,12 +76,15 @@ def next_month(period: date) -> date:
 
 def quota(organization_id: int, limits: Limits, now: datetime) -> Quota:
     """The current month's usage, one query."""
-    used = (
-        MonthlyUsage.objects.filter(organization_id=organization_id, period=month_of(now))
-        .values_list("used", flat=True)
-        .first()
-    )
-    return Quota(used or 0, limits.scans_per_month, limits.tier)
+    found = fetch(USED_QUERY, {"organization": organization_id, "period": month_of(now)})
+    used = found[0][0] if found else 0
+    return Quota(used, limits.scans_per_month, limits.tier)
+
+
+def used_column(now: datetime) -> Coalesce:
+    """The current month's usage as a column for a query of many organizations."""
+    used = MonthlyUsage.objects.filter(organization_id=OuterRef("pk"), period=month_of(now)).values("used")
+    return Coalesce(Subquery(used), Value(0), output_field=IntegerField())
 
 
 def refuse_when_exhausted(

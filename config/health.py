@@ -9,7 +9,6 @@ from django.core.cache import cache
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, JsonResponse
-from psycopg_pool import PoolTimeout
 from redis.exceptions import RedisError
 
 logger = logging.getLogger(__name__)
@@ -37,7 +36,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
         executor = MigrationExecutor(connection)
         if executor.migration_plan(executor.loader.graph.leaf_nodes()):
             problems["migrations"] = "Not all migrations are applied."
-    except (DatabaseError, PoolTimeout) as error:
+    except DatabaseError as error:
         logger.error("PostgreSQL does not answer: %s", error)
         problems["postgresql"] = "PostgreSQL does not answer."
     if not redis_answers():

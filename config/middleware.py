@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+import secrets
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
-from config.ids import random_base62
 from config.logging import current_id
 
 # What a client may send as its own ID: short, and nothing that could break a log line.
@@ -22,7 +22,7 @@ class RequestIdMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         sent = request.headers.get("X-Request-ID", "")
-        request_id = sent if WELL_FORMED.fullmatch(sent) else random_base62()
+        request_id = sent if WELL_FORMED.fullmatch(sent) else secrets.token_hex(16)
         token = current_id.set(request_id)
         try:
             response = self.get_response(request)

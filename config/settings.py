@@ -6,6 +6,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import environ
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from config import environment
 from config.environment import read
@@ -70,6 +72,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "config.middleware.RequestIdMiddleware",
     "django.middleware.security.SecurityMiddleware",
+    "config.csp.ContentSecurityPolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -108,15 +111,12 @@ DATABASE = environ.Env.db_url_config(DATABASE_URL)
 DATABASES = {
     "default": {
         **DATABASE,
-        "ENGINE": "django.db.backends.postgresql",
-        # A connection that died with the server is noticed before a request is given it.
+        "ENGINE": "config.postgresql",
+        # Every thread keeps its connection. One that died with the server is noticed before it is used.
+        "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": {
-            "connect_timeout": 5,
-            # Threads of the web process share a few connections, instead of keeping one each.
-            "pool": {"min_size": 1, "max_size": 16, "timeout": 5},
-            **DATABASE.get("OPTIONS", {}),
-        },
+        # The threshold allows prepared statements (config.sql); Django's own queries are never prepared.
+        "OPTIONS": {"connect_timeout": 5, "prepare_threshold": 5, **DATABASE.get("OPTIONS", {})},
     }
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -127,13 +127,18 @@ REDIS_URL = read(
     "redis://localhost:6379/0",
     "redis://:password@host:6379/0",
 )
+REDIS_TIMEOUTS = {
+    "socket_timeout": 0.5,
+    "socket_connect_timeout": 0.5,
+    "retry": Retry(NoBackoff(), 0),  # better to fail open fast than to wait
+}
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": REDIS_URL,
-        # The cache only counts requests: better to fail open fast than to wait.
-        "OPTIONS": {"socket_timeout": 0.5, "socket_connect_timeout": 0.5},
-    }
+        "OPTIONS": REDIS_TIMEOUTS,
+    },
+    "requests": {"BACKEND": "config.api.counter.RequestCounter", "LOCATION": REDIS_URL},
 }
 
 AUTH_USER_MODEL = "accounts.User"
@@ -187,6 +192,18 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if SECURE else None
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+# No page of ours has inline script or style.
+SECURE_CSP = {
+    "default-src": ["'none'"],
+    "script-src": ["'self'"],
+    "style-src": ["'self'"],
+    "img-src": ["'self'"],
+    "font-src": ["'self'"],
+    "connect-src": ["'self'"],
+    "form-action": ["'self'"],
+    "base-uri": ["'none'"],
+    "frame-ancestors": ["'none'"],
+}
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.authentication.BearerAuthentication"],
@@ -220,7 +237,7 @@ SPECTACULAR_SETTINGS = {
     },
 }
 
-RATELIMIT_USE_CACHE = "default"
+RATELIMIT_USE_CACHE = "requests"
 
 LOG_FORMAT = read("LOG_FORMAT", str, "text", "text or json")
 LOGGING = logging_config(LOG_FORMAT)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from django.contrib import admin
+from django.contrib.auth.views import LogoutView
 from django.urls import path, re_path, register_converter
-from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
+from drf_spectacular.views import SpectacularAPIView
 
 from accounts.api import UsageView
+from accounts.views import LoginView, admin_login
 from config.api.views import UnknownPath
 from config.health import healthz, readyz
+from config.views import docs, landing
 from reports.api import ReportExport, ReportView
+from reports.views import report
 from scans.api import ScanCollection, ScanItem, ScanListing
 from webhooks.api import WebhookCollection, WebhookItem
 
@@ -41,11 +45,16 @@ urlpatterns = [
     path("healthz", healthz),
     path("readyz", readyz),
     path("openapi.yaml", SpectacularAPIView.as_view(), name="schema"),
-    path("docs/", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),
+    path("", landing, name="landing"),
+    path("docs/", docs, name="docs"),
+    path("login/", LoginView.as_view(), name="login"),
+    path("logout/", LogoutView.as_view(), name="logout"),
+    path("report/<any:scan_id>", report, name="report-page"),
+    path("admin/login/", admin_login),
     path("admin/", admin.site.urls),
 ]
 
 handler400 = "config.api.errors.bad_request"
 handler403 = "config.api.errors.permission_denied"
 handler404 = "config.api.errors.page_not_found"
-handler500 = "config.api.errors.server_error"
+handler500 = "config.views.server_error"

@@ -91,7 +91,7 @@ class ReportExport(ApiView):
         """JSON adds check IDs, evidence, references and points to the report; SARIF 2.1.0 and CSV list findings."""
         export_format = choice(request.query_params, "format", self.FORMATS) or "json"
         found_id, document = access_report(caller_of(request).organization_id, scan_id, "document")
-        content, content_type = _export(document, export_format)
+        content, content_type = _export(json.loads(document), export_format)
         response = HttpResponse(content, content_type=content_type)
         response["Content-Disposition"] = f'attachment; filename="{found_id}.{export_format}"'
         response["Cache-Control"] = "private, max-age=86400"

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from django.db.models import Sum
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
@@ -17,15 +14,9 @@ from config.api.schema import RATE_HEADERS, headers, id_parameter, responses
 from config.api.views import ApiView, caller_of, json_body
 from config.ids import is_id
 from scans import services
-from scans.models import Scan, ScanCount
-from scans.serializers import (
-    SUMMARY_COLUMNS,
-    ScanDetail,
-    ScanList,
-    ScanRequest,
-    scan_status,
-    scan_summary,
-)
+from scans.listing import scan_page, scan_total
+from scans.models import Scan
+from scans.serializers import ScanDetail, ScanList, ScanRequest, scan_status
 
 POLL_AFTER_S = 2
 MAX_PAGE = 100
@@ -128,19 +119,13 @@ class ScanListing(ApiView):
             "status": choice(query, "status", Scan.Status.values),
             "type": choice(query, "type", Scan.Type.values),
         }
-        filters = {name: value for name, value in filters.items() if value is not None}
-        page = access.rows(Scan, caller.organization_id).filter(**filters).newest_first()  # type: ignore[attr-defined]  # ScanQuerySet
-        total = (
-            access.rows(ScanCount, caller.organization_id)
-            .filter(**filters)
-            .aggregate(total=Sum("count"))["total"]
-        )
+        given = {column: value for column, value in filters.items() if value is not None}
+        scans = scan_page(caller.organization_id, given, limit, offset)
         quota = usage.quota(caller.organization_id, caller.limits, timezone.now())
-        rows = page.values_list(*SUMMARY_COLUMNS)[offset : offset + limit]
         return Response(
             {
-                "scans": [scan_summary(row) for row in rows],
-                "total": total or 0,
+                "scans": scans,
+                "total": scan_total(caller.organization_id, given),
                 "limit": limit,
                 "offset": offset,
                 "quota": quota.as_dict(),
@@ -155,15 +140,3 @@ def _scan(request: Request, scan_id: str) -> Scan:
     if scan is None:
         raise services.ScanNotFound("There is no scan with this ID.")
     return scan
-
-
-def scan_counts(organization_id: int, column: str, period: Any) -> dict[str, int]:
-    """How many scans of a month there are, by `type` or `status`; every value is listed, also with 0."""
-    known = Scan.Type.values if column == "type" else Scan.Status.values
-    counted = (
-        access.rows(ScanCount, organization_id)
-        .filter(period=period)
-        .values_list(column)
-        .annotate(total=Sum("count"))
-    )
-    return dict.fromkeys(known, 0) | dict(counted)

@@ -25,10 +25,6 @@ class ScanQuerySet(models.QuerySet["Scan"]):
         """Queued or running: what counts against the concurrency limit."""
         return self.filter(status__in=(Scan.Status.QUEUED, Scan.Status.SCANNING))
 
-    def newest_first(self) -> ScanQuerySet:
-        """By creation; the ID settles ties, so that pages never overlap."""
-        return self.order_by("-created_at", "-id")
-
 
 class Scan(models.Model):
     """One scan of one page. queued → scanning → completed | partial | failed; nothing leaves a final state."""

@@ -10,20 +10,12 @@ from rest_framework import serializers
 from config.ids import timestamp
 from scans.models import Scan
 
-# The columns of a row in the list of scans, in the order that `scan_summary` takes them.
-SUMMARY_COLUMNS = ("id", "type", "url", "status", "score", "grade", "created_at", "completed_at")
+# 2.1 of the interface; the list of scans reads them straight from the database (`scans.listing`).
+SUMMARY_FIELDS = ("id", "type", "url", "status", "score", "grade", "created_at", "completed_at")
 
 
 def _timestamp(moment: datetime | None) -> str | None:
     return None if moment is None else timestamp(moment)
-
-
-def scan_summary(row: tuple[Any, ...]) -> dict[str, Any]:
-    """A row of `SUMMARY_COLUMNS` as the scan summary."""
-    summary = dict(zip(SUMMARY_COLUMNS, row, strict=True))
-    summary["created_at"] = timestamp(summary["created_at"])
-    summary["completed_at"] = _timestamp(summary["completed_at"])
-    return summary
 
 
 def scan_status(scan: Scan) -> dict[str, Any]:

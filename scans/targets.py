@@ -110,6 +110,8 @@ def parse_target(value: object, policy: Policy) -> Target:
 def _target(value: str, policy: Policy) -> Target:
     try:
         parsed = ada_url.URL(value)
+        if parsed.hostname.endswith("."):
+            parsed.hostname = parsed.hostname[:-1]
     except (ValueError, UnicodeError):
         raise InvalidUrl("The address can't be understood.") from None
     scheme = parsed.protocol.removesuffix(":")
@@ -117,8 +119,6 @@ def _target(value: str, policy: Policy) -> Target:
         raise InvalidUrl("Only https:// and http:// addresses can be scanned.")
     if parsed.username or parsed.password:
         raise InvalidUrl("The address must not contain a user name or password.")
-    if parsed.hostname.endswith("."):
-        parsed.hostname = parsed.hostname[:-1]
     parsed.hash = ""
     host = parsed.hostname.removeprefix("[").removesuffix("]")
     _judge_host(host)

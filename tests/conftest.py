@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from ipaddress import ip_network
 
 import pytest
+import pytest_django
 from django.core.cache import cache
 
 from config.api import throttling
@@ -18,6 +19,13 @@ def _fresh_counters(request: pytest.FixtureRequest) -> None:
     if {"db", "transactional_db"} & set(request.fixturenames):
         cache.clear()
         throttling._paused_until[0] = 0
+
+
+@pytest.fixture(autouse=True)
+def _plain_static_files(settings: pytest_django.fixtures.SettingsWrapper) -> None:
+    """Tests collect no static files, so there is no manifest to look their names up in."""
+    backend = "django.contrib.staticfiles.storage.StaticFilesStorage"
+    settings.STORAGES = settings.STORAGES | {"staticfiles": {"BACKEND": backend}}
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from django.core.exceptions import RequestDataTooBig
 from django.db import DatabaseError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
-from psycopg_pool import PoolTimeout
 from rest_framework import exceptions
 from rest_framework.response import Response
 
@@ -79,8 +78,6 @@ def _answer(error: Exception) -> tuple[int, str, str, dict[str, str]]:
             return 415, "UNSUPPORTED_MEDIA_TYPE", message, {}
         case exceptions.ParseError():
             return 400, "INVALID_PARAMS", f"{error.detail}", {}
-        case exceptions.NotAcceptable():
-            return 406, "NOT_ACCEPTABLE", "This API answers in JSON only.", {}
         case exceptions.NotAuthenticated() | exceptions.AuthenticationFailed():
             message = "Send your API key in the header Authorization: Bearer <API_KEY>."
             return 401, "UNAUTHORIZED", message, {"WWW-Authenticate": "Bearer"}
@@ -88,7 +85,7 @@ def _answer(error: Exception) -> tuple[int, str, str, dict[str, str]]:
             return 413, "PAYLOAD_TOO_LARGE", "The body is too large.", {}
         case Http404():
             return 404, "NOT_FOUND", "There is nothing at this address.", {}
-        case OperationalError() | InterfaceError() | PoolTimeout():
+        case OperationalError() | InterfaceError():
             logger.error("database unavailable: %s", error)
             message = "The service is temporarily unavailable. Try again in a few seconds."
             return 503, "SERVICE_UNAVAILABLE", message, {"Retry-After": str(RETRY_AFTER_S)}

@@ -21,7 +21,6 @@ class ErrorBody(serializers.Serializer):
 COMMON = {
     401: "`UNAUTHORIZED`: the key is missing, invalid or expired. `KEY_REVOKED`: it was revoked.",
     405: "`METHOD_NOT_ALLOWED`.",
-    406: "`NOT_ACCEPTABLE`: the API answers in JSON only.",
     429: "`RATE_LIMITED`: too many requests in this minute.",
     500: "`INTERNAL_ERROR`.",
     503: "`SERVICE_UNAVAILABLE`: maintenance, overload, or a part of the service does not answer.",

@@ -60,9 +60,7 @@ class OrganizationThrottle(BaseThrottle):
         return True
 
 
-def count(
-    request: HttpRequest, group: str, subject: str, limit: int, *, increment: bool = True
-) -> tuple[Rate, bool]:
+def count(request: HttpRequest, group: str, subject: str, limit: int) -> tuple[Rate, bool]:
     """Count a request of `subject` and say where it stands, and whether it is over `limit` a minute.
 
     Fails open: without Redis everybody passes, and the quota in PostgreSQL still holds.
@@ -71,43 +69,46 @@ def count(
     if now < _paused_until[0]:
         return Rate(limit, limit, now + WINDOW_S), False
     try:
-        start = _windows.start(f"{group}:{subject}", now)
+        window = _windows.current(f"{group}:{subject}", now)
         usage = get_usage(
-            request,
-            group=group,
-            key=lambda *_: _window_key(subject, start),
-            rate=(limit, WINDOW_S),
-            increment=increment,
+            request, group=group, key=lambda *_: window.key, rate=(limit, WINDOW_S), increment=True
         )
     except RedisError as error:
         logger.error("the rate limit is not enforced, Redis does not answer: %s", error)
         _paused_until[0] = now + REDIS_PAUSE_S
         return Rate(limit, limit, now + WINDOW_S), False
     used = usage["count"]
-    return Rate(limit, max(0, limit - used), start + WINDOW_S), used > limit
+    return Rate(limit, max(0, limit - used), window.start + WINDOW_S), used > limit
 
 
 _paused_until = [0]
 
 
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """A minute from `start` (Unix time), and the key to count it under."""
+
+    start: int
+    key: str
+
+
 class _Windows:
-    """When each subject's current window began: in Redis for all processes, remembered in this one."""
+    """Each subject's current window: its start in Redis for all processes, remembered in this one."""
 
     def __init__(self) -> None:
-        self._starts: dict[str, int] = {}
+        self._known: dict[str, _Window] = {}
 
-    def start(self, subject: str, now: int) -> int:
-        start = self._starts.get(subject)
-        if start is None or not start <= now < start + WINDOW_S:
-            if len(self._starts) > 10_000:
-                self._starts.clear()
-            key = f"window:{subject}"
+    def current(self, subject: str, now: int) -> _Window:
+        window = self._known.get(subject)
+        if window is None or not window.start <= now < window.start + WINDOW_S:
+            if len(self._known) > 10_000:
+                self._known.clear()
+            name = f"window:{subject}"
             # Two steps, but no race: `add` decides, everybody else reads the winner's time.
-            won = cache.add(key, now, WINDOW_S)
-            stored = now if won else cache.get(key, now)
+            stored = now if cache.add(name, now, WINDOW_S) else cache.get(name, now)
             start = stored if now - WINDOW_S < stored <= now else now
-            self._starts[subject] = start
-        return start
+            window = self._known[subject] = _Window(start, _window_key(subject, start))
+        return window
 
 
 _windows = _Windows()

@@ -6,6 +6,7 @@ from typing import Any
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.permissions import AllowAny
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -18,6 +19,11 @@ class ApiView(APIView):
     """Puts the rate headers on every answer to a valid key."""
 
     http_method_names = ["get", "post", "patch", "delete", "head"]
+
+    def perform_content_negotiation(self, request: Request, force: bool = False) -> tuple[Any, str]:
+        """This API answers in its own formats, whatever Accept says."""
+        renderer = JSONRenderer()
+        return renderer, renderer.media_type
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Authenticate, permit, throttle; then nothing else during maintenance."""

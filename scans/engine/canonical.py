@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 
 import ada_url
 
-from scans.engine.evidence import Document, Page
+from scans.engine.evidence import CanonicalAnswer, Document, Page
+from scans.engine.indexing_rules import EVERYBODY, GOOGLE, exclusions, indexing_rules
 from scans.engine.markup import attribute, live, resolve
+from scans.engine.masking import excerpt
 
 # A canonical link with one of these speaks of another version of the page, and search engines skip it.
 QUALIFIERS = ("hreflang", "lang", "media", "type")
@@ -20,7 +23,7 @@ LINK_PARAMETER = re.compile(r"""\s*;\s*([\w!#$&+.^`|~*-]+)\s*(?:=\s*(?:"((?:[^"\
 
 @dataclass(frozen=True, slots=True)
 class Canonical:
-    """One canonical link. `url` is absolute, without a fragment; None when the reference is no http(s) URL."""
+    """One canonical link. `url` is absolute, without a fragment; None when it is no http(s) URL."""
 
     reference: str
     url: str | None
@@ -77,6 +80,23 @@ def alternates(page: Page, document: Document) -> tuple[Alternate, ...]:
             if url is not None:
                 found.append(Alternate(parameters["hreflang"].lower(), url))
     return tuple(found)
+
+
+def answer_fault(page: Page, answer: CanonicalAnswer, now: datetime) -> str | None:
+    """Why the canonical address can't stand for the page, as the end of a sentence; None where it can."""
+    if answer.page is None or answer.document is None:
+        return f"can't be loaded: {answer.error.rstrip('.')}"
+    response = answer.page.response
+    if 300 <= response.status < 400:
+        goal = _without_fragment(_parse(response.headers.get("Location") or "", response.url))
+        to = "this very page" if goal == page.target.url else excerpt(goal or "nowhere")
+        return f"redirects ({response.status}) to {to}"
+    if response.status != 200:
+        return f"answers with status {response.status}"
+    for rule in exclusions(indexing_rules(answer.page, answer.document), now):
+        if rule.agent in (EVERYBODY, GOOGLE):
+            return f"must not be indexed: {excerpt(rule.shown)}"
+    return None
 
 
 def links(page: Page) -> Iterator[tuple[str, dict[str, str]]]:

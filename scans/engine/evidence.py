@@ -8,6 +8,7 @@ from datetime import datetime
 
 from selectolax.lexbor import LexborHTMLParser
 
+from scans.engine.robots import Robots
 from scans.net.response import Headers, Response
 from scans.net.tls import Handshake
 from scans.net.tls_ciphers import TlsVersion
@@ -128,3 +129,44 @@ class Cors:
     """The page asked for from foreign origins: a random one, then `null`."""
 
     answers: tuple[CorsAnswer, ...]
+
+
+# What an SEO scan reads beside the page.
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsFile:
+    """The robots.txt of the page's origin. `robots` is empty unless the file came with a status of success.
+
+    No `response` and an `error`: none came. `redirected_away`: more redirects than crawlers follow.
+    """
+
+    url: str
+    response: Response | None
+    robots: Robots
+    error: str = ""
+    redirected_away: bool = False
+
+    @property
+    def is_unreachable(self) -> bool:
+        """Whether crawlers have to take it that everything is forbidden (RFC 9309, section 2.3.1.4).
+
+        Google takes 429 for a server error, too.
+        """
+        if self.response is None:
+            return not self.redirected_away
+        return self.response.status >= 500 or self.response.status == 429
+
+
+@dataclass(frozen=True, slots=True)
+class CanonicalAnswer:
+    """What the address answers that the page names as canonical; no redirect was followed.
+
+    `url` is None where there is none, or no single one, or it is the page's own. No `page` and an `error`:
+    nothing came from there.
+    """
+
+    url: str | None = None
+    page: Page | None = None
+    document: Document | None = None
+    error: str = ""

@@ -102,6 +102,11 @@ def unreadable_dates(rules: tuple[IndexingRule, ...]) -> list[IndexingRule]:
     return [rule for rule in rules if rule.name == "unavailable_after" and parse_date(rule.value) is None]
 
 
+def muddled(rules: tuple[IndexingRule, ...]) -> list[IndexingRule]:
+    """Rules that were meant to keep the page out, but run into others without a comma between them."""
+    return [rule for rule in rules if len(words := re.split(r"[\s;]+", rule.name)) > 1 and "noindex" in words]
+
+
 def parse_date(text: str) -> datetime | None:
     """A date of RFC 822, RFC 850 or ISO 8601, with or without a time, as an aware moment."""
     text = text.strip()

@@ -10,6 +10,8 @@ import string
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from scans.engine.masking import excerpt
+
 MAX_BYTES = 500 * 1024  # RFC 9309, section 2.5: what is beyond need not be read
 
 # How the keys are misspelt and still understood.
@@ -36,7 +38,7 @@ URI_CHARACTERS = "%!&'()+,/:;=?@[]-._~"  # beside letters and digits, and `*`, `
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One allow or disallow line: `pattern` is normalised, `text` is what the file says on `line` (from 1)."""
+    """One allow or disallow line. `pattern` is normalised, `text` what the file says on `line` (from 1)."""
 
     allows: bool
     pattern: str
@@ -72,11 +74,19 @@ class Robots:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether a crawler may fetch a path, the rule that says so (None: none matches), and whose group it is."""
+    """Whether a crawler may fetch a path, the rule that says so (None: no rule does), and whose it is."""
 
     allowed: bool
     rule: Rule | None = None
     agent: str = "*"
+
+    @property
+    def quoted(self) -> str:
+        """The deciding line in words: “Disallow: /private” (line 3, for everybody)."""
+        if self.rule is None:
+            return "no line is about it"
+        whom = "everybody" if self.agent == "*" else self.agent
+        return f"“{excerpt(self.rule.text)}” (line {self.rule.line}, for {whom})"
 
 
 def parse_robots(content: bytes) -> Robots:

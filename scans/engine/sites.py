@@ -6,7 +6,8 @@ import ipaddress
 
 # Second labels under which countries register (co.uk, com.au); a full list is the Public Suffix List's.
 GENERIC_SECOND_LABELS = frozenset(
-    "ac asn co com edu gob gouv gov govt gv id info mil ne net nom or org sch web".split()
+    {"ac", "asn", "co", "com", "edu", "gob", "gouv", "gov", "govt", "gv", "id", "info", "mil", "ne", "net"}
+    | {"nom", "or", "org", "sch", "web"}
 )
 
 

@@ -63,9 +63,7 @@ ISATAP_MASK, ISATAP = 0xFDFFFFFF, 0x00005EFE  # the interface identifier's first
 OWN_ADDRESSES_TTL_S = 60
 
 
-def refusal(
-    address: IPAddress, allowed: Iterable[IPNetwork] = (), own: Collection[IPAddress] = ()
-) -> str | None:
+def refusal(address: IPAddress, allowed: Iterable[IPNetwork] = (), own: Collection[IPAddress] = ()) -> str | None:
     """Why `address` may not be contacted, None when it may.
 
     `allowed` are the exempted networks, `own` the machine's own addresses. An exemption holds for the address

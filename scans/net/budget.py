@@ -77,9 +77,7 @@ class Meters:
 class Exchange:
     """One request and its answer: the guard of the connection while it carries them."""
 
-    def __init__(
-        self, deadline: Deadline, limits: Limits, meter: Meter, request_path: str, *, is_fresh: bool
-    ) -> None:
+    def __init__(self, deadline: Deadline, limits: Limits, meter: Meter, request_path: str, *, is_fresh: bool) -> None:
         self.deadline = deadline
         self.request_path = request_path  # as the request line sends it
         self.is_fresh = is_fresh  # no kept connection may carry it

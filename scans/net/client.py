@@ -28,6 +28,9 @@ from scans.net.response import Response, TlsSession
 from scans.targets import Target, parse_target
 
 DEFAULT_LIMITS = Limits()
+# What may be sent twice (RFC 9110, section 9.2.2). Other requests get a connection of their own.
+IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
+PACKING_BYTES = 1024
 
 
 class Network:
@@ -104,9 +107,7 @@ class Network:
         Opening it may take `timeout_s`, using it as long again; the caller may set a shorter time-out on it.
         Raises Blocked, NotReachable, TimedOut, or InvalidUrl for a port that is not allowed.
         """
-        connection, _ = self._dialer.open(
-            host, port, self._deadline.within(timeout_s or self.limits.connect_s)
-        )
+        connection, _ = self._dialer.open(host, port, self._deadline.within(timeout_s or self.limits.connect_s))
         connection.guard = Meters(self._deadline.within(timeout_s or self.limits.total_s), self._meter)
         return connection
 
@@ -206,9 +207,7 @@ class Network:
         """Have `close` end this connection too."""
         self._dialer.register(connection)
 
-    def _request(
-        self, target: Target, method: str, headers: Mapping[str, str], data: bytes | None
-    ) -> TargetedRequest:
+    def _request(self, target: Target, method: str, headers: Mapping[str, str], data: bytes | None) -> TargetedRequest:
         own = {
             "Host": target.origin.partition("://")[2],
             "User-Agent": self.policy.user_agent,
@@ -245,15 +244,15 @@ class Network:
         trust: Trust,
         trust_error: str | None = None,
     ) -> Response:
-        exchange = Exchange(deadline, self.limits, self._meter, target.path, is_fresh=False)
+        is_fresh = request.method not in IDEMPOTENT
+        exchange = Exchange(deadline, self.limits, self._meter, target.path, is_fresh=is_fresh)
         send = functools.partial(self._send, target, request, max_bytes, decode_body, trust, trust_error)
         try:
             return send(exchange)
         except NoAnswer:
-            self._dialer.refuse_when_closed()
             if not exchange.is_reused:
                 raise NotReachable(f"{target.host} closed the connection without an answer.") from None
-        # Servers end kept connections as they like; the request has not been looked at.
+        # Servers end kept connections as they like, so the request may be sent again.
         exchange = Exchange(deadline, self.limits, self._meter, target.path, is_fresh=True)
         try:
             return send(exchange)
@@ -272,7 +271,7 @@ class Network:
     ) -> Response:
         begin = time.monotonic()
         self._current.value = exchange
-        with named_errors(target.host):
+        with self._dialer.until_closed(), named_errors(target.host):
             sent = self._adapter(trust).send(request, stream=True)
             ttfb_s = time.monotonic() - exchange.sent_at
             message = sent.raw._original_response
@@ -281,14 +280,18 @@ class Network:
             is_read = False
             try:
                 exchange.reading_body()
-                body = read_body(message.fp, message.frame, min(max_bytes, self.limits.body_bytes))
+                # What is packed may be a little longer than what is in it.
+                wire_bytes = max_bytes + PACKING_BYTES if "Content-Encoding" in head.headers else max_bytes
+                body = read_body(message.fp, message.frame, min(wire_bytes, self.limits.body_bytes))
                 is_read = body.is_read
             finally:
                 _release(sent, message, is_reusable=is_read and not message.will_close)
         content, is_more = body.content, False
+        limit = min(max_bytes, self.limits.decoded_bytes)
         if decode_body:
-            limit = min(max_bytes, self.limits.decoded_bytes)
             content, is_more = decode(content, head.headers.get("Content-Encoding"), limit)
+        elif len(content) > limit:
+            content, is_more = content[:limit], True
         return Response(
             url=target.url,
             status=head.status,
@@ -304,9 +307,7 @@ class Network:
             connect_s=exchange.connect_s,
             ttfb_s=ttfb_s,
             total_s=time.monotonic() - begin,
-            tls=TlsSession(exchange.tls_version, exchange.tls_cipher, trust_error)
-            if target.is_https
-            else None,
+            tls=TlsSession(exchange.tls_version, exchange.tls_cipher, trust_error) if target.is_https else None,
         )
 
 

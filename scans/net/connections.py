@@ -53,6 +53,7 @@ def tls_context(ca_bundle: Path | None, trust: Trust) -> ssl.SSLContext:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     else:
+        context.hostname_checks_common_name = False  # nor do browsers (RFC 9525, section 6.1)
         context.load_default_certs()
         context.load_verify_locations(certifi.where())
         if ca_bundle is not None:
@@ -94,9 +95,7 @@ class GuardedAdapter(HTTPAdapter):
     keep cookies, and read the body of a redirect without a limit.
     """
 
-    def __init__(
-        self, opener: Opener, current: CurrentExchange, limits: Limits, context: ssl.SSLContext
-    ) -> None:
+    def __init__(self, opener: Opener, current: CurrentExchange, limits: Limits, context: ssl.SSLContext) -> None:
         self._pool_classes = _pool_classes(opener, current, limits)
         self._context = context
         super().__init__(max_retries=0, pool_connections=POOLS, pool_maxsize=CONNECTIONS_PER_HOST)
@@ -124,9 +123,7 @@ class TargetedRequest(requests.PreparedRequest):
     port: int
 
 
-def _pool_classes(
-    opener: Opener, current: CurrentExchange, limits: Limits
-) -> dict[str, type[HTTPConnectionPool]]:
+def _pool_classes(opener: Opener, current: CurrentExchange, limits: Limits) -> dict[str, type[HTTPConnectionPool]]:
     """urllib3's pools with connections that are bound to one network."""
 
     class BoundResponse(LenientResponse):

@@ -82,7 +82,11 @@ def _zstd(data: bytes, limit: int) -> tuple[bytes, bool]:
     decoder = zstandard.ZstdDecompressor(max_window_size=ZSTD_MAX_WINDOW_BYTES)
     with decoder.stream_reader(data, read_across_frames=True) as reader:
         output = reader.read(limit)
-        return output, bool(reader.read(1)) if len(output) == limit else False
+        if len(output) == limit:
+            return output, bool(reader.read(1))
+        # The library does not tell that a frame is cut off; most frames say how long they are.
+        promised = zstandard.get_frame_parameters(data).content_size
+        return output, promised != zstandard.CONTENTSIZE_UNKNOWN and len(output) < promised
 
 
 _DECODERS: dict[str, Callable[[bytes, int], tuple[bytes, bool]]] = {

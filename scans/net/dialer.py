@@ -6,13 +6,14 @@ import contextlib
 import socket
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from ipaddress import ip_address
 
 from scans.net import addresses
 from scans.net.budget import Limits
 from scans.net.deadline import Deadline, GuardedSocket, GuardedTlsSocket
 from scans.net.errors import Blocked, NetError, NotReachable, TimedOut
+from scans.net.failures import NoAnswer
 from scans.net.policy import Policy
 from scans.net.resolver import Resolver, is_loopback_name
 from scans.targets import InvalidUrl
@@ -26,9 +27,7 @@ Dial = Callable[[str, int, float], socket.socket]
 class Dialer:
     """The judged addresses and open connections of one network. Thread-safe."""
 
-    def __init__(
-        self, policy: Policy, resolver: Resolver, dial: Dial, limits: Limits, deadline: Deadline
-    ) -> None:
+    def __init__(self, policy: Policy, resolver: Resolver, dial: Dial, limits: Limits, deadline: Deadline) -> None:
         self._policy = policy
         self._resolver = resolver
         self._dial = dial
@@ -104,7 +103,18 @@ class Dialer:
             connections = list(self._sockets)
         for connection in connections:
             with contextlib.suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
+                # Not SSLSocket's own: it would let whoever reads there go on with what is still encrypted.
+                socket.socket.shutdown(connection, socket.SHUT_RDWR)
+
+    @contextlib.contextmanager
+    def until_closed(self) -> Iterator[None]:
+        """Name ends for what they are: what breaks after `close`, or seems complete, was ended by it."""
+        try:
+            yield
+        except (NetError, NoAnswer):
+            self.refuse_when_closed()
+            raise
+        self.refuse_when_closed()
 
     def refuse_when_closed(self) -> None:
         """Raise TimedOut after `close`."""
@@ -134,8 +144,7 @@ class Dialer:
         """The peer is who was judged, and is not this machine under an address that nobody listed."""
         try:
             peer, own = (
-                ip_address(name[0].partition("%")[0])
-                for name in (connection.getpeername(), connection.getsockname())
+                ip_address(name[0].partition("%")[0]) for name in (connection.getpeername(), connection.getsockname())
             )
         except (OSError, ValueError):
             connection.close()

@@ -22,6 +22,8 @@ FRAMING_BYTES = 64 * 1024
 MAX_EMPTY_LINES = 4
 
 _STATUS_LINE = re.compile(rb"HTTP/(\d)(?:\.(\d))?[ \t]+(\d{3})(?:[ \t]+(.*))?", re.IGNORECASE | re.DOTALL)
+# int() refuses numbers of thousands of digits; no body is longer than what these can say.
+_LENGTH = re.compile(r"[0-9]{1,18}")
 _CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;.*)?", re.DOTALL)
 
 
@@ -86,7 +88,7 @@ def _read_one_head(stream: BinaryIO, limit_bytes: int) -> Head:
             if size == 0:
                 raise http.client.RemoteDisconnected("nothing came")
             raise BadResponse("The response ends within its headers.")
-        return got.rstrip(b"\r\n")
+        return got.rstrip(b"\r\n").replace(b"\r", b" ")  # RFC 9112, section 2.2
 
     for _ in range(MAX_EMPTY_LINES):
         if start := line():
@@ -128,7 +130,7 @@ def framing(head: Head, method: str) -> Framing:
     if "Transfer-Encoding" in head.headers:
         return Framing()
     lengths = {each.strip() for each in (head.headers.get("Content-Length") or "").split(",")}
-    numbers = {int(each) for each in lengths if each.isascii() and each.isdigit()}
+    numbers = {int(each) for each in lengths if _LENGTH.fullmatch(each)}
     if len(numbers) > 1:
         raise BadResponse("The response names several different lengths.")
     return Framing(length=numbers.pop() if numbers else None)

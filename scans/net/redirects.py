@@ -30,16 +30,15 @@ class Hop:
 
         Raises BadResponse for a location that can't be used, Blocked for one that may not.
         """
-        locations = response.headers.all("Location")
-        if response.status not in REDIRECTS or not locations:
+        # To browsers an empty location is none.
+        location = next(filter(None, response.headers.all("Location")), None)
+        if response.status not in REDIRECTS or location is None:
             return None
-        following = replace(self, target=_target(self.target, locations[0]))
+        following = replace(self, target=_target(self.target, location))
         # RFC 9110, sections 15.4.2 to 15.4.4: a POST becomes a GET, except by 307 and 308.
         turns_to_get = response.status == 303 and self.method != "HEAD"
         if turns_to_get or (response.status in (301, 302) and self.method == "POST"):
-            following = replace(
-                following, method="GET", data=None, headers=_without(self.headers, OF_THE_BODY)
-            )
+            following = replace(following, method="GET", data=None, headers=_without(self.headers, OF_THE_BODY))
         if following.target.origin != self.target.origin:
             following = replace(following, headers=_without(following.headers, CREDENTIALS))
         return following

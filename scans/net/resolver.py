@@ -50,12 +50,12 @@ def _from_hosts_file(host: str) -> tuple[str, ...]:
         lines = HOSTS_FILE.read_text(errors="replace").splitlines()
     except OSError:
         return ()
-    found = []
+    found: list[str] = []
     for line in lines:
         address, *names = line.partition("#")[0].split() or [""]
         if host in (name.lower() for name in names):
             found.append(address.partition("%")[0])
-    return tuple(found)
+    return _ipv4_first(found)
 
 
 def _from_dns(host: str, deadline: Deadline) -> tuple[str, ...]:
@@ -83,4 +83,8 @@ def _from_dns(host: str, deadline: Deadline) -> tuple[str, ...]:
         raise NotReachable(f"The name servers did not answer for {host} in time.")
     if not found:
         raise NotReachable(f"{host} does not resolve to an address.")
-    return tuple(found)
+    return _ipv4_first(found)
+
+
+def _ipv4_first(found: list[str]) -> tuple[str, ...]:
+    return tuple(sorted(dict.fromkeys(found), key=lambda address: ":" in address))

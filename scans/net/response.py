@@ -56,7 +56,7 @@ class Response:
     reason: str = ""
     http_version: str = "1.1"
     method: str = "GET"
-    truncated: bool = False  # the body was longer than the cap, `body` is its beginning
+    truncated: bool = False  # `body` is only the beginning: of more than the cap, or of what broke off
     header_bytes: int = 0
     body_wire_bytes: int = 0  # as it was sent, compressed
     address: str = ""

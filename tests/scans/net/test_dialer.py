@@ -11,7 +11,7 @@ import pytest
 
 from scans.net import addresses
 from scans.net.client import Network
-from scans.net.errors import Blocked, NotReachable, TimedOut
+from scans.net.errors import Blocked, NetError, NotReachable, TimedOut
 from scans.net.policy import Policy
 from scans.targets import InvalidUrl, parse_target
 from tests.scans.net.loopback import NETWORKS
@@ -244,7 +244,7 @@ def test_a_connection_ends_with_its_time_and_with_its_own_time_out() -> None:
 def _collect(action: Callable[[], object], raised: list[BaseException]) -> None:
     try:
         action()
-    except Exception as error:
+    except NetError as error:
         raised.append(error)
 
 

@@ -99,9 +99,7 @@ def test_the_dates_of_an_expired_leaf_are_shown_and_its_chain_is_still_trusted(
     assert seen.trust.distrust is None
 
 
-def test_a_certificate_for_another_host_does_not_match(
-    network: Network, root: Identity, tmp_path: Path
-) -> None:
+def test_a_certificate_for_another_host_does_not_match(network: Network, root: Identity, tmp_path: Path) -> None:
     with tls_server(tmp_path, root.issue("other.example.com", "*.example.com")) as port:
         seen = handshake(network, HOST, port)
     assert seen.trust.distrust is None
@@ -158,9 +156,7 @@ def test_a_missing_intermediate_is_proven_with_its_caissuers_address(
     assert trust.proven
 
 
-def test_a_fetched_issuer_that_leads_nowhere_makes_the_issuer_unknown(
-    network: Network, tmp_path: Path
-) -> None:
+def test_a_fetched_issuer_that_leads_nowhere_makes_the_issuer_unknown(network: Network, tmp_path: Path) -> None:
     stranger = Identity.root("A Stranger").issue_authority("A Stranger's Intermediate")
     with serve(_http_ok(stranger.der)) as http_port:
         leaf = stranger.issue(HOST, ca_issuers=f"http://{LOOPBACK}:{http_port}/issuer")
@@ -380,9 +376,7 @@ def test_random_hellos_never_break_the_parser(body: bytes, length: int) -> None:
     st.lists(st.integers(0, 0xFFFF), max_size=60),
     st.none() | st.from_regex(r"[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63}){0,2}", fullmatch=True),
 )
-def test_a_client_hello_states_its_own_lengths(
-    version: TlsVersion, ciphers: list[int], name: str | None
-) -> None:
+def test_a_client_hello_states_its_own_lengths(version: TlsVersion, ciphers: list[int], name: str | None) -> None:
     hello = client_hello(version, ciphers, name)
     assert int.from_bytes(hello[3:5], "big") == len(hello) - 5
     assert int.from_bytes(hello[6:9], "big") == len(hello) - 9

@@ -114,9 +114,7 @@ def _certificate(
             x509.SubjectAlternativeName([_general_name(each) for each in names]), critical=False
         )
     if client_only:
-        builder = builder.add_extension(
-            x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False
-        )
+        builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH]), critical=False)
     if ca_issuers:
         access = x509.AccessDescription(
             AuthorityInformationAccessOID.CA_ISSUERS, x509.UniformResourceIdentifier(ca_issuers)

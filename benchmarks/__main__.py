@@ -1,0 +1,7 @@
+"""`make bench`."""
+
+import sys
+
+from benchmarks.api import main
+
+sys.exit(main())

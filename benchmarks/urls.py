@@ -1,0 +1,25 @@
+"""The service's addresses, and for each measured one a bare view that returns the same bytes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import path
+from django.views.decorators.csrf import csrf_exempt
+
+from config.urls import *  # noqa: F403
+from config.urls import urlpatterns as service_patterns
+
+FOLDER = Path(os.environ["BENCHMARK_BODIES"])
+BODIES = {each.name: each.read_bytes() for each in FOLDER.iterdir()}
+
+
+@csrf_exempt
+def bare(request: HttpRequest, name: str) -> HttpResponse:
+    """What Django alone needs to send these bytes from this server."""
+    return HttpResponse(BODIES[name], content_type="application/json")
+
+
+urlpatterns = [path("bare/<str:name>", bare), *service_patterns]

@@ -1,0 +1,22 @@
+"""Queries that run with every request, as prepared statements: planned once a connection, not every time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import psycopg
+from django.db import connection
+
+
+def fetch(sql: str, params: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """The rows of a query whose text never changes; raises Django's database errors."""
+    connection.close_if_health_check_failed()
+    connection.ensure_connection()
+    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
+        return cursor.execute(sql, params, prepare=True).fetchall()
+
+
+def sql_timestamp(column: str) -> str:
+    """An expression that writes a `timestamptz` column as the API writes moments; see `config.ids.timestamp`."""
+    return f"""to_char({column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')"""

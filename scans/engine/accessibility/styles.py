@@ -1,0 +1,98 @@
+"""The little of CSS that decides whether an element is shown at all, as far as the page itself carries it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from selectolax.lexbor import LexborNode
+
+from scans.engine.evidence import Document
+from scans.engine.markup import attribute, live
+
+COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+DECLARATION = re.compile(r"(?:^|[;{\s])(display|visibility|content-visibility)\s*:\s*([\w-]+)", re.IGNORECASE)
+# One compound of a tag, classes and an ID: what can be judged by looking at the element alone.
+SIMPLE = re.compile(r"(?P<tag>[a-zA-Z][\w-]*|\*)?(?P<marks>(?:[.#][a-zA-Z_-][\w-]*)*)")
+MARK = re.compile(r"([.#])([\w-]+)")
+MAX_RULES = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class StyleRule:
+    """A rule for elements that have this tag (empty: any), these classes and this ID."""
+
+    tag: str
+    classes: frozenset[str]
+    id: str
+    display: str = ""
+    visibility: str = ""
+
+    def matches(self, node: LexborNode, classes: frozenset[str]) -> bool:
+        """Whether the rule is for this element, whose classes are given."""
+        return (
+            (not self.tag or self.tag == node.tag)
+            and self.classes <= classes
+            and (not self.id or self.id == attribute(node, "id"))
+        )
+
+
+def inline_style(node: LexborNode) -> dict[str, str]:
+    """`display`, `visibility` and `content-visibility` of the style attribute, the last of each, lower case."""
+    text = COMMENT.sub(" ", attribute(node, "style") or "")
+    return {name.lower(): value.lower() for name, value in DECLARATION.findall(text)}
+
+
+def page_rules(document: Document) -> tuple[StyleRule, ...]:
+    """The rules of the page's own `<style>` elements that show or hide elements by a simple selector.
+
+    What stands in @media and its like holds only sometimes, so it is left out.
+    """
+    found: list[StyleRule] = []
+    for node in live(document, "style"):
+        media = (attribute(node, "media") or "all").strip().lower()
+        if media in ("", "all", "screen"):
+            found.extend(_rules(COMMENT.sub(" ", node.text() or "")))
+            if len(found) > MAX_RULES:
+                break
+    return tuple(found[:MAX_RULES])
+
+
+def _rules(css: str) -> Iterator[StyleRule]:
+    for prelude, block in _blocks(css):
+        style = {name.lower(): value.lower() for name, value in DECLARATION.findall("{" + block)}
+        display, visibility = style.get("display", ""), style.get("visibility", "")
+        if not (display or visibility):
+            continue
+        for selector in prelude.split(","):
+            found = SIMPLE.fullmatch(selector.strip())
+            if found is None or not selector.strip():
+                continue
+            tag = (found["tag"] or "").lower().replace("*", "")
+            marks = MARK.findall(found["marks"])
+            yield StyleRule(
+                tag,
+                frozenset(name for kind, name in marks if kind == "."),
+                next((name for kind, name in marks if kind == "#"), ""),
+                display,
+                visibility,
+            )
+
+
+def _blocks(css: str) -> Iterator[tuple[str, str]]:
+    """The top level's rules: what stands before each brace, and what is between it and its end."""
+    position = 0
+    while (opening := css.find("{", position)) >= 0:
+        depth, end = 1, opening + 1
+        for brace in re.finditer(r"[{}]", css[opening + 1 :]):
+            depth += 1 if brace[0] == "{" else -1
+            end = opening + 1 + brace.end()
+            if depth == 0:
+                break
+        else:
+            return
+        prelude = css[position:opening].rpartition(";")[2].strip()
+        if not prelude.startswith("@"):
+            yield prelude, css[opening + 1 : end - 1]
+        position = end

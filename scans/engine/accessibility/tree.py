@@ -1,0 +1,46 @@
+"""The document as assistive technology meets it: the one thing that accessibility checks read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from selectolax.lexbor import LexborNode
+
+from scans.engine.accessibility.styles import page_rules
+from scans.engine.accessibility.visibility import Visibility
+from scans.engine.evidence import Document
+from scans.engine.markup import attribute, enclosing, live
+
+
+class AccessibleDocument:
+    """A document with its hidden elements and its IDs worked out."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.visibility = Visibility(page_rules(document))
+        self._by_id: dict[str, LexborNode] = {}
+        for node in live(document, "[id]"):
+            self._by_id.setdefault(attribute(node, "id") or "", node)  # the first of each ID counts
+        self._labels: dict[str, list[LexborNode]] = {}
+        for node in live(document, "label[for]"):
+            self._labels.setdefault(attribute(node, "for") or "", []).append(node)
+
+    def exposed(self, selector: str) -> Iterator[LexborNode]:
+        """The elements that match and that assistive technology meets, in document order."""
+        for node in live(self.document, selector):
+            if not self.visibility.is_hidden_from_at(node):
+                yield node
+
+    def referenced(self, node: LexborNode, name: str) -> list[LexborNode]:
+        """The elements that an attribute names by their IDs; IDs that there are not are left out."""
+        ids = (attribute(node, name) or "").split()
+        return [self._by_id[each] for each in ids if each in self._by_id]
+
+    def labels(self, node: LexborNode) -> list[LexborNode]:
+        """The label elements of a form control: those that name its ID, and one around it."""
+        own_id = attribute(node, "id")
+        found = list(self._labels.get(own_id, [])) if own_id else []
+        around = enclosing(node, "label")
+        if around is not None and attribute(around, "for") is None:
+            found.append(around)
+        return found

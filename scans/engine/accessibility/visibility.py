@@ -1,0 +1,118 @@
+"""Which elements are hidden: from everybody, from assistive technology, or perhaps, by a style sheet elsewhere."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from selectolax.lexbor import LexborNode
+
+from scans.engine.accessibility.styles import StyleRule, inline_style
+from scans.engine.markup import attribute
+
+NEVER_SHOWN = frozenset({"head", "template", "noscript", "script", "style", "datalist"})
+# Class names by which style sheets hide what scripts show later, or show at some widths only. Names for texts
+# that are meant for screen readers are not among them, nor is overflow-hidden.
+HIDING_CLASS = re.compile(
+    r"(?!.*(?:overflow|visually|backface|sr-))(?:.*[:_-])?(?:hidden|hide|d-none|invisible|collapse|modal|popup"
+    r"|dialog|offcanvas|drawer|dropdown|submenu|sub-menu|tab-pane|lightbox|overlay|tooltip|mobile|desktop|print)"
+    r"(?:[_-].*)?",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How an element and what is around it are shown."""
+
+    undisplayed: bool = False  # it or an ancestor has no box
+    invisible: bool = False  # visibility: hidden, which a descendant may undo
+    unexposed: bool = False  # aria-hidden or inert, itself or above
+    doubtful: bool = False  # named as if a style sheet hid it
+
+
+class Visibility:
+    """Answers for the elements of one document; remembers what it found out about their ancestors."""
+
+    def __init__(self, rules: tuple[StyleRule, ...] = ()) -> None:
+        self._rules = rules
+        self._states: dict[int, State] = {}
+
+    def is_hidden(self, node: LexborNode) -> bool:
+        """Whether nobody sees it, whatever style sheets elsewhere say (those that show it aside)."""
+        state = self._state(node)
+        return state.undisplayed or state.invisible
+
+    def is_hidden_from_at(self, node: LexborNode) -> bool:
+        """Whether assistive technology does not meet it."""
+        return self.is_hidden(node) or self._state(node).unexposed
+
+    def may_be_hidden(self, node: LexborNode) -> bool:
+        """Whether its name or an ancestor's speaks for a style sheet that hides it."""
+        return self._state(node).doubtful
+
+    def _state(self, node: LexborNode) -> State:
+        unknown: list[LexborNode] = []
+        current: LexborNode | None = node
+        while current is not None and current.mem_id not in self._states:
+            unknown.append(current)
+            current = current.parent
+        state = self._states[current.mem_id] if current is not None else State()
+        for each in reversed(unknown):
+            state = self._states[each.mem_id] = self._next(each, state)
+        return state
+
+    def _next(self, node: LexborNode, above: State) -> State:
+        if not node.is_element_node:
+            return above
+        inline = inline_style(node)
+        classes = frozenset((attribute(node, "class") or "").split())
+        matching = [rule for rule in self._rules if rule.matches(node, classes)]
+        displays = {rule.display for rule in matching if rule.display}
+        visibilities = {rule.visibility for rule in matching if rule.visibility}
+        display = inline.get("display") or (displays.pop() if len(displays) == 1 else "")
+        visibility = inline.get("visibility") or (visibilities.pop() if len(visibilities) == 1 else "")
+        # Rules that contradict each other are a matter of the cascade, which is not played out here.
+        doubtful = bool(displays or visibilities) or any(HIDING_CLASS.fullmatch(name) for name in classes)
+        return State(
+            undisplayed=above.undisplayed or _has_no_box(node, display) or _is_skipped(node),
+            invisible=visibility in ("hidden", "collapse") if visibility else above.invisible,
+            unexposed=above.unexposed
+            or (attribute(node, "aria-hidden") or "").strip().lower() == "true"
+            or attribute(node, "inert") is not None,
+            doubtful=above.doubtful or doubtful,
+        )
+
+
+def _has_no_box(node: LexborNode, display: str) -> bool:
+    if display:
+        return display == "none"  # an author's display also undoes the hidden attribute
+    tag = node.tag or ""
+    if tag in NEVER_SHOWN or attribute(node, "hidden") is not None or attribute(node, "popover") is not None:
+        return True
+    if tag == "dialog":
+        return attribute(node, "open") is None
+    return tag == "input" and (attribute(node, "type") or "").strip().lower() == "hidden"
+
+
+def _is_skipped(node: LexborNode) -> bool:
+    """In a closed details, or in a box whose content-visibility is hidden."""
+    parent = node.parent
+    if parent is None or not parent.is_element_node:
+        return False
+    if inline_style(parent).get("content-visibility") == "hidden":
+        return True
+    if parent.tag != "details" or attribute(parent, "open") is not None:
+        return False
+    if node.tag != "summary":
+        return True
+    return any(each.tag == "summary" for each in _before(node))
+
+
+def _before(node: LexborNode) -> list[LexborNode]:
+    found = []
+    current = node.prev
+    while current is not None:
+        found.append(current)
+        current = current.prev
+    return found

@@ -1,0 +1,120 @@
+"""Nothing outside of `scans/net` opens a connection: read from the source, module by module."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+APPS = ("accounts", "config", "reports", "scans", "webhooks")
+DOOR = ROOT / "scans" / "net"
+
+# Whatever can open a connection to somewhere else.
+CONNECTING = (
+    "_socket", "aiohttp", "asyncio", "curl_cffi", "dns", "ftplib", "http.client", "httpcore", "httplib2",
+    "httpx", "imaplib", "OpenSSL", "paramiko", "poplib", "pycurl", "requests", "smtplib", "socket",
+    "socketserver", "ssl", "telnetlib", "trio", "urllib.request", "urllib3", "websocket", "websockets",
+    "xmlrpc.client",
+)  # fmt: skip
+# The embedded stack and its supervisor look whether ports of this machine are free or answer.
+LOCAL_MODULES = {"socket", "http.client"}
+LOCAL_PORTS = {
+    "config/embedded.py",
+    "config/embedded_postgres.py",
+    "config/embedded_redis.py",
+    "config/environment.py",
+    "config/launcher.py",
+    "config/management/commands/up.py",
+    "config/processes.py",
+    "config/supervisor.py",
+}
+
+
+def modules() -> Iterator[Path]:
+    for app in APPS:
+        yield from (path for path in (ROOT / app).rglob("*.py") if DOOR not in path.parents)
+
+
+def imported(source: str) -> set[str]:
+    """Every module name that the source imports, in whatever way it is written down."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module)
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and node.args and _is_import(node.func):
+            argument = node.args[0]
+            names.add(argument.value if isinstance(argument, ast.Constant) else "(computed)")
+    return names
+
+
+def _is_import(function: ast.expr) -> bool:
+    called = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return called in ("import_module", "__import__")
+
+
+def connecting(names: set[str]) -> set[str]:
+    """Those of the names that are, or lie in, a module that connects."""
+    return {name for name in names if any(name == each or name.startswith(f"{each}.") for each in CONNECTING)}
+
+
+def test_no_module_outside_the_net_can_open_a_connection() -> None:
+    found = {
+        str(path.relative_to(ROOT)): names
+        for path in modules()
+        if (names := connecting(imported(path.read_text(encoding="utf-8"))))
+    }
+    assert {path: names for path, names in found.items() if path not in LOCAL_PORTS} == {}
+    for path in LOCAL_PORTS & set(found):
+        assert all(any(f"{name}.".startswith(f"{each}.") for each in LOCAL_MODULES) for name in found[path])
+
+
+def test_only_the_dial_connects_within_the_net() -> None:
+    callers = {
+        f"{path.name}:{function.name}"
+        for path in DOOR.glob("*.py")
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(function, ast.FunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and ast.unparse(node.func) in ("connection.connect", "socket.create_connection", "sock.connect")
+    }
+    # `_begin` asks a pooled connection to connect, which does so through `dial`.
+    assert callers == {"deadline.py:dial", "connections.py:_begin"}
+
+
+def test_the_engine_and_the_net_know_no_django() -> None:
+    for path in (ROOT / "scans").rglob("*.py"):
+        if path.is_relative_to(DOOR) or path.is_relative_to(ROOT / "scans" / "engine"):
+            roots = {name.partition(".")[0] for name in imported(path.read_text(encoding="utf-8"))}
+            assert not roots & {"django", "rest_framework", "celery"}, path
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import socket",
+        "import urllib.request as request",
+        "from urllib import request",
+        "from http import client",
+        "import http.client",
+        "from requests import get",
+        "def late():\n    import httpx",
+        "__import__('socket')",
+        "importlib.import_module('urllib3.util')",
+        "import dns.resolver",
+    ],
+)
+def test_the_search_finds_every_way_to_import(source: str) -> None:
+    assert connecting(imported(source))
+
+
+@pytest.mark.parametrize("source", ["import http", "from urllib.parse import urlsplit", "from scans.net import client"])
+def test_the_search_leaves_harmless_imports_alone(source: str) -> None:
+    assert not connecting(imported(source))
