@@ -79,12 +79,7 @@ class OrganizationAdmin(admin.ModelAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Organization]:
         """With the month's usage, in one query for all rows."""
-        return (
-            super()
-            .get_queryset(request)
-            .select_related("tier")
-            .annotate(used=usage.used_column(timezone.now()))
-        )
+        return super().get_queryset(request).select_related("tier").annotate(used=usage.used_column(timezone.now()))
 
     @admin.display(description="scans this month", ordering="used")
     def used_this_month(self, organization: Organization) -> str:

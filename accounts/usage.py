@@ -18,9 +18,10 @@ from accounts.models import MonthlyUsage, Organization
 from config.errors import Refusal
 from config.sql import fetch
 
-USED_QUERY = """
+# A scalar for a query with the parameters `organization` and `period`.
+USED = """coalesce((
     SELECT used FROM accounts_monthlyusage WHERE organization_id = %(organization)s AND period = %(period)s
-"""
+), 0)"""
 
 
 class QuotaExceeded(Refusal):
@@ -76,8 +77,7 @@ def next_month(period: date) -> date:
 
 def quota(organization_id: int, limits: Limits, now: datetime) -> Quota:
     """The current month's usage, one query."""
-    found = fetch(USED_QUERY, {"organization": organization_id, "period": month_of(now)})
-    used = found[0][0] if found else 0
+    ((used,),) = fetch(f"SELECT {USED}", {"organization": organization_id, "period": month_of(now)})
     return Quota(used, limits.scans_per_month, limits.tier)
 
 

@@ -37,7 +37,12 @@ _SETTINGS = {
     "logging_collector": "off",
     "log_destination": "stderr",
 }
-_FAST_SETTINGS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+_FAST_SETTINGS = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "max_connections": "300",  # tests of races bring 50 threads, several at once
+}
 
 
 class Postgres(Server):

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import psycopg
 from django.db import connection
 
 
 def fetch(sql: str, params: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     """The rows of a query whose text never changes; raises Django's database errors."""
-    connection.close_if_health_check_failed()
-    connection.ensure_connection()
-    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
-        return cursor.execute(sql, params, prepare=True).fetchall()
+    with connection.wrap_database_errors:
+        rows: list[tuple[Any, ...]] = connection.prepared_cursor().execute(sql, params, prepare=True).fetchall()
+        return rows
 
 
 def sql_timestamp(column: str) -> str:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from django.http import HttpResponse
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts import access, usage
+from accounts import access
 from config.api import idempotency
 from config.api.pagination import MAX_OFFSET, choice, integer
 from config.api.schema import RATE_HEADERS, headers, id_parameter, responses
 from config.api.views import ApiView, caller_of, json_body
 from config.ids import is_id
 from scans import services
-from scans.listing import scan_page, scan_total
+from scans.listing import scan_list
 from scans.models import Scan
 from scans.serializers import ScanDetail, ScanList, ScanRequest, scan_status
 
@@ -109,7 +110,7 @@ class ScanListing(ApiView):
             {200: ScanList}, e400="`INVALID_PARAMS`: a parameter is out of range or unknown."
         ),
     )
-    def get(self, request: Request) -> Response:
+    def get(self, request: Request) -> HttpResponse:
         """The organization's scans, newest first."""
         caller = caller_of(request)
         query = request.query_params
@@ -120,17 +121,15 @@ class ScanListing(ApiView):
             "type": choice(query, "type", Scan.Type.values),
         }
         given = {column: value for column, value in filters.items() if value is not None}
-        scans = scan_page(caller.organization_id, given, limit, offset)
-        quota = usage.quota(caller.organization_id, caller.limits, timezone.now())
-        return Response(
-            {
-                "scans": scans,
-                "total": scan_total(caller.organization_id, given),
-                "limit": limit,
-                "offset": offset,
-                "quota": quota.as_dict(),
-            }
+        listed = scan_list(
+            organization_id=caller.organization_id,
+            limits=caller.limits,
+            filters=given,
+            limit=limit,
+            offset=offset,
+            now=timezone.now(),
         )
+        return HttpResponse(listed, content_type="application/json")
 
 
 def _scan(request: Request, scan_id: str) -> Scan:

@@ -10,10 +10,6 @@ from rest_framework import serializers
 from config.ids import timestamp
 from scans.models import Scan
 
-# 2.1 of the interface; the list of scans reads them straight from the database (`scans.listing`).
-SUMMARY_FIELDS = ("id", "type", "url", "status", "score", "grade", "created_at", "completed_at")
-
-
 def _timestamp(moment: datetime | None) -> str | None:
     return None if moment is None else timestamp(moment)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import select
+from typing import Any
 
+import psycopg
 from django.db.backends.postgresql import base
 
 
@@ -21,3 +23,13 @@ class DatabaseWrapper(base.DatabaseWrapper):
         poller = select.poll()
         poller.register(self.connection.fileno(), select.POLLIN)
         return not poller.poll(0)
+
+    def prepared_cursor(self) -> psycopg.Cursor[Any]:
+        """A cursor whose queries are prepared on the server, kept as long as the connection."""
+        self.close_if_health_check_failed()
+        self.ensure_connection()
+        cursor: psycopg.Cursor[Any] | None = getattr(self, "_prepared_cursor", None)
+        if cursor is None or cursor.connection is not self.connection:
+            # Not the connection's own kind: Django's puts the values into the text of the query.
+            cursor = self._prepared_cursor = psycopg.Cursor(self.connection)
+        return cursor

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
+from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborHTMLParser
 
@@ -170,3 +172,63 @@ class CanonicalAnswer:
     page: Page | None = None
     document: Document | None = None
     error: str = ""
+
+
+# What a performance scan reads beside the page.
+
+
+class ResourceKind(StrEnum):
+    """What a page loads a resource as."""
+
+    SCRIPT = "script"
+    STYLESHEET = "stylesheet"
+    IMAGE = "image"
+    FONT = "font"
+    MEDIA = "media"
+    ICON = "icon"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A sub-resource and what came when it was asked for. Sizes in bytes.
+
+    `status` is that of the end of its redirects; None where nothing came, and `error` says why. `body` is
+    decoded, and only its beginning for images and the like.
+    """
+
+    url: str  # as referred to, without a fragment
+    kind: ResourceKind
+    # Whether a browser loads it with the page: no lazy image, no background that a style sheet may not use.
+    eager: bool
+    depth: int  # 1: the document refers to it, 2: a style sheet of it does
+    status: int | None
+    wire_bytes: int = 0  # bodies as they were sent, those of redirects too
+    body_bytes: int = 0
+    header_bytes: int = 0
+    headers: Headers = Headers()  # noqa: RUF009  (frozen)
+    body: bytes = b""
+    body_sha256: str = ""
+    final_url: str = ""
+    redirects: int = 0
+    error: str = ""
+
+    @property
+    def host(self) -> str:
+        """The host that it is referred to on."""
+        return urlsplit(self.url).hostname or ""
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """The page's sub-resources, each address once, in the order of the markup; `left_out` were not asked for."""
+
+    items: tuple[Resource, ...]
+    left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds from the request for the document to the end of its response's headers, once for each try."""
+
+    ttfb_s: tuple[float, ...]

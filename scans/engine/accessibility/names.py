@@ -7,6 +7,7 @@ Two differences, both as axe-core has them: a hidden label does not name, and wh
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from selectolax.lexbor import LexborNode
@@ -16,10 +17,11 @@ from scans.engine.accessibility.tree import AccessibleDocument
 from scans.engine.markup import attribute
 
 MAX_NODES = 2_000  # of one name
+MAX_TEXTS = 50_000  # of a whole page
 # Elements in a line of text: what is in them runs on into what stands beside them.
 INLINE = frozenset(
-    ("a", "abbr", "b", "bdi", "bdo", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins", "kbd", "label")
-    + ("mark", "q", "s", "samp", "small", "span", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr")
+    {"a", "abbr", "b", "bdi", "bdo", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins", "kbd", "label"}
+    | {"mark", "q", "s", "samp", "small", "span", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr"}
 )
 NATIVELY_NAMED_BY_CONTENT = frozenset(
     ("a", "button", "summary", "h1", "h2", "h3", "h4", "h5", "h6", "th", "td", "option", "legend", "caption", "output")
@@ -32,23 +34,28 @@ CAPTIONS = {"fieldset": "legend", "figure": "figcaption", "table": "caption", "s
 TEXT_INPUTS = frozenset({"", "text", "search", "tel", "url", "email", "password", "number"})
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Walk:
-    """What has been visited for one name, so that no element counts twice and none is endless."""
+    """One name's way through the tree: what it has visited, and where it is."""
 
     seen: set[int] = field(default_factory=set)
+    in_reference: bool = False  # below an element that aria-labelledby names, which names no further
+    shows_hidden: bool = False  # that element is hidden, and is read all the same
 
 
 def accessible_name(document: AccessibleDocument, node: LexborNode) -> str:
     """The name with its whitespace collapsed; empty where assistive technology finds none."""
-    return _collapsed(_name(document, node, _Walk(), in_labelledby=False, in_content=False))
+    return _collapsed(_name(document, node, _Walk()))
 
 
 def visible_text(document: AccessibleDocument, node: LexborNode) -> str:
     """The text in an element that is not hidden, without names of images and controls."""
-    parts: list[str] = []
-    _gather_text(document, node, parts)
-    return _collapsed("".join(parts))
+    return _collapsed("".join(_texts(document.visibility.is_hidden_from_at, node, MAX_NODES)))
+
+
+def shown_text(document: AccessibleDocument, node: LexborNode) -> str:
+    """The text in an element that people see, whether or not it is hidden from assistive technology."""
+    return _collapsed("".join(_texts(document.visibility.is_hidden, node, MAX_TEXTS)))
 
 
 def has_aria_name(document: AccessibleDocument, node: LexborNode) -> bool:
@@ -66,35 +73,34 @@ def _collapsed(text: str) -> str:
 
 
 def _labelledby(document: AccessibleDocument, node: LexborNode, walk: _Walk) -> str:
-    parts = [
-        _name(document, each, walk, in_labelledby=True, in_content=True)
-        for each in document.referenced(node, "aria-labelledby")
-    ]
+    parts = []
+    for each in document.referenced(node, "aria-labelledby"):
+        is_hidden = document.visibility.is_hidden_from_at(each)
+        inner = _Walk(set(walk.seen), in_reference=True, shows_hidden=is_hidden)
+        parts.append(_name(document, each, inner, in_content=True))
     return " ".join(parts)
 
 
-def _name(document: AccessibleDocument, node: LexborNode, walk: _Walk, *, in_labelledby: bool, in_content: bool) -> str:
-    """Steps 2A to 2I. `in_labelledby`: the element, hidden or not, is named by an ID, and names no further."""
+def _name(document: AccessibleDocument, node: LexborNode, walk: _Walk, *, in_content: bool = False) -> str:
+    """Steps 2A to 2I. `in_content`: it is read as a part of another element's name."""
     if node.mem_id in walk.seen or len(walk.seen) >= MAX_NODES:
         return ""
-    if not in_labelledby:
-        if in_content and document.visibility.is_hidden_from_at(node):
-            return ""
-        by_ids = _labelledby(document, node, _Walk(walk.seen | {node.mem_id})) if not in_content else ""
-        if by_ids.strip():
-            return by_ids
+    if in_content and not walk.shows_hidden and document.visibility.is_hidden_from_at(node):
+        return ""
+    if not walk.in_reference and (by_ids := _labelledby(document, node, walk)).strip():
+        return by_ids
     walk.seen.add(node.mem_id)
     label = attribute(node, "aria-label") or ""
     if label.strip():
         return label
-    if not is_presentational(node) or in_labelledby:
+    if in_content or not is_presentational(node):
         native = _native(document, node, walk, in_content=in_content)
         if native.strip():
             return native
     role = explicit_role(node)
     by_content = role in NAMED_BY_CONTENT if role else node.tag in NATIVELY_NAMED_BY_CONTENT
-    if by_content or in_content or in_labelledby:
-        text = _content(document, node, walk, shows_hidden=in_labelledby and document.visibility.is_hidden(node))
+    if by_content or in_content:
+        text = _content(document, node, walk)
         if text.strip():
             return text
     return _last_resort(node)
@@ -111,10 +117,7 @@ def _native(document: AccessibleDocument, node: LexborNode, walk: _Walk, *, in_c
         if in_content:
             # A control inside a label adds its value to that label's text.
             return _value(node)
-        parts = [
-            _name(document, each, _Walk(walk.seen), in_labelledby=False, in_content=True)
-            for each in document.labels(node)
-        ]
+        parts = [_name(document, each, walk, in_content=True) for each in document.labels(node)]
         if (text := " ".join(parts)).strip():
             return text
     if kind in ("button", "submit", "reset"):
@@ -130,19 +133,19 @@ def _caption(document: AccessibleDocument, node: LexborNode, walk: _Walk, tag: s
     child = node.first_child
     while child is not None:
         if child.tag == tag and (tag == "title" or not document.visibility.is_hidden_from_at(child)):
-            return _content(document, child, walk, shows_hidden=tag == "title")
+            return _content(document, child, walk)
         child = child.next
     return ""
 
 
-def _content(document: AccessibleDocument, node: LexborNode, walk: _Walk, *, shows_hidden: bool) -> str:
+def _content(document: AccessibleDocument, node: LexborNode, walk: _Walk) -> str:
     parts: list[str] = []
     child = node.first_child
     while child is not None:
         if child.is_text_node:
             parts.append(child.text_content or "")
         elif child.is_element_node:
-            text = _name(document, child, walk, in_labelledby=shows_hidden, in_content=True)
+            text = _name(document, child, walk, in_content=True)
             is_inline = child.tag in INLINE
             parts.append(text if is_inline else f" {text} ")
         child = child.next
@@ -170,15 +173,17 @@ def _last_resort(node: LexborNode) -> str:
     return ""
 
 
-def _gather_text(document: AccessibleDocument, node: LexborNode, parts: list[str]) -> None:
+def _texts(is_hidden: Callable[[LexborNode], bool], node: LexborNode, limit: int) -> Iterator[str]:
+    """The pieces of text that are not hidden, with a space where an element is no part of a line."""
     pending = [node]
-    while pending and len(parts) < MAX_NODES:
+    while pending and limit > 0:
         each = pending.pop()
+        limit -= 1
         if each.is_text_node:
-            parts.append(each.text_content or "")
-        elif each.is_element_node and not document.visibility.is_hidden_from_at(each):
+            yield each.text_content or ""
+        elif each.is_element_node and not is_hidden(each):
             if each.tag not in INLINE:
-                parts.append(" ")
+                yield " "
             children = []
             child = each.first_child
             while child is not None:

@@ -86,7 +86,8 @@ def is_focusable(node: LexborNode) -> bool:
         return attribute(node, "controls") is not None
     if tag == "summary":
         return node.parent is not None and node.parent.tag == "details"
-    return tag in CONTROLS or (attribute(node, "contenteditable") or "false").strip().lower() in ("", "true")
+    editable = attribute(node, "contenteditable")
+    return tag in CONTROLS or (editable is not None and editable.strip().lower() in ("", "true"))
 
 
 def _says_more(node: LexborNode) -> bool:

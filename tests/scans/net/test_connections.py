@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from scans.net.client import Network
 from scans.net.connections import Trust, tls_context
-from scans.net.errors import Blocked, NetError, NotReachable, TimedOut, Untrusted
+from scans.net.errors import BadResponse, Blocked, NetError, NotReachable, TimedOut, Untrusted
 from scans.net.policy import Policy
 from scans.targets import InvalidUrl, parse_target
 from tests.scans.net.loopback import NETWORKS, loopback_network
@@ -254,3 +254,42 @@ def test_what_is_dialed_and_sent_is_what_was_judged(echo: Site, text: str) -> No
             sent = network.fetch(url).body.decode("latin-1")
         assert wires.dialed == [(PUBLIC, target.port)]
         assert sent == f"{target.origin.partition('//')[2]} {target.path}"
+
+
+# Whatever comes back
+
+
+SCRAPS = st.sampled_from(
+    [
+        b"HTTP/1.1 200 OK\r\n", b"HTTP/1.0 200\n", b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/9 999 \xff\r\n", b"\r\n",
+        b"Content-Length: 5\r\n", b"Content-Length: -1\r\n", b"Content-Length: " + b"9" * 5000 + b"\r\n",
+        b"Transfer-Encoding: chunked\r\n", b"Content-Encoding: gzip\r\n", b"Content-Encoding: br\r\n",
+        b"Content-Encoding: zstd\r\n", b"Content-Encoding: deflate\r\n", b"Connection: close\r\n", b": x\r\n", b"x\r\n",
+        b"Set-Cookie\r\n", b" folded\r\n", b"\r\n\r\n", b"5\r\nhello\r\n0\r\n\r\n", b"-5\r\n", b"ffffffffffffffff\r\n",
+        b"0x5\r\n", b"hello", b"\0", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"\xff" * 50,
+    ]
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def scrambler() -> Iterator[Site]:
+    """A site that sends back the body of a request as the raw answer."""
+
+    def answer(request: Request) -> None:
+        request.connection.sendall(request.body)
+
+    with Site({"*": answer}) as site:
+        yield site
+
+
+@settings(max_examples=300, deadline=None)
+@given(answer=st.lists(st.one_of(SCRAPS, st.binary(max_size=20)), max_size=10).map(b"".join))
+def test_no_answer_does_anything_but_come_back_or_fail_by_name(scrambler: Site, answer: bytes) -> None:
+    for prefix in (b"", b"HTTP/1.1 200 OK\r\n"):
+        with loopback_network() as network:
+            try:
+                response = network.fetch(scrambler.url, method="POST", data=prefix + answer, timeout_s=5)
+            except (BadResponse, NotReachable):
+                continue
+            assert len(response.body) <= network.limits.decoded_bytes
+            assert response.header_bytes <= len(prefix + answer)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import brotli
 import pytest
 import zstandard
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scans.net.decoding import decode
@@ -37,6 +37,7 @@ each_coding = pytest.mark.parametrize(("name", "encode"), CODINGS.values(), ids=
 
 
 @each_coding
+@settings(deadline=None)  # brotli packs slowly, and machines are shared
 @given(data=st.binary(max_size=2000))
 def test_every_coding_gives_back_what_went_in(name: str, encode: Callable[[bytes], bytes], data: bytes) -> None:
     assert decode(encode(data), name, 2000) == (data, False)
@@ -104,6 +105,7 @@ def test_an_empty_body_needs_no_coding() -> None:
     assert decode(b"", "gzip", MIB) == (b"", False)
 
 
+@settings(deadline=None)  # brotli packs slowly, and machines are shared
 @given(st.binary(max_size=500), st.sampled_from(["gzip", "deflate", "br", "zstd", "gzip, br"]))
 def test_no_bytes_fail_in_another_way(data: bytes, name: str) -> None:
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable
-from ipaddress import ip_network
+from ipaddress import ip_address, ip_network
 
 import pytest
 
@@ -113,6 +113,17 @@ def test_an_address_of_this_machine_that_no_interface_lists_is_refused(
         ):
             network.fetch("http://a.example.com/")
         assert canary.requests == []
+
+
+def test_a_name_that_leads_to_this_machines_public_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(addresses, "own_addresses", lambda: frozenset({ip_address(PUBLIC)}))
+    wires = Wires({})
+    with (
+        Network(Policy(), resolver=Names({"me.example.com": (PUBLIC,)}), dialer=wires) as network,
+        pytest.raises(Blocked, match="address of this machine"),
+    ):
+        network.fetch("http://me.example.com/")
+    assert wires.dialed == []
 
 
 def test_the_next_address_is_tried_when_one_does_not_answer() -> None:

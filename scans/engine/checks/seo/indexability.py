@@ -71,13 +71,9 @@ def http_status(page: Page) -> Finding:
     if response.status >= 400:
         return Fail(f"The page answers with status {excerpt(status)}, so it is not indexed.")
     if response.status >= 300:
-        return Fail(
-            f"The page answers with status {excerpt(status)}, which leads nowhere, so it is not indexed."
-        )
+        return Fail(f"The page answers with status {excerpt(status)}, which leads nowhere, so it is not indexed.")
     if not response.body.strip():
-        return Warn(
-            f"The page answers with status {excerpt(status)}, but without any content to index.", HIGH
-        )
+        return Warn(f"The page answers with status {excerpt(status)}, but without any content to index.", HIGH)
     return Pass(f"The page answers with status {excerpt(status)}.")
 
 
@@ -99,14 +95,10 @@ def is_indexable(page: Page, document: Document, clock: Clock) -> Finding:
     if decisive:
         outweighed = [each for each in rules if each.name in ("index", "all")]
         more = ", which an index beside it does not undo" if outweighed else ""
-        return Fail(
-            f"Search engines are told not to index the page: {_shown(decisive)}{more}.", evidence=evidence
-        )
+        return Fail(f"Search engines are told not to index the page: {_shown(decisive)}{more}.", evidence=evidence)
     if excluding:
         severity = MEDIUM if any(each.agent in BING_NAMES for each in excluding) else LOW
-        return Warn(
-            f"Some search engines are told not to index the page: {_shown(excluding)}.", severity, evidence
-        )
+        return Warn(f"Some search engines are told not to index the page: {_shown(excluding)}.", severity, evidence)
     if unclear := muddled(rules):
         return Warn(
             f"It is not clear whether the page may be indexed, as commas are missing: {_shown(unclear)}.",
@@ -161,10 +153,7 @@ def robots_blocked(page: Page, document: Document, file: RobotsFile, clock: Cloc
         return Warn(f"Googlebot is let in, but robots.txt forbids the page to {shown}.", severity, refused)
     for hop in page.hops[:-1]:
         target = page.target.join(hop.url)
-        if (
-            target.origin == page.target.origin
-            and not (on_way := decide(file.robots, GOOGLE, target.path)).allowed
-        ):
+        if target.origin == page.target.origin and not (on_way := decide(file.robots, GOOGLE, target.path)).allowed:
             return Warn(
                 f"The page may be crawled, but not {excerpt(hop.url)}, which leads to it: {on_way.quoted}.",
                 LOW,
@@ -288,9 +277,7 @@ def canonical_target(page: Page, document: Document, answer: CanonicalAnswer, cl
             fix="If the content is yours, name this page's own address; if it is a copy, leave it as it is.",
         )
     if page.target.is_https and other.protocol == "http:":
-        return Warn(
-            f"The canonical address {shown} is plain HTTP, while the page came over https.", MEDIUM, evidence
-        )
+        return Warn(f"The canonical address {shown} is plain HTTP, while the page came over https.", MEDIUM, evidence)
     return Pass(f"The canonical address {shown} answers with status 200 and may be indexed.", evidence)
 
 
@@ -304,8 +291,7 @@ def canonical_target(page: Page, document: Document, answer: CanonicalAnswer, cl
 def redirect_chain(page: Page, document: Document) -> Finding:
     redirects = page.hops[:-1]
     evidence = tuple[EvidenceItem, ...](
-        {"hop": number, "url": excerpt(hop.url), "status": hop.status}
-        for number, hop in enumerate(page.hops, 1)
+        {"hop": number, "url": excerpt(hop.url), "status": hop.status} for number, hop in enumerate(page.hops, 1)
     )
     final = excerpt(page.target.url)
     if len(redirects) > MANY_REDIRECTS:
@@ -318,11 +304,7 @@ def redirect_chain(page: Page, document: Document) -> Finding:
             fix=f"Answer with a 301 or 308 redirect instead of the refresh: Location: {excerpt(onward.url)}",
         )
     temporary = [hop for hop in redirects if hop.status not in PERMANENT]
-    kind = (
-        f", {some([f'{hop.status} at {excerpt(hop.url)}' for hop in temporary])} only temporary"
-        if temporary
-        else ""
-    )
+    kind = f", {some([f'{hop.status} at {excerpt(hop.url)}' for hop in temporary])} only temporary" if temporary else ""
     if len(redirects) > 1:
         return Warn(f"{len(redirects)} redirects in a row lead to {final}{kind}.", evidence=evidence)
     if temporary:

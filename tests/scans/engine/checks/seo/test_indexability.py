@@ -124,9 +124,7 @@ def test_robots_blocked(text: str, expected: str) -> None:
 
 def test_the_deciding_line_is_quoted() -> None:
     seen = page()
-    finding = checks.robots_blocked(
-        seen, document(seen), robots_file("User-agent: *\nDisallow: /shop"), CLOCK
-    )
+    finding = checks.robots_blocked(seen, document(seen), robots_file("User-agent: *\nDisallow: /shop"), CLOCK)
     assert "“Disallow: /shop” (line 2, for everybody)" in message(finding)
 
 
@@ -138,9 +136,7 @@ def test_a_noindex_behind_a_block_is_said_to_be_unseen() -> None:
 
 def test_the_query_is_part_of_the_path() -> None:
     seen = page(url=URL + "?sort=price")
-    finding = checks.robots_blocked(
-        seen, document(seen), robots_file("User-agent: *\nDisallow: /*?sort="), CLOCK
-    )
+    finding = checks.robots_blocked(seen, document(seen), robots_file("User-agent: *\nDisallow: /*?sort="), CLOCK)
     assert verdict(finding) == "fail"
 
 
@@ -281,8 +277,7 @@ def test_the_front_page_under_another_name_may_point_to_the_root(own: str) -> No
 def test_a_language_version_may_not_name_another_one(own: str, expected: str) -> None:
     english = "https://site.example.com/en/"
     markup = (
-        LINK.format(english)
-        + "<link rel=alternate hreflang=de href=/de/><link rel=alternate hreflang=en href=/en/>"
+        LINK.format(english) + "<link rel=alternate hreflang=de href=/de/><link rel=alternate hreflang=en href=/en/>"
     )
     seen = page(head(markup), url=own)
     assert verdict(checks.canonical_target(seen, document(seen), answer(english), CLOCK)) == expected
@@ -291,9 +286,7 @@ def test_a_language_version_may_not_name_another_one(own: str, expected: str) ->
 def test_a_canonical_that_redirects_back_is_said_to_do_so() -> None:
     seen = page(head(LINK.format(OTHER)))
     moved = answer(OTHER, 301, "", ("Location", "/shop/shoes"))
-    assert "redirects (301) to this very page" in message(
-        checks.canonical_target(seen, document(seen), moved, CLOCK)
-    )
+    assert "redirects (301) to this very page" in message(checks.canonical_target(seen, document(seen), moved, CLOCK))
 
 
 def test_contradicting_canonicals_have_no_target() -> None:

@@ -62,9 +62,7 @@ def test_the_canonical_address_is_asked_once_and_its_redirect_not_followed() -> 
 def test_robots_txt_is_that_of_the_origin_where_the_page_ended() -> None:
     with (
         Site({"/robots.txt": Answer("User-agent: *\nDisallow: /")}) as first,
-        Site(
-            {"/robots.txt": Answer.redirect("/r.txt"), "/r.txt": Answer("User-agent: *\nDisallow: /x")}
-        ) as last,
+        Site({"/robots.txt": Answer.redirect("/r.txt"), "/r.txt": Answer("User-agent: *\nDisallow: /x")}) as last,
     ):
         first.routes["/"] = Answer.redirect(f"{last.url}/page", status=301)
         last.routes["/page"] = Answer(head(""))

@@ -1,0 +1,125 @@
+"""What the page loads beside its document: each sub-resource asked for once, with its style sheets' own."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import hashlib
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from scans.engine.catalogue import probe
+from scans.engine.evidence import Document, Page, Resource, ResourceKind, Resources, Timing
+from scans.engine.references import Reference, keep, references
+from scans.engine.stylesheets import style_references
+from scans.net.client import Network
+from scans.net.errors import BudgetExceeded, NetError, TimedOut
+from scans.targets import InvalidUrl
+
+MAX_RESOURCES = 150
+AT_ONCE = 8
+MAX_BYTES = 3 * 1024 * 1024
+MEDIA_BYTES = 64 * 1024  # of films and sounds: that they are there is all that is asked
+KEPT_BYTES = 64 * 1024  # of bodies that are not text
+TIME_LIMIT_S = 25.0
+TIMEOUT_S = 10.0
+ACCEPT = {
+    ResourceKind.IMAGE: "image/avif,image/webp,image/*,*/*;q=0.8",
+    ResourceKind.ICON: "image/avif,image/webp,image/*,*/*;q=0.8",
+    ResourceKind.STYLESHEET: "text/css,*/*;q=0.1",
+}
+TEXTUAL = frozenset({ResourceKind.SCRIPT, ResourceKind.STYLESHEET})
+
+
+@probe()
+def resources(page: Page, document: Document, timing: Timing, network: Network) -> Resources:
+    """The sub-resources that the markup asks for, and those of the style sheets among them, one level.
+
+    At most 150 in at most 25 s, eight at once; the rest is counted as left out. One that fails is evidence,
+    not an error. It waits for `timing`, which must not be disturbed.
+    """
+    loader = _Loader(page, network)
+    first = references(document)
+    items = loader.load(first[:MAX_RESOURCES], depth=1)
+    known = {each.url for each in first}
+    second = [each for each in _of_style_sheets(items) if each.url not in known]
+    room = max(0, MAX_RESOURCES - len(first))
+    items += loader.load(second[:room], depth=2)
+    return Resources(tuple(items), len(first) + len(second) - len(items))
+
+
+class _Loader:
+    """Loads for one page, until its time is up."""
+
+    def __init__(self, page: Page, network: Network) -> None:
+        self._page = page
+        self._network = network
+        self._ends = time.monotonic() + TIME_LIMIT_S
+        self._spent = threading.Event()
+        self._is_untrusted = page.response.tls is not None and page.response.tls.trust_error is not None
+
+    def load(self, wanted: Sequence[Reference], depth: int) -> list[Resource]:
+        """What came of each, in order, without those that there was no time or budget for."""
+        if not wanted:
+            return []
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "resource") as pool:
+            found = list(pool.map(lambda each: self._load(each, depth), wanted))
+        return [each for each in found if each is not None]
+
+    def _load(self, wanted: Reference, depth: int) -> Resource | None:
+        left_s = self._ends - time.monotonic()
+        if left_s <= 0 or self._spent.is_set():
+            return None
+        empty = Resource(wanted.url, wanted.kind, wanted.eager, depth, None)
+        timeout_s = min(TIMEOUT_S, left_s)
+        target = self._page.target
+        own = wanted.url.startswith(f"{target.origin}/")
+        try:
+            hops = self._network.follow(
+                target.join(wanted.url),
+                headers={
+                    "Accept": ACCEPT.get(wanted.kind, "*/*"),
+                    "Referer": target.url if own else f"{target.origin}/",
+                },
+                max_bytes=MEDIA_BYTES if wanted.kind is ResourceKind.MEDIA else MAX_BYTES,
+                timeout_s=timeout_s,
+                # Whoever got past the page's bad certificate loads the same host's files, too.
+                verify=not (own and self._is_untrusted),
+            )
+        except BudgetExceeded:
+            self._spent.set()
+            return None
+        except (NetError, InvalidUrl) as error:
+            if isinstance(error, TimedOut) and (timeout_s < TIMEOUT_S or self._network.remaining_s <= 0):
+                return None  # it is our own time that ran out
+            return replace(empty, error=str(error))
+        last = hops[-1]
+        return replace(
+            empty,
+            status=last.status,
+            wire_bytes=sum(each.body_wire_bytes for each in hops),
+            body_bytes=len(last.body),
+            header_bytes=sum(each.header_bytes for each in hops),
+            headers=last.headers,
+            body=last.body if wanted.kind in TEXTUAL else last.body[:KEPT_BYTES],
+            body_sha256=hashlib.sha256(last.body).hexdigest(),
+            final_url=last.url,
+            redirects=len(hops) - 1,
+        )
+
+
+def _of_style_sheets(items: Sequence[Resource]) -> list[Reference]:
+    """What the loaded style sheets refer to; backgrounds and fonts are loaded only where they are used."""
+    found: dict[str, Reference] = {}
+    for sheet in items:
+        if sheet.kind is not ResourceKind.STYLESHEET or sheet.status != 200:
+            continue
+        inside = style_references(sheet.body.decode("utf-8", "replace"))
+        for address in inside.imports:
+            keep(found, sheet.final_url, address, ResourceKind.STYLESHEET, sheet.eager)
+        for address in inside.fonts:
+            keep(found, sheet.final_url, address, ResourceKind.FONT, eager=False)
+        for address in inside.images:
+            keep(found, sheet.final_url, address, ResourceKind.IMAGE, eager=False)
+    return list(found.values())

@@ -1,0 +1,260 @@
+"""/report/<scan_id>: who sees it, and what it shows of a site that is not to be trusted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+from django.utils import timezone
+from lxml import html
+
+from accounts.models import Membership, Organization, User
+from reports.models import Report
+from reports.page import Reference, reference, report_page, safe_link
+from scans.engine.findings import CRITICAL, HIGH, LOW
+from scans.engine.result import AppliedCap, CategoryResult, CheckResult
+from scans.models import Scan
+from scans.services import claim_scan, finish_scan
+from tests.world import Member, finished_scan, make_result, make_scan
+
+EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&<b style=color:red>"
+EVIL_URL = "javascript:alert(document.domain)"
+
+
+def person(organization: Organization | None, role: str = "member") -> Client:
+    """A browser in which somebody with this role has logged in; without an organization: a member of none."""
+    user = User.objects.create_user(f"{role}-{User.objects.count()}@people.test")
+    if organization is not None:
+        Membership.objects.create(organization=organization, user=user, role=role)
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def page_of(response: HttpResponse) -> html.HtmlElement:
+    return html.fromstring(response.content.decode())
+
+
+def text_of(response: HttpResponse) -> str:
+    return " ".join(" ".join(page_of(response).itertext()).split())
+
+
+def hostile_scan(member: Member) -> Scan:
+    """A finished scan in which everything that may come from the site is hostile."""
+    scan = make_scan(member)
+    evidence = ({"value": EVIL, "link": EVIL_URL, EVIL: True}, {"value": None})
+    check = CheckResult(
+        *("evil", "Evil thing", "fail", CRITICAL, HIGH, EVIL, EVIL, evidence),
+        (EVIL_URL, EVIL, "https://example.com/a?b='\"<c>", "CWE-79"),
+        12.5,
+    )
+    result = make_result(
+        scan,
+        categories=(CategoryResult("things", EVIL, 10, (check,), 0),),
+        caps=(AppliedCap(39, EVIL),),
+        facts={"final_url": EVIL_URL, EVIL: EVIL},
+        score=0,
+        grade="F",
+    )
+    claim = claim_scan(scan.id)
+    assert claim is not None
+    assert finish_scan(claim, replace(result, url=EVIL_URL))
+    return scan
+
+
+@pytest.mark.parametrize("role", Membership.Role.values)
+def test_every_member_of_the_organization_sees_the_report(home: Member, role: str) -> None:
+    scan = finished_scan(home)
+    response = person(home.organization, role).get(f"/report/{scan.id}")
+    assert response.status_code == 200
+    assert response["X-Robots-Tag"] == "noindex, nofollow"
+    assert "no-store" in response["Cache-Control"]
+    assert page_of(response).xpath("//meta[@name='robots']/@content") == ["noindex, nofollow"]
+
+
+def test_an_outsider_finds_nothing_just_as_for_a_scan_that_never_was(home: Member, stranger: Member) -> None:
+    scan = finished_scan(home)
+    never = "scan_" + "0" * 22
+    for outsider in (person(stranger.organization, "owner"), person(None)):
+        seen, unseen = (outsider.get(f"/report/{each}") for each in (scan.id, never))
+        assert seen.status_code == unseen.status_code == 404
+        assert seen.content == unseen.content
+        assert "There is no report at this address." in text_of(seen)
+
+
+def test_a_superuser_is_an_outsider_too(home: Member) -> None:
+    client = Client()
+    client.force_login(User.objects.create_superuser("root@people.test"))
+    assert client.get(f"/report/{finished_scan(home).id}").status_code == 404
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_stranger_is_sent_to_the_login_page(home: Member, known: bool) -> None:
+    scan_id = finished_scan(home).id if known else "scan_" + "0" * 22
+    response = Client().get(f"/report/{scan_id}")
+    assert (response.status_code, response["Location"]) == (302, f"/login/?next=/report/{scan_id}")
+
+
+def test_who_leaves_the_organization_sees_nothing_any_more(home: Member) -> None:
+    scan, member = finished_scan(home), person(home.organization)
+    Membership.objects.all().delete()
+    assert member.get(f"/report/{scan.id}").status_code == 404
+
+
+@pytest.mark.parametrize("scan_id", ["x", "scan_", "scan_%00", "rpt_" + "0" * 22, "scan_a/b", "scan_%0A", "%FF"])
+def test_an_address_that_is_no_scan_is_a_404(home: Member, scan_id: str) -> None:
+    assert person(home.organization).get(f"/report/{scan_id}").status_code == 404
+
+
+def test_only_reading_is_allowed(home: Member) -> None:
+    scan, member = finished_scan(home), person(home.organization)
+    assert member.post(f"/report/{scan.id}").status_code == 405
+    assert member.head(f"/report/{scan.id}").status_code == 200
+
+
+@pytest.mark.parametrize("status", ["completed", "partial"])
+def test_the_report_shows_what_was_found(home: Member, status: str) -> None:
+    scan = finished_scan(home, status)
+    response = person(home.organization).get(f"/report/{scan.id}")
+    text = text_of(response)
+    for expected in ("71 / 100", "Things", "Bad thing", "It is <b>bad</b>.", "Mend it.", "=1+1", "+1.5 points"):
+        assert expected in text
+    for expected in (scan.id, scan.report.id, "Catalogue version test", scan.url, "RFC 9110"):
+        assert expected in text
+    assert ("Gone thing The site did not answer in time." in text) is (status == "partial")
+    statuses = page_of(response).xpath("//li[contains(@class, 'check is-')]/@class")
+    assert [each.split()[1] for each in statuses][:3] == ["is-fail", "is-warn", "is-pass"]
+
+
+def test_the_report_page_asks_the_database_little(home: Member, django_assert_max_num_queries) -> None:
+    scan, member = finished_scan(home), person(home.organization)
+    with django_assert_max_num_queries(6):
+        member.get(f"/report/{scan.id}")
+
+
+def test_a_hostile_site_gets_nothing_into_the_page(home: Member) -> None:
+    response = person(home.organization).get(f"/report/{hostile_scan(home).id}")
+    assert response.status_code == 200
+    page = page_of(response)
+    assert page.xpath("//script | //style | //img | //b") == []
+    assert page.xpath("//@style | //@onerror") == []
+    hrefs = page.xpath("//@href")
+    assert not [href for href in hrefs if not href.startswith(("/", "#", "https://"))]
+    assert "https://cwe.mitre.org/data/definitions/79.html" in hrefs
+    assert "https://example.com/a?b='\"<c>" in hrefs
+    # All of it is there to be read: message, fix, cap, category, evidence and its column, a fact and its label.
+    assert page.text_content().count("<script>alert(1)</script>") >= 8
+    assert EVIL_URL in page.text_content()
+
+
+def test_a_hostile_scan_url_and_error_stay_text(home: Member) -> None:
+    scan = make_scan(home, url=EVIL_URL + EVIL, status="failed", error_code="X", error_message=EVIL)
+    page = page_of(person(home.organization).get(f"/report/{scan.id}"))
+    assert page.xpath("//script | //style | //img | //b") == []
+    assert page.xpath("//main//@href") == []
+    assert page.text_content().count("<script>alert(1)</script>") >= 3
+
+
+@pytest.mark.parametrize("status", ["queued", "scanning"])
+def test_a_running_scan_shows_progress_and_reloads(home: Member, status: str) -> None:
+    scan = make_scan(home, status=status, percent=42, phase="checking", checks_done=9, checks_total=31)
+    response = person(home.organization).get(f"/report/{scan.id}")
+    assert response.status_code == 200
+    page = page_of(response)
+    assert page.xpath("//meta[@http-equiv='refresh']/@content") == ["2"]
+    assert page.xpath("//progress/@value") == ["42"]
+    assert "42 % Checking, 9 of 31 checks done" in text_of(response)
+
+
+def test_a_failed_scan_says_why_and_does_not_reload(home: Member) -> None:
+    scan = make_scan(
+        home,
+        status="failed",
+        error_code="URL_NOT_REACHABLE",
+        error_message="Nothing answered.",
+        completed_at=timezone.now(),
+    )
+    response = person(home.organization).get(f"/report/{scan.id}")
+    assert response.status_code == 200
+    assert "Nothing answered." in text_of(response)
+    assert "URL_NOT_REACHABLE" in text_of(response)
+    assert page_of(response).xpath("//meta[@http-equiv]") == []
+
+
+@pytest.mark.parametrize("status", ["completed", "failed", "queued"])
+def test_after_the_retention_there_is_nothing(home: Member, status: str) -> None:
+    old = timedelta(days=30, seconds=1)
+    scan = (
+        finished_scan(home, age=old)
+        if status == "completed"
+        else make_scan(home, status=status, created_at=timezone.now() - old)
+    )
+    response = person(home.organization).get(f"/report/{scan.id}")
+    assert response.status_code == 404
+    assert "reports are kept for 30 days" in text_of(response)
+
+
+def test_a_report_that_was_deleted_early_is_gone(home: Member) -> None:
+    scan = finished_scan(home)
+    Report.objects.all().delete()
+    assert person(home.organization).get(f"/report/{scan.id}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("RFC 9110", "https://www.rfc-editor.org/rfc/rfc9110"),
+        ("RFC 9325, section 3.1", "https://www.rfc-editor.org/rfc/rfc9325#section-3.1"),
+        ("CWE-319", "https://cwe.mitre.org/data/definitions/319.html"),
+        ("https://example.com/x", "https://example.com/x"),
+        ("Fetch, section 3.6", None),
+        ("RFC 9110, sections 3 and 4", None),
+    ],
+)
+def test_references_link_to_what_they_name(text: str, url: str | None) -> None:
+    assert reference(text) == Reference(text, url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("javascript:alert(1)", "JAVASCRIPT:x", " https://a.b/", "\thttps://a.b/", "data:text/html,x", "//a.b/"),
+        *("https:a.b", "https:///a", "http://", "http://[::1", "vbscript:x", "", None, 7),
+    ],
+)
+def test_what_is_no_web_address_is_no_link(url: object) -> None:
+    assert safe_link(url) is None
+
+
+def test_checks_are_ordered_by_what_mending_them_wins() -> None:
+    def check(id: str, status: str, points: float) -> dict[str, object]:
+        return {
+            "id": id,
+            "name": id,
+            "status": status,
+            "severity": str(LOW),
+            "message": "",
+            "evidence": [],
+            "references": [],
+            "points": points,
+        }
+
+    checks = [check("a", "fail", 1), check("b", "warn", 4), check("c", "fail", 2), check("d", "fail", 0)]
+    document = {
+        "url": "https://example.com/",
+        "created_at": "2026-11-21T07:15:00Z",
+        "completed_at": "2026-11-21T07:15:09Z",
+        "categories": [{"name": "Things", "score": 3, "checks": checks}],
+    }
+    page = report_page(document, {"document_bytes": 2048, "duration_s": 1.5, "first_paint_ms": 9})
+    (category,) = page.categories
+    assert [each.id for each in category.failed] == ["c", "a", "d"]
+    assert [each.id for each in page.top] == ["b", "c", "a"]
+    assert [(fact.label, fact.value.replace("\xa0", " ")) for fact in page.facts] == [
+        ("Document size", "2.0 KB"),
+        ("Duration of the scan", "1.5 s"),
+        ("First paint", "9 ms"),
+    ]

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from scans.engine.evidence import Page, Resource, Resources
+from scans.engine.findings import ScanType
+from scans.engine.probes import resources as probe
+from scans.engine.probes.page import fetch_page, parse_document
+from scans.engine.probes.timing import timing
+from scans.net.budget import Limits
+from scans.net.client import Network
+from tests.scans.engine.cast import POLICY, target
+from tests.scans.engine.checks.cast import head
+from tests.sites.server import Answer, Request, Site
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with Site() as site:
+        yield site
+
+
+def loaded(site: Site, markup: str, limits: Limits = Limits()) -> Resources:  # noqa: B008  (frozen)
+    site.routes["/"] = Answer(head("", markup))
+    with Network(POLICY, limits=limits) as network:
+        page = fetch_page(target(site.url), network, ScanType.PERFORMANCE)
+        return probe.resources(page, parse_document(page), timing(page, network), network)
+
+
+def by_path(site: Site, found: Resources) -> dict[str, Resource]:
+    return {each.url.removeprefix(site.url): each for each in found.items}
+
+
+def test_each_address_is_asked_for_once(site: Site) -> None:
+    site.routes["/a.png"] = Answer(b"PNG", headers={"Content-Type": "image/png"})
+    found = loaded(site, "<img src=/a.png><img src=/a.png#x><img src=/a.png loading=lazy>")
+    (image,) = found.items
+    assert site.paths().count("/a.png") == 1
+    assert (image.status, image.wire_bytes, image.body_bytes, image.eager) == (200, 3, 3, True)
+    assert image.headers.get("Content-Type") == "image/png"
+    assert image.header_bytes > 0
+
+
+def test_a_failure_is_evidence(site: Site) -> None:
+    site.routes["/loop"] = Answer.redirect("/loop")
+    found = by_path(site, loaded(site, "<img src=/gone><img src=/loop><img src=http://intranet.internal/x>"))
+    assert found["/gone"].status == 404
+    assert found["/loop"].status is None
+    assert "loop" in found["/loop"].error
+    assert found["http://intranet.internal/x"].error
+
+
+def test_redirects_are_followed_and_counted(site: Site) -> None:
+    site.routes |= {"/old.js": Answer.redirect("/new.js"), "/new.js": Answer("run()")}
+    (script,) = loaded(site, "<script src=/old.js></script>").items
+    assert (script.status, script.redirects, script.final_url) == (200, 1, f"{site.url}/new.js")
+    assert script.body == b"run()"
+
+
+def test_style_sheets_are_read_one_level_deep(site: Site) -> None:
+    site.routes |= {
+        "/css/a.css": Answer("@import 'b.css'; p{background:url(../bg.png)}", headers={"Content-Type": "text/css"}),
+        "/css/b.css": Answer("@import 'c.css'; p{background:url(deep.png)}", headers={"Content-Type": "text/css"}),
+    }
+    found = by_path(site, loaded(site, "<link rel=stylesheet href=/css/a.css>"))
+    assert {path: (each.kind.value, each.depth, each.eager) for path, each in found.items()} == {
+        "/css/a.css": ("stylesheet", 1, True),
+        "/css/b.css": ("stylesheet", 2, True),
+        "/bg.png": ("image", 2, False),
+    }
+
+
+def test_the_page_is_named_as_referrer_because_some_sites_give_images_to_their_pages_only(site: Site) -> None:
+    def guarded(request: Request) -> Answer:
+        return Answer(b"PNG") if request.header("Referer") == f"{site.url}/" else Answer(status=403)
+
+    site.routes["/a.png"] = guarded
+    assert loaded(site, "<img src=/a.png>").items[0].status == 200
+
+
+def test_eight_are_loaded_at_once_and_no_more(site: Site) -> None:
+    lock = threading.Lock()
+    waiting, most = 0, 0
+    gate = threading.Event()
+
+    def counted(request: Request) -> Answer:
+        nonlocal waiting, most
+        with lock:
+            waiting += 1
+            most = max(most, waiting)
+            if waiting == probe.AT_ONCE:
+                gate.set()
+        gate.wait(10)
+        with lock:
+            waiting -= 1
+        return Answer(b"PNG")
+
+    site.routes["*"] = counted
+    found = loaded(site, "".join(f"<img src=/{number}.png>" for number in range(16)))
+    assert len(found.items) == 16
+    assert most == probe.AT_ONCE
+
+
+def test_too_many_are_left_out_and_counted(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe, "MAX_RESOURCES", 3)
+    found = loaded(site, "".join(f"<img src=/{number}.png>" for number in range(5)))
+    assert (len(found.items), found.left_out) == (3, 2)
+
+
+def test_a_used_up_budget_leaves_the_rest_out(site: Site) -> None:
+    markup = "".join(f"<img src=/{number}.png>" for number in range(30))
+    found = loaded(site, markup, Limits(requests=10))
+    assert 0 < len(found.items) < 10
+    assert len(found.items) + found.left_out == 30
+    assert not any(each.error for each in found.items)
+
+
+def test_no_time_leaves_all_out(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe, "TIME_LIMIT_S", 0.0)
+    found = loaded(site, "<img src=/a.png>")
+    assert (found.items, found.left_out) == ((), 1)
+
+
+def test_timing_asks_three_times_in_all(site: Site) -> None:
+    site.routes["/"] = Answer("<p>Text")
+    with Network(POLICY) as network:
+        page: Page = fetch_page(target(site.url), network, ScanType.PERFORMANCE)
+        found = timing(page, network)
+    assert len(found.ttfb_s) == 3
+    assert site.paths() == ["/", "/", "/"]
+
+
+def test_timing_ends_where_the_site_has_enough(site: Site) -> None:
+    answers = iter([Answer("<p>Text"), Answer("Slow down", status=429)])
+    site.routes["/"] = lambda _: next(answers)
+    with Network(POLICY) as network:
+        page = fetch_page(target(site.url), network, ScanType.PERFORMANCE)
+        assert len(timing(page, network).ttfb_s) == 1
