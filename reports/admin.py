@@ -20,8 +20,8 @@ class ReportAdmin(ReadOnlyAdmin):
     ordering = ("-expires_at",)
     search_fields = ("id__exact", "scan__id__exact", "organization__slug__exact")
     search_help_text = "A report's or a scan's ID, or an organization's slug."
-    fields = ("id", "scan", "organization", "created_at", "expires_at", "facts", "document")
+    fields = ("id", "scan", "organization", "created_at", "expires_at", "facts", "export")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Report]:
         """Without the long columns, which only the page of one report fetches."""
-        return super().get_queryset(request).defer("body", "document", "facts")
+        return super().get_queryset(request).defer("body", "export", "facts")

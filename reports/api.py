@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.http import HttpResponse
 from django.utils.http import parse_etags
@@ -90,8 +90,8 @@ class ReportExport(ApiView):
     def get(self, request: Request, scan_id: str) -> HttpResponse:
         """JSON adds check IDs, evidence, references and points to the report; SARIF 2.1.0 and CSV list findings."""
         export_format = choice(request.query_params, "format", self.FORMATS) or "json"
-        found_id, document = access_report(caller_of(request).organization_id, scan_id, "document")
-        content, content_type = _export(json.loads(document), export_format)
+        found_id, export = access_report(caller_of(request).organization_id, scan_id, "export")
+        content, content_type = _export(export, export_format)
         response = HttpResponse(content, content_type=content_type)
         response["Content-Disposition"] = f'attachment; filename="{found_id}.{export_format}"'
         response["Cache-Control"] = "private, max-age=86400"
@@ -99,12 +99,12 @@ class ReportExport(ApiView):
         return response
 
 
-def _export(document: dict[str, Any], export_format: str) -> tuple[str, str]:
+def _export(export: str, export_format: str) -> tuple[str, str]:
     if export_format == "csv":
-        return exports.csv_table(document), "text/csv; charset=utf-8"
+        return exports.csv_table(json.loads(export)), "text/csv; charset=utf-8"
     if export_format == "sarif":
-        return json.dumps(exports.sarif(document)), "application/sarif+json"
-    return json.dumps(document), "application/json"
+        return json.dumps(exports.sarif(json.loads(export))), "application/sarif+json"
+    return export, "application/json"
 
 
 def _matches(request: Request, etag: str) -> bool:

@@ -39,7 +39,7 @@ def build_report(scan: Scan, result: ScanResult) -> dict[str, Any]:
         "scan": scan,
         "organization_id": scan.organization_id,
         "body": json.dumps(report_object(document), ensure_ascii=False, separators=(",", ":")),
-        "document": document,
+        "export": json.dumps(document, ensure_ascii=False, separators=(",", ":")),
         "facts": dict(result.facts),
         "created_at": scan.created_at,
         "expires_at": scan.created_at + timedelta(days=settings.REPORT_RETENTION_DAYS),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from django.db import models
 from django.utils import timezone
 
@@ -15,16 +18,22 @@ def new_report_id() -> str:
 
 
 class Report(models.Model):
-    """`body` is the API's answer, byte for byte; `document` the same with everything that exports add."""
+    """`body` is the API's answer and `export` the JSON export, byte for byte; jsonb would lose their order."""
 
     id = models.CharField(primary_key=True, max_length=40, default=new_report_id, editable=False)
     scan = models.OneToOneField("scans.Scan", on_delete=models.CASCADE, related_name="report")
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="reports")
     body = models.TextField()
-    document = models.JSONField()
+    export = models.TextField()
     facts = models.JSONField(default=dict)
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField(db_index=True)
 
     def __str__(self) -> str:
         return self.id
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The export, parsed."""
+        parsed: dict[str, Any] = json.loads(self.export)
+        return parsed

@@ -93,9 +93,7 @@ class ReportPage:
 
 def report_page(document: Mapping[str, Any], facts: Mapping[str, Any]) -> ReportPage:
     """The page of a report; `document` is the JSON export."""
-    categories = tuple(
-        _category(category, number) for number, category in enumerate(document["categories"], 1)
-    )
+    categories = tuple(_category(category, number) for number, category in enumerate(document["categories"], 1))
     to_mend = [check for each in categories for check in (*each.failed, *each.warned) if check.points > 0]
     return ReportPage(
         document=document,
@@ -131,9 +129,7 @@ def reference(text: str) -> Reference:
 def _category(category: Mapping[str, Any], number: int) -> Category:
     checks = [_check(check) for check in category["checks"]]
     checks.sort(key=lambda check: -check.points)  # stable: equal points keep the report's order
-    failed, warned, passed = (
-        tuple(check for check in checks if check.status == status) for status in STATUS_ORDER
-    )
+    failed, warned, passed = (tuple(check for check in checks if check.status == status) for status in STATUS_ORDER)
     return Category(category["name"], f"category-{number}", category["score"], failed, warned, passed)
 
 

@@ -46,13 +46,12 @@ def _page(request: HttpRequest, scan_id: str) -> HttpResponse:
     found = (
         access.rows(Report, scan.organization_id)
         .filter(scan_id=scan.id, expires_at__gt=now)
-        .values_list("document", "facts", "expires_at")
+        .defer("body")
         .first()
     )
     if found is None:
         return _not_found(request)
-    document, facts, expires_at = found
-    context |= {"page": report_page(document, facts), "expires_at": expires_at}
+    context |= {"page": report_page(found.document, found.facts), "expires_at": found.expires_at}
     return render(request, "report/report.html", context)
 
 

@@ -232,4 +232,4 @@ def test_the_list_of_reports_leaves_the_long_columns_where_they_are(operator: Cl
     finished_scan(home)
     with CaptureQueriesContext(connection) as queries:
         operator.get(address(Report, "changelist"))
-    assert not [each["sql"] for each in queries if '"reports_report"."document"' in each["sql"]]
+    assert not [each["sql"] for each in queries if '"reports_report"."export"' in each["sql"]]

@@ -10,12 +10,12 @@ from pathlib import Path
 POLL_S = 0.02
 
 
-def wait_until(condition: Callable[[], bool], timeout_s: float) -> None:
+def wait_until(condition: Callable[[], bool], timeout_s: float, poll_s: float = POLL_S) -> None:
     """Return when `condition` holds; fail when it does not within `timeout_s`."""
     deadline = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < deadline, f"not within {timeout_s} s"
-        time.sleep(POLL_S)
+        time.sleep(poll_s)
 
 
 def running_with(text: str) -> dict[int, str]:

@@ -71,7 +71,7 @@ def test_a_scan_whose_worker_is_killed_is_taken_up_again_and_ends_once(running: 
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass  # it ended with its parent
-    wait_until(lambda: state()["status"] in FINAL, 110)
+    wait_until(lambda: state()["status"] in FINAL, 110, poll_s=0.5)
     assert state()["status"] == "completed"
     assert call(running, "GET", f"/v1/report/{scan['id']}").status_code == 200
     # Both attempts asked the site for the page, and there is one report.

@@ -96,9 +96,7 @@ def test_control_characters_are_invalid_wherever_they_stand(form: str, control: 
     assert refused(form.format(control)) is InvalidUrl
 
 
-@pytest.mark.parametrize(
-    "value", ["https://ex\ud800ample.com/", "https://example.com/\udfff", "https://\ud83d/"]
-)
+@pytest.mark.parametrize("value", ["https://ex\ud800ample.com/", "https://example.com/\udfff", "https://\ud83d/"])
 def test_lone_surrogates_are_invalid(value: str) -> None:
     assert refused(value) is InvalidUrl
 

@@ -68,9 +68,7 @@ class Answer:
         if not names & {"content-length", "transfer-encoding"}:
             pairs.append(("Content-Length", str(len(body))))
         reason = http.HTTPStatus(self.status).phrase if self.status in list(http.HTTPStatus) else "Unknown"
-        head = f"HTTP/1.1 {self.status} {reason}\r\n" + "".join(
-            f"{name}: {value}\r\n" for name, value in pairs
-        )
+        head = f"HTTP/1.1 {self.status} {reason}\r\n" + "".join(f"{name}: {value}\r\n" for name, value in pairs)
         return head.encode("latin-1") + b"\r\n" + (b"" if head_only else body)
 
     @property
@@ -137,9 +135,7 @@ class Site:
             if tune is not None:
                 tune(self._context)
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
-        self._listener = self._cleanup.enter_context(
-            socket.create_server((address, 0), family=family, backlog=128)
-        )
+        self._listener = self._cleanup.enter_context(socket.create_server((address, 0), family=family, backlog=128))
         self.address = address
         self.port: int = self._listener.getsockname()[1]
         self._acceptor = threading.Thread(target=self._accept, name=f"site-{self.port}", daemon=True)
