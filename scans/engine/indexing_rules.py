@@ -92,8 +92,7 @@ def exclusions(rules: tuple[IndexingRule, ...], now: datetime) -> list[IndexingR
     return [
         rule
         for rule in rules
-        if rule.name in ("noindex", "none")
-        or (rule.name == "unavailable_after" and _is_past(rule.value, now))
+        if rule.name in ("noindex", "none") or (rule.name == "unavailable_after" and _is_past(rule.value, now))
     ]
 
 

@@ -39,7 +39,7 @@ def judge(
     passed: str,
     failed: str,
 ) -> Finding:
-    """Pass, or the first offenders after `failed` (a beginning such as "2 of 9 images have no alt").
+    """Pass, or the first offenders after `failed` ("images without alternative text").
 
     When all of them may be hidden by a style sheet that is not in the page, it is a warning.
     """

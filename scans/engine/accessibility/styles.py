@@ -29,6 +29,13 @@ class StyleRule:
     display: str = ""
     visibility: str = ""
 
+    @property
+    def key(self) -> str:
+        """What to look the rule up by: an ID, else one of its classes, else its tag, else `*`."""
+        if self.id:
+            return f"#{self.id}"
+        return f".{min(self.classes)}" if self.classes else self.tag or "*"
+
     def matches(self, node: LexborNode, classes: frozenset[str]) -> bool:
         """Whether the rule is for this element, whose classes are given."""
         return (

@@ -35,7 +35,10 @@ class Visibility:
     """Answers for the elements of one document; remembers what it found out about their ancestors."""
 
     def __init__(self, rules: tuple[StyleRule, ...] = ()) -> None:
-        self._rules = rules
+        # By what an element must have for them, so that each element meets a few of many.
+        self._rules: dict[str, list[StyleRule]] = {}
+        for rule in rules:
+            self._rules.setdefault(rule.key, []).append(rule)
         self._states: dict[int, State] = {}
 
     def is_hidden(self, node: LexborNode) -> bool:
@@ -67,7 +70,8 @@ class Visibility:
             return above
         inline = inline_style(node)
         classes = frozenset((attribute(node, "class") or "").split())
-        matching = [rule for rule in self._rules if rule.matches(node, classes)]
+        keys = ["*", node.tag or "", f"#{attribute(node, 'id') or ''}", *(f".{name}" for name in classes)]
+        matching = [rule for key in keys for rule in self._rules.get(key, ()) if rule.matches(node, classes)]
         displays = {rule.display for rule in matching if rule.display}
         visibilities = {rule.visibility for rule in matching if rule.visibility}
         display = inline.get("display") or (displays.pop() if len(displays) == 1 else "")

@@ -117,9 +117,7 @@ def test_the_deciding_line_is_quoted_as_written() -> None:
 
 
 def test_faults_have_their_line_and_reason() -> None:
-    robots = parse_robots(
-        b"Disallow: /\nUser-agent: *\nhello world\nDisallow: private\nUser-agent: 7\nHost: a"
-    )
+    robots = parse_robots(b"Disallow: /\nUser-agent: *\nhello world\nDisallow: private\nUser-agent: 7\nHost: a")
     assert [(fault.line, fault.text) for fault in robots.faults] == [
         (1, "Disallow: /"),
         (3, "hello world"),

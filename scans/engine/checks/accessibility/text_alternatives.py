@@ -57,7 +57,7 @@ def image_alt(page: Page, document: AccessibleDocument) -> Finding:
         faulty,
         NON_TEXT_CONTENT,
         passed=f"All images ({len(images)}) have an alternative text or are marked as decoration.",
-        failed="images have no alternative text",
+        failed="images without alternative text",
     )
 
 
@@ -81,7 +81,7 @@ def input_image_alt(page: Page, document: AccessibleDocument) -> Finding:
         faulty,
         NON_TEXT_CONTENT,
         passed=f"All image buttons ({len(buttons)}) say what they do.",
-        failed="image buttons have no alternative text",
+        failed="image buttons without alternative text",
     )
 
 
@@ -110,7 +110,7 @@ def area_alt(page: Page, document: AccessibleDocument) -> Finding:
         faulty,
         LINK_PURPOSE,
         passed=f"All areas of image maps ({len(areas)}) say where they lead.",
-        failed="areas of image maps have no alternative text",
+        failed="areas of image maps without alternative text",
     )
 
 
@@ -138,7 +138,7 @@ def role_img_alt(page: Page, document: AccessibleDocument) -> Finding:
         faulty,
         NON_TEXT_CONTENT,
         passed=f"All elements with the role img ({len(images)}) have a name.",
-        failed="elements with the role img have no alternative text",
+        failed="elements with the role img, but without alternative text",
     )
 
 
@@ -162,7 +162,7 @@ def svg_img_alt(page: Page, document: AccessibleDocument) -> Finding:
         faulty,
         NON_TEXT_CONTENT,
         passed=f"All SVG images ({len(drawings)}) have a name.",
-        failed="SVG images have no alternative text",
+        failed="SVG images without alternative text",
     )
 
 
@@ -190,7 +190,7 @@ def object_alt(page: Page, document: AccessibleDocument) -> Finding:
         faulty,
         NON_TEXT_CONTENT,
         passed=f"All objects ({len(objects)}) have a name.",
-        failed="objects have no alternative text",
+        failed="objects without alternative text",
     )
     if isinstance(finding, Fail) and all(visible_text(document, each) for each in faulty):
         # Their content is read in place of what can't be loaded, which only a browser finds out.
@@ -218,7 +218,7 @@ def server_side_image_map(page: Page, document: AccessibleDocument) -> Finding:
         faulty,
         KEYBOARD,
         passed="No image sends the place of a click to the server.",
-        failed="images send the place of a click to the server, which no keyboard can do",
+        failed="images with a map on the server, which no keyboard can use",
     )
 
 
@@ -247,7 +247,7 @@ def image_redundant_alt(page: Page, document: AccessibleDocument) -> Finding:
         repeating,
         BEST_PRACTICE,
         passed="No alternative text only repeats the text beside its image.",
-        failed="alternative texts repeat the text beside the image, so it is heard twice",
+        failed="alternative texts that repeat the text beside their image, so that it is heard twice",
     )
     return Warn(finding.message, evidence=finding.evidence) if isinstance(finding, Fail) else finding
 

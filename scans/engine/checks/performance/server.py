@@ -141,7 +141,7 @@ def dom_depth(page: Page, document: Document) -> Finding:
     if not page.is_html:
         return NOT_HTML
     size = measure(document)
-    message = f"Elements are nested {size.depth} levels deep below the body ({size.deepest})"
+    message = f"Elements are nested {counted(size.depth, 'level')} deep below the body ({size.deepest})"
     return _graded(message, size.depth, DEPTH_GOOD, DEPTH_POOR)
 
 

@@ -43,7 +43,7 @@ def page(
         headers = (HTML, *headers)
     before = tuple(response(each, status=code) for each, code in via)
     last = response(address.url, *headers, status=status, body=html.encode())
-    return Page(before and target(via[0][0]) or address, address, (*before, last))
+    return Page((before and target(via[0][0])) or address, address, (*before, last))
 
 
 def document(of: Page) -> Document:
@@ -52,9 +52,7 @@ def document(of: Page) -> Document:
 
 def head(markup: str, body: str = "<p>Text") -> str:
     """A document with this in its head."""
-    return (
-        f"<!doctype html><html lang=en><head><title>A page</title>{markup}</head><body>{body}</body></html>"
-    )
+    return f"<!doctype html><html lang=en><head><title>A page</title>{markup}</head><body>{body}</body></html>"
 
 
 def body(markup: str) -> str:

@@ -1,0 +1,316 @@
+"""Language and document: what the page as a whole says about itself, and whether it leaves its readers in peace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from selectolax.lexbor import LexborNode
+
+from scans.engine.accessibility.offenders import BEST_PRACTICE, Criterion, judge, selector, start_tag
+from scans.engine.accessibility.tree import AccessibleDocument
+from scans.engine.catalogue import Category, check
+from scans.engine.evidence import Document, Page
+from scans.engine.findings import (
+    CRITICAL,
+    HIGH,
+    LOW,
+    MEDIUM,
+    EvidenceItem,
+    Fail,
+    Finding,
+    NotApplicable,
+    Pass,
+    Warn,
+)
+from scans.engine.markup import attribute, enclosing, live
+from scans.engine.masking import excerpt
+from scans.engine.refresh import refresh
+from scans.engine.viewport import scale, viewport_metas
+
+CATEGORY = Category("Language and document", weight=5)
+
+NOT_HTML = NotApplicable("The page is not HTML.")
+LANGUAGE_OF_PAGE = Criterion("3.1.1", "A")
+PAGE_TITLED = Criterion("2.4.2", "A")
+TIMING_ADJUSTABLE = Criterion("2.2.1", "A")
+RESIZE_TEXT = Criterion("1.4.4", "AA")
+PAUSE_STOP_HIDE = Criterion("2.2.2", "A")
+CAPTIONS = Criterion("1.2.2", "A")
+AUDIO_CONTROL = Criterion("1.4.2", "A")
+
+# A page that reloads after more than 20 hours is excepted (WCAG 2.2.1).
+LONG_REFRESH_S = 72_000
+LEAST_SCALE, GENEROUS_SCALE = 2.0, 5.0
+DEVICE_WORDS = frozenset({"device-width", "device-height"})
+
+
+@check(
+    "html-has-lang",
+    name="Page has a language",
+    severity=HIGH,
+    fix='Declare the language of the page: <html lang="en">',
+    references=("WCAG 3.1.1 Language of Page (A)", "axe-core: html-has-lang"),
+)
+def html_has_lang(page: Page, document: Document) -> Finding:
+    root = document.tree.root
+    if not page.is_html or root is None:
+        return NOT_HTML
+    if language := _language(root, "lang"):
+        return Pass(f"The html element says lang=“{excerpt(language, 40)}”.")
+    elsewhere = ", and xml:lang does not count in HTML" if _language(root, "xml:lang") else ""
+    return Fail(
+        f"The html element has no lang attribute{elsewhere}, so screen readers guess how to pronounce the page.",
+        evidence=(_item(root, LANGUAGE_OF_PAGE),),
+    )
+
+
+@check(
+    "html-xml-lang-mismatch",
+    name="lang and xml:lang agree",
+    severity=MEDIUM,
+    fix="Remove xml:lang, or give it the same language as lang.",
+    references=("WCAG 3.1.1 Language of Page (A)", "axe-core: html-xml-lang-mismatch"),
+)
+def html_xml_lang_mismatch(page: Page, document: Document) -> Finding:
+    root = document.tree.root
+    if not page.is_html or root is None:
+        return NOT_HTML
+    language, xml_language = _language(root, "lang"), _language(root, "xml:lang")
+    if not language or not xml_language:
+        return NotApplicable("The html element does not have both lang and xml:lang.")
+    shown = f"lang is “{excerpt(language, 40)}”, xml:lang “{excerpt(xml_language, 40)}”"
+    if _primary(language) == _primary(xml_language):
+        return Pass(f"The same language twice: {shown}.")
+    return Fail(f"Two languages for one page: {shown}.", evidence=(_item(root, LANGUAGE_OF_PAGE),))
+
+
+@check(
+    "document-title",
+    name="Page has a title",
+    severity=HIGH,
+    fix="Write a <title> in the head that says what the page is.",
+    references=("WCAG 2.4.2 Page Titled (A)", "axe-core: document-title"),
+)
+def document_title(page: Page, document: Document) -> Finding:
+    if not page.is_html:
+        return NOT_HTML
+    titles = (node for node in live(document, "title") if enclosing(node, "svg") is None)
+    first = next(titles, None)
+    text = " ".join((first.text() or "").split()) if first is not None else ""
+    if text:
+        return Pass(f"The page's title is “{excerpt(text, 80)}”.")
+    what = "no title" if first is None else "an empty title"
+    return Fail(f"The page has {what}, so nobody hears on which page they are.")
+
+
+@check(
+    "meta-refresh",
+    name="Page does not reload by itself",
+    severity=CRITICAL,
+    fix="Redirect on the server (301), or let visitors reload the page themselves.",
+    references=("WCAG 2.2.1 Timing Adjustable (A)", "axe-core: meta-refresh"),
+)
+def meta_refresh(page: Page, document: Document) -> Finding:
+    if not page.is_html:
+        return NOT_HTML
+    found = refresh(page, document)
+    if found is None:
+        return NotApplicable("The page has no refresh.")
+    does = f"goes to {excerpt(found.url)}" if found.url else "reloads"
+    if 0 < found.seconds <= LONG_REFRESH_S:
+        evidence: tuple[EvidenceItem, ...] = (
+            {"seconds": found.seconds, "wcag": TIMING_ADJUSTABLE.number, "level": TIMING_ADJUSTABLE.level},
+        )
+        return Fail(f"The page {does} after {found.seconds:,} s, whether or not its reader is done.", evidence=evidence)
+    when = "at once" if found.seconds == 0 else f"only after {found.seconds:,} s"
+    return Pass(f"The page {does} {when}, so nobody is interrupted.")
+
+
+@check(
+    "meta-viewport",
+    name="Page can be zoomed",
+    severity=MEDIUM,
+    fix='Let people zoom: <meta name="viewport" content="width=device-width, initial-scale=1">',
+    references=("WCAG 1.4.4 Resize Text (AA)", "axe-core: meta-viewport"),
+)
+def meta_viewport(page: Page, document: Document) -> Finding:
+    return _judged_viewport(page, document, _forbids_zoom, RESIZE_TEXT, "twice the size")
+
+
+@check(
+    "meta-viewport-large",
+    name="Page can be zoomed far",
+    severity=LOW,
+    fix='Set no limit to zooming: <meta name="viewport" content="width=device-width, initial-scale=1">',
+    references=("axe-core: meta-viewport-large (best practice)",),
+)
+def meta_viewport_large(page: Page, document: Document) -> Finding:
+    if any(_forbids_zoom(properties) for _, properties in viewport_metas(document)):
+        return NotApplicable("The viewport forbids zooming more strictly, which is another check's business.")
+    return _judged_viewport(page, document, _limits_zoom, BEST_PRACTICE, "five times the size")
+
+
+@check(
+    "blink",
+    name="No blinking text",
+    severity=HIGH,
+    fix="Replace the <blink> element, for example by <strong>.",
+    references=("WCAG 2.2.2 Pause, Stop, Hide (A)", "axe-core: blink"),
+)
+def blink(page: Page, document: AccessibleDocument) -> Finding:
+    return _without(page, document, "blink")
+
+
+@check(
+    "marquee",
+    name="No moving text",
+    severity=HIGH,
+    fix="Replace the <marquee> element by text that stands still.",
+    references=("WCAG 2.2.2 Pause, Stop, Hide (A)", "axe-core: marquee"),
+)
+def marquee(page: Page, document: AccessibleDocument) -> Finding:
+    return _without(page, document, "marquee")
+
+
+@check(
+    "video-caption",
+    name="Videos have captions",
+    severity=CRITICAL,
+    fix='Add captions: <track kind="captions" src="talk.vtt" srclang="en" label="English">',
+    references=("WCAG 1.2.2 Captions (Prerecorded) (A)", "axe-core: video-caption"),
+)
+def video_caption(page: Page, document: AccessibleDocument) -> Finding:
+    if not page.is_html:
+        return NOT_HTML
+    videos = [each for each in document.exposed("video") if attribute(each, "muted") is None]
+    if not videos:
+        return NotApplicable("The page has no video with sound.")
+    bare = [each for each in videos if not any(_is_captions(track) for track in _children(each, "track"))]
+    finding = judge(
+        document,
+        videos,
+        bare,
+        CAPTIONS,
+        passed=f"All videos ({len(videos)}) have a track of captions.",
+        failed="videos without a track of captions",
+    )
+    if isinstance(finding, Fail):
+        # Captions may also be burnt into the picture or come by script, and a film may have no sound.
+        return Warn(f"{finding.message} Please see whether they have captions otherwise.", None, finding.evidence)
+    return finding
+
+
+@check(
+    "no-autoplay-audio",
+    name="No sound by itself",
+    severity=MEDIUM,
+    fix="Remove autoplay, or add muted: sound starts when the visitor wants it.",
+    references=("WCAG 1.4.2 Audio Control (A)", "axe-core: no-autoplay-audio"),
+)
+def no_autoplay_audio(page: Page, document: AccessibleDocument) -> Finding:
+    if not page.is_html:
+        return NOT_HTML
+    players = [
+        each
+        for each in document.exposed("audio[autoplay], video[autoplay]")
+        if attribute(each, "muted") is None and (attribute(each, "src") or _children(each, "source"))
+    ]
+    if not players:
+        return NotApplicable("Nothing on the page plays sound by itself.")
+    finding = judge(
+        document,
+        players,
+        [each for each in players if attribute(each, "controls") is None],
+        AUDIO_CONTROL,
+        passed="What plays by itself has controls to stop it.",
+        failed="players that start with sound and have no controls",
+    )
+    if isinstance(finding, Fail):
+        # Less than three seconds of sound are allowed, and how long it is only a player knows.
+        return Warn(f"{finding.message} Sound of more than three seconds is not allowed so.", None, finding.evidence)
+    return finding
+
+
+def _judged_viewport(
+    page: Page,
+    document: Document,
+    is_faulty: Callable[[dict[str, str]], bool],
+    criterion: Criterion,
+    size: str,
+) -> Finding:
+    if not page.is_html:
+        return NOT_HTML
+    metas = list(viewport_metas(document))
+    if not metas:
+        return NotApplicable("The page has no meta viewport.")
+    faulty = [node for node, properties in metas if is_faulty(properties)]
+    if faulty:
+        evidence = tuple(_item(node, criterion) for node in faulty)
+        shown = excerpt(start_tag(faulty[0]))
+        return Fail(f"The viewport keeps people from zooming to {size}: {shown}.", evidence=evidence)
+    return Pass(f"No maximum-scale keeps people from zooming to {size}: {excerpt(start_tag(metas[0][0]))}.")
+
+
+def _without(page: Page, document: AccessibleDocument, tag: str) -> Finding:
+    if not page.is_html:
+        return NOT_HTML
+    found = list(document.exposed(tag))
+    return judge(
+        document,
+        found,
+        found,
+        PAUSE_STOP_HIDE,
+        passed=f"The page has no <{tag}>.",
+        failed=f"<{tag}> elements, which nobody can stop",
+    )
+
+
+def _forbids_zoom(properties: dict[str, str]) -> bool:
+    scalable, largest = properties.get("user-scalable"), properties.get("maximum-scale")
+    if scalable is not None:
+        number = scale(scalable)
+        if (number is None and scalable not in DEVICE_WORDS | {"yes"}) or (number is not None and -1 < number < 1):
+            return True
+    if largest is None:
+        return False
+    number = scale(largest)
+    return largest not in DEVICE_WORDS if number is None else 0 <= number < LEAST_SCALE
+
+
+def _limits_zoom(properties: dict[str, str]) -> bool:
+    """A limit that is not yet so low that meta-viewport speaks of it."""
+    number = scale(properties.get("maximum-scale", ""))
+    return number is not None and LEAST_SCALE <= number < GENEROUS_SCALE
+
+
+def _is_captions(track: LexborNode) -> bool:
+    return (attribute(track, "kind") or "").strip().lower() == "captions"
+
+
+def _children(node: LexborNode, tag: str) -> list[LexborNode]:
+    return [each for each in _elements(node) if each.tag == tag]
+
+
+def _elements(node: LexborNode) -> Iterator[LexborNode]:
+    child = node.first_child
+    while child is not None:
+        if child.is_element_node:
+            yield child
+        child = child.next
+
+
+def _language(root: LexborNode, name: str) -> str:
+    return (attribute(root, name) or "").strip()
+
+
+def _primary(language: str) -> str:
+    return language.lower().partition("-")[0]
+
+
+def _item(node: LexborNode, criterion: Criterion) -> EvidenceItem:
+    return {
+        "selector": selector(node),
+        "snippet": excerpt(start_tag(node)),
+        "wcag": criterion.number or None,
+        "level": criterion.level or None,
+    }

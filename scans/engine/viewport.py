@@ -1,0 +1,27 @@
+"""What `<meta name=viewport>` says (CSS Device Adaptation, "translation into @viewport")."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from selectolax.lexbor import LexborNode
+
+from scans.engine.evidence import Document
+from scans.engine.markup import attribute, live
+
+LEADING_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)")
+
+
+def viewport_metas(document: Document) -> Iterator[tuple[LexborNode, dict[str, str]]]:
+    """Each viewport element with its properties in lower case; of one that is named twice the last counts."""
+    for node in live(document, "meta[name][content]"):
+        if (attribute(node, "name") or "").strip().lower() == "viewport":
+            pairs = (each.partition("=") for each in re.split(r"[,;]", (attribute(node, "content") or "").lower()))
+            yield node, {name.strip(): value.strip() for name, _, value in pairs if value.strip()}
+
+
+def scale(value: str) -> float | None:
+    """The number at the beginning of a value, which is all that browsers read; None without one."""
+    found = LEADING_NUMBER.match(value)
+    return float(found[0]) if found else None

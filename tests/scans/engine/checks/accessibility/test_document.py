@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from scans.engine.accessibility.tree import AccessibleDocument
+from scans.engine.checks.accessibility import document as checks
+from scans.engine.evidence import Document, Page
+from scans.engine.findings import Finding
+from tests.scans.engine.checks.cast import body, document, head, message, page, verdict
+
+
+def by_document(check: Callable[[Page, Document], Finding], html: str) -> str:
+    seen = page(html)
+    return verdict(check(seen, document(seen)))
+
+
+def by_tree(check: Callable[[Page, AccessibleDocument], Finding], markup: str) -> str:
+    seen = page(body(markup))
+    return verdict(check(seen, AccessibleDocument(document(seen))))
+
+
+@pytest.mark.parametrize(
+    ("root", "has_lang", "mismatch"),
+    [
+        ("<html lang=en>", "pass", "n/a"),
+        ("<html lang=''>", "fail", "n/a"),
+        ("<html lang=' '>", "fail", "n/a"),
+        ("<html>", "fail", "n/a"),
+        ("<html xml:lang=en>", "fail", "n/a"),
+        ("<html lang=en xml:lang=en>", "pass", "pass"),
+        ("<html lang=en-US xml:lang=EN-gb>", "pass", "pass"),  # the same primary language
+        ("<html lang=en xml:lang=de>", "pass", "fail"),
+        ("<html lang=en xml:lang=''>", "pass", "n/a"),
+    ],
+)
+def test_the_language_of_the_page(root: str, has_lang: str, mismatch: str) -> None:
+    html = f"<!doctype html>{root}<p>Text"
+    assert by_document(checks.html_has_lang, html) == has_lang
+    assert by_document(checks.html_xml_lang_mismatch, html) == mismatch
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<title>Shoes</title>", "pass"),
+        ("<title> </title>", "fail"),
+        ("<p>Text", "fail"),
+        ("<p><svg><title>Logo</title></svg>", "fail"),
+        ("<title></title><title>Second</title>", "fail"),  # browsers show the first
+    ],
+)
+def test_document_title(html: str, expected: str) -> None:
+    assert by_document(checks.document_title, html) == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("30", "fail"),
+        ("1; url=/next", "fail"),
+        ("72000", "fail"),
+        ("72001", "pass"),
+        ("0; url=/next", "pass"),
+        ("0", "pass"),
+        ("soon", "n/a"),
+        ("", "n/a"),
+    ],
+)
+def test_meta_refresh(content: str, expected: str) -> None:
+    html = head(f"<meta http-equiv=refresh content='{content}'>")
+    assert by_document(checks.meta_refresh, html) == expected
+
+
+def test_a_refresh_header_is_one_too() -> None:
+    seen = page(head(""), ("Refresh", "30"))
+    assert verdict(checks.meta_refresh(seen, document(seen))) == "fail"
+
+
+@pytest.mark.parametrize(
+    ("content", "zoom", "far"),
+    [
+        ("width=device-width, initial-scale=1", "pass", "pass"),
+        ("width=device-width; initial-scale=1; user-scalable=no", "fail", "n/a"),
+        ("user-scalable=0", "fail", "n/a"),
+        ("user-scalable=0.5", "fail", "n/a"),
+        ("user-scalable=yes", "pass", "pass"),
+        ("user-scalable=1", "pass", "pass"),
+        ("user-scalable=-1", "pass", "pass"),
+        ("USER-SCALABLE = NO", "fail", "n/a"),
+        ("maximum-scale=1", "fail", "n/a"),
+        ("maximum-scale=1.99", "fail", "n/a"),
+        ("maximum-scale=2", "pass", "fail"),
+        ("maximum-scale=4.9", "pass", "fail"),
+        ("maximum-scale=5", "pass", "pass"),
+        ("maximum-scale=-1", "pass", "pass"),
+        ("maximum-scale=device-height", "pass", "pass"),
+        ("maximum-scale=yes", "fail", "n/a"),
+        ("maximum-scale=big", "fail", "n/a"),
+        ("maximum-scale=3px", "pass", "fail"),
+        ("", "pass", "pass"),
+    ],
+)
+def test_the_viewport(content: str, zoom: str, far: str) -> None:
+    html = head(f"<meta name=Viewport content='{content}'>")
+    assert by_document(checks.meta_viewport, html) == zoom
+    assert by_document(checks.meta_viewport_large, html) == far
+
+
+def test_without_a_viewport_there_is_nothing_to_judge() -> None:
+    assert by_document(checks.meta_viewport, head("")) == "n/a"
+
+
+@pytest.mark.parametrize("tag", ["blink", "marquee"])
+def test_blinking_and_moving_text(tag: str) -> None:
+    check = getattr(checks, tag)
+    assert by_tree(check, f"<{tag}>News</{tag}>") == "fail"
+    assert by_tree(check, f"<{tag} hidden>News</{tag}>") == "pass"
+    assert by_tree(check, "<p>News") == "pass"
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("<p>None", "n/a"),
+        ("<video src=a></video>", "warn"),
+        ("<video src=a><track kind=captions src=c></video>", "pass"),
+        ("<video src=a><track kind=Captions src=c></video>", "pass"),
+        ("<video src=a><track src=c></video>", "warn"),  # subtitles are for the hearing
+        ("<video src=a muted></video>", "n/a"),
+        ("<video src=a hidden></video>", "n/a"),
+    ],
+)
+def test_video_caption(markup: str, expected: str) -> None:
+    assert by_tree(checks.video_caption, markup) == expected
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("<audio src=a controls></audio>", "n/a"),
+        ("<audio src=a autoplay></audio>", "warn"),
+        ("<audio src=a autoplay controls></audio>", "pass"),
+        ("<video autoplay><source src=a></video>", "warn"),
+        ("<video autoplay muted loop><source src=a></video>", "n/a"),  # a moving background
+        ("<audio autoplay></audio>", "n/a"),
+    ],
+)
+def test_no_autoplay_audio(markup: str, expected: str) -> None:
+    assert by_tree(checks.no_autoplay_audio, markup) == expected
+
+
+def test_nothing_is_said_about_what_is_not_html() -> None:
+    seen = page("%PDF-1.7", ("Content-Type", "application/pdf"))
+    parsed = document(seen)
+    for function in vars(checks).values():
+        if hasattr(function, "__check__"):
+            needs_tree = "AccessibleDocument" in str(function.__annotations__["document"])
+            finding = function(seen, AccessibleDocument(parsed) if needs_tree else parsed)
+            assert verdict(finding) == "n/a", message(finding)
+
+
+def test_severities_are_the_impacts_of_axe_core() -> None:
+    declared = {
+        function.__check__.id: function.__check__.severity.value
+        for function in vars(checks).values()
+        if hasattr(function, "__check__")
+    }
+    assert declared == {
+        "html-has-lang": "high",
+        "html-xml-lang-mismatch": "medium",
+        "document-title": "high",
+        "meta-refresh": "critical",
+        "meta-viewport": "medium",
+        "meta-viewport-large": "low",
+        "blink": "high",
+        "marquee": "high",
+        "video-caption": "critical",
+        "no-autoplay-audio": "medium",
+    }
