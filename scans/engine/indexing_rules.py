@@ -12,6 +12,7 @@ from scans.engine.evidence import Document, Page
 from scans.engine.markup import attribute, live
 
 HEADER = "X-Robots-Tag"
+MAX_LENGTH = 5_000  # characters of one line or element
 EVERYBODY = "robots"
 GOOGLE = "googlebot"
 # Crawlers that a meta element may be named for; other names are other metas.
@@ -132,7 +133,7 @@ def _is_past(text: str, now: datetime) -> bool:
 
 def _rules(text: str, agent: str, source: str, *, names_agents: bool) -> Iterator[IndexingRule]:
     """The rules of one header line or one meta. In a header a name with a colon changes whom they are for."""
-    pieces = text.split(",")
+    pieces = text[:MAX_LENGTH].split(",")
     while pieces:
         piece = pieces.pop(0).strip()
         named = NAMED.fullmatch(piece)

@@ -27,7 +27,7 @@ class Misplaced:
 def misplaced(document: Document) -> tuple[Misplaced, ...]:
     """Titles, canonical and hreflang links, and robots metas that are in the body, in document order."""
     return tuple(
-        Misplaced(kind, node.html or "")
+        Misplaced(kind, (node.html or "")[:1000])
         for node in live(document, "title, link[rel][href], meta[name][content]")
         if (kind := _kind(node)) is not None and enclosing(node, "head") is None
     )

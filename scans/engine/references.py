@@ -29,8 +29,9 @@ DESTINATIONS = {
     "font": ResourceKind.FONT,
     "fetch": ResourceKind.OTHER,
 }
-CANDIDATE = re.compile(r"[\s,]*(?P<url>[^\s,]\S*?)(?P<comma>,+)?(?:\s|\Z)(?P<rest>(?:[^,(]|\([^)]*\))*),?")
-DESCRIPTOR = re.compile(r"(\d+(?:\.\d+)?)([wx])")
+CANDIDATE = re.compile(r"[\s,]*+(?P<url>\S++)")
+DESCRIPTORS = re.compile(r"(?:[^,(]|\([^)]{0,100}\))*+,?")
+DESCRIPTOR = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)([wx])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +71,17 @@ def best_candidate(source_set: str) -> str | None:
     """The candidate of a `srcset` for a phone: the smallest that is large enough, else the largest."""
     sized: list[tuple[float, str]] = []
     position = 0
-    while (found := CANDIDATE.match(source_set, position)) is not None and found.end() > position:
-        position = found.start("rest") if found["comma"] else found.end()
-        descriptor = None if found["comma"] else DESCRIPTOR.search(found["rest"])
-        size = float(descriptor[1]) if descriptor else 1.0
-        if descriptor is not None and descriptor[2] == "w":
-            size = size / PHONE_PIXELS * PHONE_DENSITY
-        sized.append((size, found["url"]))
+    while (found := CANDIDATE.match(source_set, position)) is not None:
+        url, position, size = found["url"], found.end(), 1.0
+        if not url.endswith(","):
+            behind = DESCRIPTORS.match(source_set, position)
+            position = behind.end() if behind else position
+            descriptor = DESCRIPTOR.search(behind[0]) if behind else None
+            if descriptor is not None:
+                size = float(descriptor[1])
+                if descriptor[2] == "w":
+                    size = size / PHONE_PIXELS * PHONE_DENSITY
+        sized.append((size, url.rstrip(",")))
     enough = [each for each in sized if each[0] >= PHONE_DENSITY]
     if enough:
         return min(enough, key=lambda each: each[0])[1]

@@ -10,7 +10,7 @@ from scans.engine.markup import http_equivs, resolve
 
 # Seconds, then where to, with or without `url=` and quotes (HTML, "shared declarative refresh steps").
 REFRESH = re.compile(
-    r"\s*+(?P<seconds>\d*+)[\d.]*+\s*+(?:[;,\s]\s*(?:url\s*=\s*)?(?P<quote>[\"']?)(?P<url>.*))?", re.I | re.S
+    r"\s*+(?P<seconds>\d*+)[\d.]*+(?:(?:\s*+[;,]|\s)\s*+(?:url\s*+=\s*+)?(?P<quote>[\"']?)(?P<url>.*))?", re.I | re.S
 )
 
 

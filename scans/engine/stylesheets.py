@@ -6,16 +6,18 @@ import re
 from dataclasses import dataclass
 
 # Comments, imports, addresses, strings and braces: enough to read references without parsing all of CSS.
+# Possessive and bounded, so that a style sheet that is made to be slow is not.
 TOKENS = re.compile(
     r"/\*.*?(?:\*/|\Z)"
     r"|(?P<import>@import\b)"
     r"|(?P<face>@font-face\b)"
-    r"""|url\(\s*(?:"(?P<double>[^"\n]*)"|'(?P<single>[^'\n]*)'|(?P<bare>[^\s"'()]*))\s*\)"""
-    r"""|"(?P<dstring>(?:[^"\\\n]|\\.)*)"|'(?P<sstring>(?:[^'\\\n]|\\.)*)'"""
-    r"""|(?P<format>\bformat\(\s*["']?(?P<name>[\w-]+)["']?[^)]*\))"""
+    r"""|url\(\s*+(?:"(?P<double>[^"\n]*+)"|'(?P<single>[^'\n]*+)'|(?P<bare>[^\s"'()]*+))\s*+\)"""
+    r"""|"(?P<dstring>(?:[^"\\\n]|\\.){0,500}+)"|'(?P<sstring>(?:[^'\\\n]|\\.){0,500}+)'"""
+    r"""|(?P<format>\bformat\(\s{0,9}["']?(?P<name>[\w-]{1,40})["']?[^)]{0,100}\))"""
     r"|(?P<mark>[{};])",
     re.IGNORECASE | re.DOTALL,
 )
+MAX_LENGTH = 1024 * 1024  # characters; what is beyond is not read
 # What browsers of today take, whatever older formats stand beside it.
 FONT_FORMATS = frozenset(
     {"woff2", "woff", "truetype", "opentype", "collection", "woff2-variations", "woff-variations"}
@@ -40,7 +42,7 @@ def style_references(css: str) -> StyleReferences:
     images: list[str] = []
     sources: list[tuple[str, str]] | None = None  # of the @font-face that is being read
     in_import = False
-    for token in TOKENS.finditer(css):
+    for token in TOKENS.finditer(css[:MAX_LENGTH]):
         address = next((token[name] for name in ("double", "single", "bare") if token[name] is not None), None)
         text = next((token[name] for name in ("dstring", "sstring") if token[name] is not None), None)
         if token["import"]:

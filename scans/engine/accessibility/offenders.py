@@ -84,7 +84,7 @@ def selector(node: LexborNode) -> str:
 def start_tag(node: LexborNode) -> str:
     """The element's start tag, written anew; long values are cut."""
     attributes = "".join(
-        f' {name}="{excerpt(value, 60)}"' if value else f" {name}" for name, value in node.attributes.items()
+        f' {name}="{excerpt(value[:400], 60)}"' if value else f" {name}" for name, value in node.attributes.items()
     )
     return f"<{node.tag}{attributes}>"
 

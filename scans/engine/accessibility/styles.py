@@ -16,6 +16,7 @@ DECLARATION = re.compile(r"(?:^|[;{\s])(display|visibility|content-visibility)\s
 # One compound of a tag, classes and an ID: what can be judged by looking at the element alone.
 SIMPLE = re.compile(r"(?P<tag>[a-zA-Z][\w-]*|\*)?(?P<marks>(?:[.#][a-zA-Z_-][\w-]*)*)")
 MARK = re.compile(r"([.#])([\w-]+)")
+BRACE = re.compile(r"[{}]")
 MAX_RULES = 5_000
 
 
@@ -92,9 +93,9 @@ def _blocks(css: str) -> Iterator[tuple[str, str]]:
     position = 0
     while (opening := css.find("{", position)) >= 0:
         depth, end = 1, opening + 1
-        for brace in re.finditer(r"[{}]", css[opening + 1 :]):
+        for brace in BRACE.finditer(css, opening + 1):
             depth += 1 if brace[0] == "{" else -1
-            end = opening + 1 + brace.end()
+            end = brace.end()
             if depth == 0:
                 break
         else:

@@ -39,6 +39,7 @@ from scans.engine.wording import some
 
 CATEGORY = Category("Indexability", weight=30)
 
+EVIDENCE_ITEMS = 20
 PERMANENT = frozenset({301, 308})
 MANY_REDIRECTS = 5
 # Other search engines' crawlers by the tokens that robots.txt names them by.
@@ -90,7 +91,7 @@ def is_indexable(page: Page, document: Document, clock: Clock) -> Finding:
         return ERROR_PAGE
     rules = indexing_rules(page, document)
     excluding = exclusions(rules, clock.now)
-    evidence = tuple(_rule_evidence(each) for each in excluding or rules)
+    evidence = tuple(_rule_evidence(each) for each in (excluding or list(rules))[:EVIDENCE_ITEMS])
     decisive = [each for each in excluding if each.agent in (EVERYBODY, GOOGLE)]
     if decisive:
         outweighed = [each for each in rules if each.name in ("index", "all")]
@@ -180,7 +181,7 @@ def canonical_valid(page: Page, document: Document) -> Finding:
     found = canonicals(page, document)
     if not found:
         return NO_CANONICAL
-    evidence = tuple(_canonical_evidence(each) for each in found)
+    evidence = tuple(_canonical_evidence(each) for each in found[:EVIDENCE_ITEMS])
     if any(not each.reference.strip() for each in found):
         return Fail("A canonical link is empty, which names the page no address.", evidence=evidence)
     bad = [each for each in found if each.url is None]
@@ -223,7 +224,7 @@ def canonical_absolute(page: Page, document: Document) -> Finding:
         shown = some([f"“{excerpt(each.reference)}”" for each in relative])
         return Warn(
             f"The canonical address is relative, so copies of the page name themselves: {shown}.",
-            evidence=tuple(_canonical_evidence(each) for each in relative),
+            evidence=tuple(_canonical_evidence(each) for each in relative[:EVIDENCE_ITEMS]),
         )
     return Pass("The canonical address has scheme and host.")
 
@@ -334,7 +335,7 @@ def head_integrity(page: Page, document: Document) -> Finding:
     found = misplaced(document)
     if not found:
         return Pass("Title, canonical link, robots meta and hreflang links stand in the head.")
-    evidence = tuple({"element": each.kind, "snippet": excerpt(each.snippet)} for each in found)
+    evidence = tuple({"element": each.kind, "snippet": excerpt(each.snippet)} for each in found[:EVIDENCE_ITEMS])
     first = head_end(document)
     cause = f", behind {excerpt(first, 60)}" if first else ""
     ignored = list(dict.fromkeys(each.kind for each in found if each.kind != ROBOTS))

@@ -328,6 +328,8 @@ def test_redirect_chain(via: tuple[tuple[str, int], ...], expected: str) -> None
         ("0; url=/home", "warn"),
         ("5;URL='https://www.example.org/'", "warn"),
         ("0, /home", "warn"),
+        ("0 /home", "warn"),
+        (" 0 ;  url = /home ", "warn"),
         ("300", "pass"),  # loads itself again
         ("300; url=/shop/shoes", "pass"),
         ("300; url=#latest", "pass"),
