@@ -44,7 +44,13 @@ class User(AbstractUser):
     objects: ClassVar[UserManager] = UserManager()  # type: ignore[assignment]  # replaces the inherited one
 
     class Meta:
-        constraints = [models.UniqueConstraint(Lower("email"), name="user_email_unique")]
+        constraints = [
+            models.UniqueConstraint(
+                Lower("email"),
+                name="user_email_unique",
+                violation_error_message="There is an account with this e-mail address already.",
+            )
+        ]
 
     def __str__(self) -> str:
         return self.email

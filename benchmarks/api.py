@@ -100,7 +100,7 @@ def _report_growth(port: int, few: Measured, many: Measured) -> int:
     ratio = statistics.median(b.p50_ms / a.p50_ms for a, b in zip(small, large, strict=True))
     p50_ms = statistics.median(one.p50_ms for one in large)
     verdict = "met" if ratio <= 1.5 else "MISSED"
-    print(f"{many.name:24}{'':8}{p50_ms:9.2f}   {ratio:.2f} × the time of {FEW:,} scans, goal ≤ 1.5: {verdict}")
+    print(f"{many.name:24}{'':8}{p50_ms:9.2f}   {ratio:.2f} times that of {FEW:,} scans, goal ≤ 1.5: {verdict}")
     return int(ratio > 1.5)
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import os
 
 from celery import Celery
 from celery.schedules import crontab
+from kombu.exceptions import OperationalError
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 from django.conf import settings
+
+logger = logging.getLogger(__name__)
 
 # A scan ends itself at its time limit; these two only catch code that can't be interrupted.
 SOFT_LIMIT_S = settings.SCAN_TIME_LIMIT_S + 15
@@ -56,3 +60,14 @@ app.conf.update(
     timezone="UTC",
 )
 app.autodiscover_tasks(["scans", "reports", "webhooks"])
+
+
+def enqueue(task: str, row_id: str) -> None:
+    """Hand a row to the workers, by the task's name: what the task calls need not know the task.
+
+    When the queue does not take it, the sweeper will find the row.
+    """
+    try:
+        app.send_task(task, (row_id,))
+    except OperationalError as error:
+        logger.warning("%s(%s) could not be enqueued, the sweeper will: %s", task, row_id, error)

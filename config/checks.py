@@ -18,8 +18,7 @@ MIN_SECRET_KEY_LENGTH = 32
 def environment_variables(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
     """One error for every variable whose value can't be used."""
     return [
-        Error(problem.message, hint=problem.hint, id=f"environment.{problem.name}")
-        for problem in environment.problems
+        Error(problem.message, hint=problem.hint, id=f"environment.{problem.name}") for problem in environment.problems
     ]
 
 

@@ -49,9 +49,7 @@ class Stack:
 
 
 @contextlib.contextmanager
-def stack(
-    data_dir: Path, *, database: bool = True, redis: bool = True, durable: bool = True
-) -> Iterator[Stack]:
+def stack(data_dir: Path, *, database: bool = True, redis: bool = True, durable: bool = True) -> Iterator[Stack]:
     """Run the servers asked for on `data_dir` (made if missing) until the block ends.
 
     Yields when they answer: `env` has `DATABASE_URL` and `REDIS_URL`. `durable` False trades the
@@ -95,8 +93,7 @@ def locked(data_dir: Path) -> Iterator[Lock]:
         except BlockingIOError as error:
             holder = file.readline().strip() or "unknown"
             raise AlreadyRunning(
-                f"The service already runs on {data_dir} (process {holder})."
-                " Stop it first, or choose another DATA_DIR."
+                f"The service already runs on {data_dir} (process {holder}). Stop it first, or choose another DATA_DIR."
             ) from error
         notes = file.read().splitlines()
         for leftover in notes[1:]:

@@ -236,9 +236,7 @@ def _command_of(pid: str) -> str | None:
         except OSError:
             return None
         return os.fsdecode(raw.replace(b"\0", b" ")).strip() or None
-    listing = subprocess.run(
-        ["ps", "-ww", "-o", "command=", "-p", pid], capture_output=True, text=True, check=False
-    )
+    listing = subprocess.run(["ps", "-ww", "-o", "command=", "-p", pid], capture_output=True, text=True, check=False)
     return listing.stdout.strip() or None
 
 

@@ -87,11 +87,17 @@ def base_url(raw: str) -> str:
     return raw.rstrip("/")
 
 
-def readable_file(raw: str) -> Path:
-    """A path to a file that exists."""
+def certificates(raw: str) -> Path:
+    """A path to a file of PEM certificates."""
+    from cryptography.x509 import load_pem_x509_certificates  # loaded by those only who set such a variable
+
     path = Path(raw).expanduser()
-    if not path.is_file():
-        raise ValueError(f"there is no file {raw}")
+    try:
+        load_pem_x509_certificates(path.read_bytes())
+    except OSError as error:
+        raise ValueError(f"{raw} can't be read ({error.strerror})") from None
+    except ValueError:
+        raise ValueError(f"{raw} holds no PEM certificate that can be read") from None
     return path
 
 

@@ -18,7 +18,7 @@ DATA_DIR = read("DATA_DIR", lambda raw: Path(raw).expanduser().resolve(), BASE_D
 
 DEBUG = read("DEBUG", environment.boolean, False, "Set it to 1 or 0.")
 SECRET_KEY = read("SECRET_KEY", str, "", "A long random string; `manage.py up` makes one.")
-SECRET_KEY_FALLBACKS = read("SECRET_KEY_FALLBACKS", environment.words, [], "Former keys, newest first.")
+SECRET_KEY_FALLBACKS: list[str] = read("SECRET_KEY_FALLBACKS", environment.words, [], "Former keys, newest first.")
 
 BASE_URL = read(
     "BASE_URL",
@@ -33,7 +33,7 @@ ALLOWED_HOSTS = [
 CSRF_TRUSTED_ORIGINS = [BASE_URL]
 
 # What scans may reach. Read by scans.services and by the command line, nowhere else.
-SCAN_ALLOWED_NETWORKS = read(
+SCAN_ALLOWED_NETWORKS: tuple[environment.IPNetwork, ...] = read(
     "SCAN_ALLOWED_NETWORKS", environment.networks, (), "CIDRs such as 10.20.0.0/16, separated by commas."
 )
 SCAN_ALLOWED_PORTS = read(
@@ -41,7 +41,7 @@ SCAN_ALLOWED_PORTS = read(
 )
 SCAN_TIME_LIMIT_S = read("SCAN_TIME_LIMIT", environment.positive, 60, "Seconds for one scan, such as 60.")
 SCAN_CA_BUNDLE = read(
-    "SCAN_CA_BUNDLE", environment.readable_file, None, "A PEM file with certificates to trust as well."
+    "SCAN_CA_BUNDLE", environment.certificates, None, "A PEM file with certificates to trust as well."
 )
 SCAN_QUEUE_LIMIT = read(
     "SCAN_QUEUE_LIMIT", environment.positive, 10_000, "How many scans may wait before new ones get a 503."

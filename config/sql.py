@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from django.db import connection
+
+if TYPE_CHECKING:
+    from config.postgresql.base import DatabaseWrapper
 
 
 def fetch(sql: str, params: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     """The rows of a query whose text never changes; raises Django's database errors."""
     with connection.wrap_database_errors:
-        rows: list[tuple[Any, ...]] = connection.prepared_cursor().execute(sql, params, prepare=True).fetchall()
-        return rows
+        cursor = cast("DatabaseWrapper", connection).prepared_cursor()
+        return cursor.execute(sql, params, prepare=True).fetchall()
 
 
 def sql_timestamp(column: str) -> str:

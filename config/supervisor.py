@@ -73,9 +73,7 @@ class Supervisor:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._printer = Printer(output, width=max(len(program.name) for program in programs))
-        self._running = [
-            _Running(program, colour) for program, colour in zip(programs, get_colours(), strict=False)
-        ]
+        self._running = [_Running(program, colour) for program, colour in zip(programs, get_colours(), strict=False)]
         self._on_tick = on_tick
         self._clock = clock
         self._selector = selectors.DefaultSelector()
@@ -210,9 +208,7 @@ def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> N
 
 
 @contextlib.contextmanager
-def _handled(
-    numbers: Sequence[signal.Signals], handler: Callable[[int, FrameType | None], Any]
-) -> Iterator[None]:
+def _handled(numbers: Sequence[signal.Signals], handler: Callable[[int, FrameType | None], Any]) -> Iterator[None]:
     before = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield

@@ -5,16 +5,15 @@ from __future__ import annotations
 from django.contrib import admin
 from django.contrib.auth.views import LogoutView
 from django.urls import path, re_path, register_converter
-from drf_spectacular.views import SpectacularAPIView
+from django.views.generic import RedirectView
 
-from accounts.api import UsageView
 from accounts.views import LoginView, admin_login
 from config.api.views import UnknownPath
 from config.health import healthz, readyz
-from config.views import docs, landing
+from config.views import docs, landing, openapi
 from reports.api import ReportExport, ReportView
 from reports.views import report
-from scans.api import ScanCollection, ScanItem, ScanListing
+from scans.api import ScanCollection, ScanItem, ScanListing, UsageView
 from webhooks.api import WebhookCollection, WebhookItem
 
 
@@ -44,7 +43,7 @@ urlpatterns = [
     re_path(r"^(?:v1|api)(?:/|\Z)", UnknownPath.as_view()),
     path("healthz", healthz),
     path("readyz", readyz),
-    path("openapi.yaml", SpectacularAPIView.as_view(), name="schema"),
+    path("openapi.yaml", openapi, name="schema"),
     path("", landing, name="landing"),
     path("docs/", docs, name="docs"),
     path("login/", LoginView.as_view(), name="login"),
@@ -52,6 +51,8 @@ urlpatterns = [
     path("report/<any:scan_id>", report, name="report-page"),
     path("admin/login/", admin_login),
     path("admin/", admin.site.urls),
+    # What people type.
+    *(path(name, RedirectView.as_view(url=f"/{name}/")) for name in ("docs", "login", "admin")),
 ]
 
 handler400 = "config.api.errors.bad_request"

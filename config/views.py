@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -23,6 +25,17 @@ docs = csp_override(settings.SECURE_CSP | {"img-src": ["'self'", "data:"]})(
 def landing(request: HttpRequest) -> HttpResponse:
     """What the service is, and how to begin."""
     return render(request, "landing.html", {"base_url": settings.BASE_URL})
+
+
+@require_safe
+def openapi(request: HttpRequest) -> HttpResponse:
+    """The committed description of the API, as it is; making it anew would cost a second of CPU each time."""
+    return HttpResponse(_openapi(), content_type="application/yaml; charset=utf-8")
+
+
+@functools.cache
+def _openapi() -> bytes:
+    return (settings.BASE_DIR / "openapi.yaml").read_bytes()
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

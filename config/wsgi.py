@@ -22,9 +22,7 @@ def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> 
     Django reads as many bytes as Content-Length says, so a chunked body would look empty. It is read here, up
     to what the API takes and one byte more, so that the parser refuses what is larger.
     """
-    if environ.get("HTTP_TRANSFER_ENCODING", "").lower() == "chunked" and environ.get(
-        "wsgi.input_terminated"
-    ):
+    if environ.get("HTTP_TRANSFER_ENCODING", "").lower() == "chunked" and environ.get("wsgi.input_terminated"):
         body = environ["wsgi.input"].read(MAX_BODY_BYTES + 1)
         environ |= {"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body))}
     return django_application(environ, start_response)

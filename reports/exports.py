@@ -14,7 +14,7 @@ SECURITY_SEVERITY = {"critical": "9.5", "high": "8.0", "medium": "5.5", "low": "
 
 CSV_COLUMNS = ("category", "id", "name", "status", "severity", "points", "message", "fix", "references")
 # A cell that begins so is a formula to a spreadsheet (OWASP, CSV injection).
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def sarif(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -31,14 +31,14 @@ def sarif(document: Mapping[str, Any]) -> dict[str, Any]:
                 "tool": {
                     "driver": {
                         "name": "Website Scan Service",
-                        "semanticVersion": f"{document['catalogue_version']}",
-                        "rules": [_rule(check) for _, check in checks],
+                        "semanticVersion": document["catalogue_version"],
+                        "rules": [_rule(document["type"], check) for _, check in checks],
                     }
                 },
-                "invocations": [{"executionSuccessful": "error" not in document}],
+                "invocations": [_invocation(document)],
                 "results": [
-                    _result(document, index, check)
-                    for index, (_, check) in enumerate(checks)
+                    _result(document, index, category, check)
+                    for index, (category, check) in enumerate(checks)
                     if check["status"] != "pass"
                 ],
                 "properties": {
@@ -70,25 +70,46 @@ def _checks(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any
             yield category["name"], check
 
 
-def _rule(check: Mapping[str, Any]) -> dict[str, Any]:
-    rule: dict[str, Any] = {"id": check["id"], "name": check["name"]}
-    rule["shortDescription"] = {"text": check["name"]}
-    if "fix" in check:
-        rule["help"] = {"text": check["fix"]}
-    if check["severity"]:
-        rule["properties"] = {"security-severity": SECURITY_SEVERITY[check["severity"]]}
-    return rule
+def _invocation(document: Mapping[str, Any]) -> dict[str, Any]:
+    invocation = {
+        "executionSuccessful": "error" not in document,
+        "startTimeUtc": document["created_at"],
+        "endTimeUtc": document["completed_at"],
+    }
+    notifications = [
+        {"level": "warning", "message": {"text": f"{skipped['name']} could not run: {skipped['reason']}"}}
+        for skipped in document["skipped_checks"]
+    ]
+    if "error" in document:
+        error = document["error"]
+        notifications.append({"level": "error", "message": {"text": f"{error['code']}: {error['message']}"}})
+    return invocation | ({"toolExecutionNotifications": notifications} if notifications else {})
 
 
-def _result(document: Mapping[str, Any], rule_index: int, check: Mapping[str, Any]) -> dict[str, Any]:
+def _rule(scan_type: str, check: Mapping[str, Any]) -> dict[str, Any]:
+    properties: dict[str, Any] = {"tags": [scan_type], "references": list(check["references"])}
+    # On a rule with this property code scanning calls every result a security alert.
+    if check["severity"] and scan_type == "security":
+        properties["security-severity"] = SECURITY_SEVERITY[check["severity"]]
+    rule = {
+        "id": check["id"],
+        "name": check["name"],
+        "shortDescription": {"text": check["name"]},
+        "properties": properties,
+    }
+    return rule | ({"help": {"text": check["fix"]}} if "fix" in check else {})
+
+
+def _result(document: Mapping[str, Any], rule_index: int, category: str, check: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "ruleId": check["id"],
         "ruleIndex": rule_index,
         "level": SARIF_LEVELS[check["severity"]],
-        "kind": "fail" if check["status"] == "fail" else "review",
+        "kind": "fail",  # any other kind may have no level (section 3.27.9); `status` tells a warning apart
         "message": {"text": check["message"]},
         "locations": [{"physicalLocation": {"artifactLocation": {"uri": document["url"]}}}],
-        "partialFingerprints": {"check": check["id"]},
+        "partialFingerprints": {"checkOfPage/v1": f"{check['id']} {document['url']}"},
+        "properties": {"status": check["status"], "severity": check["severity"], "category": category},
     }
 
 

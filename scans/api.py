@@ -1,6 +1,8 @@
-"""The scan endpoints of /v1."""
+"""The scan and usage endpoints of /v1."""
 
 from __future__ import annotations
+
+from datetime import UTC, date, datetime
 
 from django.http import HttpResponse
 from django.utils import timezone
@@ -8,16 +10,17 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts import access
+from accounts import access, usage
 from config.api import idempotency
 from config.api.pagination import MAX_OFFSET, choice, integer
 from config.api.schema import RATE_HEADERS, headers, id_parameter, responses
+from config.api.throttling import WINDOW_S
 from config.api.views import ApiView, caller_of, json_body
-from config.ids import is_id
+from config.ids import is_id, timestamp
 from scans import services
-from scans.listing import scan_list
+from scans.listing import scan_counts, scan_list
 from scans.models import Scan
-from scans.serializers import ScanDetail, ScanList, ScanRequest, scan_status
+from scans.serializers import ScanDetail, ScanList, ScanRequest, Usage, scan_status
 
 POLL_AFTER_S = 2
 MAX_PAGE = 100
@@ -132,6 +135,42 @@ class ScanListing(ApiView):
         return HttpResponse(listed, content_type="application/json")
 
 
+class UsageView(ApiView):
+    """GET /v1/usage."""
+
+    @extend_schema(
+        operation_id="get_usage",
+        summary="Get usage and quota",
+        tags=["Usage"],
+        parameters=RATE_HEADERS,
+        responses=responses({200: Usage}),
+    )
+    def get(self, request: Request) -> Response:
+        """This month's scans, the scans running now, and the request rate."""
+        caller = caller_of(request)
+        now = timezone.now()
+        period = usage.month_of(now)
+        rate = request._request.rate  # type: ignore[attr-defined]  # set by the throttle
+        return Response(
+            {
+                "period": {"start": _midnight(period), "end": _midnight(usage.next_month(period))},
+                "quota": usage.quota(caller.organization_id, caller.limits, now).as_dict(),
+                "concurrent": {
+                    "running": access.rows(Scan, caller.organization_id).unfinished().count(),  # type: ignore[attr-defined]  # ScanQuerySet
+                    "limit": caller.limits.concurrent_scans,
+                },
+                "rate_limit": {
+                    "limit": rate.limit,
+                    "remaining": rate.remaining,
+                    "reset": rate.reset,
+                    "window_seconds": WINDOW_S,
+                },
+                "by_type": scan_counts(caller.organization_id, "type", period),
+                "by_status": scan_counts(caller.organization_id, "status", period),
+            }
+        )
+
+
 def _scan(request: Request, scan_id: str) -> Scan:
     scan = None
     if is_id("scan", scan_id):
@@ -139,3 +178,7 @@ def _scan(request: Request, scan_id: str) -> Scan:
     if scan is None:
         raise services.ScanNotFound("There is no scan with this ID.")
     return scan
+
+
+def _midnight(day: date) -> str:
+    return timestamp(datetime(day.year, day.month, day.day, tzinfo=UTC))

@@ -55,7 +55,7 @@ class Scan(models.Model):
     url = models.CharField(max_length=8192, help_text="Canonical, so it may be longer than what was sent.")
     status = models.CharField(max_length=16, choices=Status, default=Status.QUEUED)
     score = models.PositiveSmallIntegerField(null=True, blank=True, validators=[MaxValueValidator(100)])
-    grade = models.CharField(max_length=2, null=True, blank=True)
+    grade = models.CharField(max_length=2, null=True, blank=True)  # noqa: DJ001  null in the API too
     created_at = models.DateTimeField(default=timezone.now)
     started_at = models.DateTimeField(null=True, blank=True)
     completed_at = models.DateTimeField(null=True, blank=True)

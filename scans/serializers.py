@@ -10,6 +10,7 @@ from rest_framework import serializers
 from config.ids import timestamp
 from scans.models import Scan
 
+
 def _timestamp(moment: datetime | None) -> str | None:
     return None if moment is None else timestamp(moment)
 
@@ -112,3 +113,37 @@ class ScanList(serializers.Serializer):
     limit = serializers.IntegerField(min_value=1, max_value=100)
     offset = serializers.IntegerField(min_value=0)
     quota = QuotaObject()
+
+
+class UsagePeriod(serializers.Serializer):
+    """The calendar month in UTC: `start` inclusive, `end` exclusive."""
+
+    start = serializers.DateTimeField()
+    end = serializers.DateTimeField()
+
+
+class ConcurrentUsage(serializers.Serializer):
+    """Scans that are queued or running."""
+
+    running = serializers.IntegerField(min_value=0)
+    limit = serializers.IntegerField(min_value=0)
+
+
+class RateLimitUsage(serializers.Serializer):
+    """The request rate, as the X-RateLimit headers say it."""
+
+    limit = serializers.IntegerField(min_value=0)
+    remaining = serializers.IntegerField(min_value=0)
+    reset = serializers.IntegerField(min_value=0)
+    window_seconds = serializers.IntegerField(min_value=1)
+
+
+class Usage(serializers.Serializer):
+    """The answer of GET /v1/usage."""
+
+    period = UsagePeriod()
+    quota = QuotaObject()
+    concurrent = ConcurrentUsage()
+    rate_limit = RateLimitUsage()
+    by_type = serializers.DictField(child=serializers.IntegerField(min_value=0))
+    by_status = serializers.DictField(child=serializers.IntegerField(min_value=0))

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from accounts import access, usage
 from accounts.authentication import Caller
+from config import celery
 from config.api import idempotency
 from config.api.errors import ServiceUnavailable
 from config.errors import Refusal
@@ -170,12 +171,7 @@ def _refuse_when_overloaded() -> None:
 
 def enqueue(scan_id: str) -> None:
     """Hand the scan to the workers. When the queue does not take it, the sweeper will."""
-    from scans.tasks import run_scan  # tasks stand above services; only their name is needed here
-
-    try:
-        run_scan.delay(scan_id)
-    except run_scan.OperationalError as error:
-        logger.warning("scan %s could not be enqueued, the sweeper will: %s", scan_id, error)
+    celery.enqueue("scans.tasks.run_scan", scan_id)
 
 
 def claim_scan(scan_id: str) -> Claim | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from datetime import UTC, datetime
+from typing import Any
 
 from celery import current_app, shared_task
 from celery.exceptions import SoftTimeLimitExceeded
@@ -133,8 +134,8 @@ def sweep() -> None:
 
 def _queue_depth() -> int:
     with current_app.connection_for_write() as broker:
-        depth: int = broker.default_channel.client.llen("scans")
-        return depth
+        channel: Any = broker.default_channel  # Redis's channels have a client, others have none
+        return int(channel.client.llen("scans"))
 
 
 @shared_task

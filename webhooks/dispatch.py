@@ -58,7 +58,7 @@ def _post(delivery: Delivery, policy: Policy) -> tuple[int | None, str]:
     event = delivery.event
     body = bytes(event.body)
     headers = signature_headers(
-        secret=secrets.decrypt(delivery.webhook.encrypted_secret),
+        secret=secrets.decrypt(bytes(delivery.webhook.encrypted_secret)),
         event_id=event.id,
         timestamp_s=int(timezone.now().timestamp()),
         body=body,

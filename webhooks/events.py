@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import transaction
 
 from accounts import access
+from config import celery
 from config.ids import timestamp
 from webhooks.models import Delivery, Event, EventKind, Webhook
 
@@ -56,7 +57,5 @@ def payload(scan: Scan, kind: EventKind, findings: int) -> dict[str, Any]:
 
 
 def _send(delivery_ids: list[str]) -> None:
-    from webhooks.tasks import enqueue  # tasks stand above this module; only the hand-over is needed here
-
     for delivery_id in delivery_ids:
-        enqueue(delivery_id)
+        celery.enqueue("webhooks.tasks.deliver", delivery_id)

@@ -28,7 +28,7 @@ COMMON = {
 
 
 def responses(answers: dict[Any, Any], **errors: str) -> dict[Any, Any]:
-    """The responses of an endpoint: `answers` by status (and media type), and errors as `e400="…"`, beside the common ones."""
+    """The responses of an endpoint: `answers` by status (and media type), errors as `e400="…"`, and the common ones."""
     described = COMMON | {int(name.removeprefix("e")): text for name, text in errors.items()}
     documented = {status: OpenApiResponse(ErrorBody, text) for status, text in described.items()}
     return documented | answers

@@ -7,7 +7,7 @@ import logging
 import time
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, cast
 
 from django.core.cache import cache
 from django.http import HttpRequest
@@ -45,12 +45,22 @@ class Rate:
         }
 
 
+class Counted(Protocol):
+    """What the throttle asks of a caller."""
+
+    @property
+    def organization_id(self) -> int: ...
+
+    @property
+    def requests_per_minute(self) -> int: ...
+
+
 class OrganizationThrottle(BaseThrottle):
     """Counts every request with a valid key against its organization's tier."""
 
     def allow_request(self, request: Request, view: APIView) -> bool:
         """Always True for who may pass; raises `RateLimited` for who may not."""
-        caller = request.auth
+        caller = cast("Counted | None", request.auth)
         if caller is None:
             return True
         rate, over = count(request._request, "api", str(caller.organization_id), caller.requests_per_minute)
@@ -70,9 +80,7 @@ def count(request: HttpRequest, group: str, subject: str, limit: int) -> tuple[R
         return Rate(limit, limit, now + WINDOW_S), False
     try:
         window = _windows.current(f"{group}:{subject}", now)
-        usage = get_usage(
-            request, group=group, key=lambda *_: window.key, rate=(limit, WINDOW_S), increment=True
-        )
+        usage = get_usage(request, group=group, key=lambda *_: window.key, rate=(limit, WINDOW_S), increment=True)
     except RedisError as error:
         logger.error("the rate limit is not enforced, Redis does not answer: %s", error)
         _paused_until[0] = now + REDIS_PAUSE_S

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from types import SimpleNamespace
 
+import django_ratelimit.core
 import pytest
 from django.core.cache import cache
 from hypothesis import given
@@ -14,8 +15,6 @@ from accounts.models import Tier
 from accounts.services import create_api_key
 from config.api import throttling
 from tests.world import Api, Member
-
-import django_ratelimit.core
 
 
 def test_the_last_allowed_request_says_that_none_remains(home: Member) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -24,8 +26,10 @@ TYPES = ["security", "performance", "accessibility", "seo"]
 FINAL = {"completed", "partial", "failed"}
 
 
-def call(running: Running, method: str, path: str, **options: Any) -> requests.Response:
-    headers = {"Authorization": f"Bearer {running.key}"}
+def call(
+    running: Running, method: str, path: str, extra: dict[str, str] | None = None, **options: Any
+) -> requests.Response:
+    headers = {"Authorization": f"Bearer {running.key}"} | (extra or {})
     return requests.request(method, running.base + path, headers=headers, timeout=30, **options)
 
 
@@ -77,6 +81,41 @@ def test_a_scan_whose_worker_is_killed_is_taken_up_again_and_ends_once(running: 
     assert call(running, "GET", f"/v1/report/{scan['id']}").status_code == 200
     # Both attempts asked the site for the page, and there is one report.
     assert running.site.paths().count("/slow") >= 2
+
+
+@pytest.mark.parametrize(
+    ("request_bytes", "status", "code"),
+    [
+        (b"GET /v1/scans?limit=" + b"9" * 10_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "INVALID_PARAMS"),
+        (b"GET /v1/scans HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 70_000 + b"\r\n\r\n", 400, "INVALID_PARAMS"),
+        (b"GET /v1/scan\r\n\r\n", 400, "INVALID_PARAMS"),
+        (b"\x16\x03\x01 not HTTP at all\r\n\r\n", 400, "INVALID_PARAMS"),
+        (b"GET /v1/scans HTTP/1.1\r\nHost: evil.example.org\r\n\r\n", 400, "INVALID_PARAMS"),
+        (b"GET /v1/\xff\xfe HTTP/1.1\r\nHost: localhost\r\n\r\n", 400, "INVALID_PARAMS"),
+        (b"GET /v1/nope/%00%ff HTTP/1.1\r\nHost: localhost\r\n\r\n", 404, "NOT_FOUND"),
+        (b"GET /v1/scan/%00 HTTP/1.1\r\nHost: localhost\r\n\r\n", 401, "UNAUTHORIZED"),
+        (b"BREW /v1/scan HTTP/1.1\r\nHost: localhost\r\n\r\n", 401, "UNAUTHORIZED"),
+    ],
+    ids=lambda value: value[:24] if isinstance(value, bytes) else None,
+)
+def test_whatever_is_sent_the_answer_is_json(running: Running, request_bytes: bytes, status: int, code: str) -> None:
+    with socket.create_connection(("127.0.0.1", running.service.port), timeout=10) as connection:
+        connection.sendall(request_bytes)
+        response = http.client.HTTPResponse(connection)
+        response.begin()
+        body = json.loads(response.read())
+    assert (response.status, body["code"]) == (status, code)
+    assert set(body) == {"code", "error"}
+    assert response.headers["X-Request-ID"]
+
+
+def test_a_chunked_body_is_read(running: Running) -> None:
+    def post(chunks: list[bytes]) -> tuple[int, str]:
+        response = call(running, "POST", "/v1/scan", data=iter(chunks), extra={"Content-Type": "application/json"})
+        return response.status_code, response.json()["code"]
+
+    assert post([b'{"url": "http', b'://10.0.0.1/", "type": "seo"}']) == (403, "DOMAIN_BLOCKED")
+    assert post([b'{"url": "', *[b"a" * 10_000] * 10, b'"}']) == (413, "PAYLOAD_TOO_LARGE")
 
 
 def test_schemathesis_finds_nothing(running: Running, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from accounts.models import MonthlyUsage, Tier
 from scans.models import BlockedDomain, Scan
 from tests.world import Member, make_scan

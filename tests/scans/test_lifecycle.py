@@ -49,7 +49,8 @@ def test_an_expired_lease_can_be_claimed_and_the_first_claim_is_lost(scan: Scan)
     first = claim_scan(scan.id)
     expire_lease()
     second = claim_scan(scan.id)
-    assert first and second
+    assert first
+    assert second
     assert not renew_claim(first, Progress(50, "checking", 1, 2))
     assert not finish_scan(first, make_result(scan))
     assert Report.objects.count() == 0

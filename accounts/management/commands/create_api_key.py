@@ -2,32 +2,51 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.db import InterfaceError, OperationalError, ProgrammingError, transaction
 
 from accounts.models import Tier
 from accounts.services import create_api_key, ensure_organization
+
+EXIT_UNAVAILABLE = 1
+EXIT_USAGE = 2
+MAX_NAME_LENGTH = 100
 
 
 class Command(BaseCommand):
     help = "Creates an API key, and the organization when it is missing. Prints only the key."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("organization", metavar="ORG", help="The organization's name.")
-        parser.add_argument("--tier", metavar="NAME", help="The plan to put the organization on.")
-        parser.add_argument("--name", metavar="TEXT", default="Command line", help="What the key is for.")
+        parser.add_argument("organization", metavar="ORG", type=_name, help="The organization's name.")
+        parser.add_argument("--tier", metavar="NAME", type=_name, help="The plan to put the organization on.")
+        parser.add_argument("--name", metavar="TEXT", type=_name, default="Command line", help="What the key is for.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            organization = ensure_organization(name=options["organization"], tier=options["tier"])
+            with transaction.atomic():
+                organization = ensure_organization(name=options["organization"], tier=options["tier"])
+                _, key = create_api_key(organization=organization, name=options["name"])
         except Tier.DoesNotExist:
             known = ", ".join(Tier.objects.values_list("name", flat=True))
             raise CommandError(
-                f"There is no tier {options['tier']!r}; there are {known}.", returncode=2
+                f"There is no tier {options['tier']!r}; there are {known}.", returncode=EXIT_USAGE
             ) from None
         except ValueError as error:
-            raise CommandError(str(error), returncode=2) from None
-        _, key = create_api_key(organization=organization, name=options["name"])
+            raise CommandError(str(error), returncode=EXIT_USAGE) from None
+        except (OperationalError, InterfaceError) as error:
+            first_line = str(error).partition("\n")[0]
+            message = f"PostgreSQL does not answer ({first_line}). DATABASE_URL names the database."
+            raise CommandError(message, returncode=EXIT_UNAVAILABLE) from None
+        except ProgrammingError:
+            message = "The database has no tables of this version. Run `python manage.py migrate` first."
+            raise CommandError(message, returncode=EXIT_UNAVAILABLE) from None
         self.stdout.write(key)
+
+
+def _name(raw: str) -> str:
+    if not raw.strip() or len(raw) > MAX_NAME_LENGTH or not raw.isprintable():
+        raise ArgumentTypeError(f"a name has 1 to {MAX_NAME_LENGTH} printable characters")
+    return raw.strip()

@@ -131,14 +131,17 @@ def welcome(base_url: str, data_dir: Path, login: DemoLogin | None) -> str:
 
 def programs(data_dir: Path, port: int, env: dict[str, str]) -> list[Program]:
     """Web, worker and scheduler, each an ordinary process as in production."""
+    cpus = os.cpu_count() or 1
     web = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--bind", f"{HOST}:{port}"]
-    web += ["--worker-class", "gthread", "--workers", "2", "--threads", "8", "--keep-alive", "30"]
+    # More processes than cores, few threads: threads of one process wait for each other more than for the network.
+    web += ["--worker-class", "config.gunicorn.Worker", "--limit-request-line", "8190"]
+    web += ["--workers", str(max(2, 2 * cpus)), "--threads", "4", "--keep-alive", "30"]
     web += ["--graceful-timeout", "5", "--log-level", "warning", "--no-control-socket"]
     if os.access(SHARED_MEMORY, os.W_OK):
         web += ["--worker-tmp-dir", str(SHARED_MEMORY)]
     celery = [sys.executable, "-m", "celery", "--quiet", "--no-color", "-A", "config"]
     worker = [*celery, "worker", "--queues", "scans,browser,webhooks,maintenance"]
-    worker += ["--concurrency", str(max(4, 2 * (os.cpu_count() or 1)))]
+    worker += ["--concurrency", str(max(4, 2 * cpus))]
     worker += ["--without-gossip", "--without-mingle", "--loglevel", "WARNING"]
     scheduler = [*celery, "beat", "--schedule", str(data_dir / "celerybeat-schedule")]
     scheduler += ["--pidfile", "", "--loglevel", "WARNING"]
@@ -158,8 +161,7 @@ def _require_usable_environment() -> None:
     if environment.problems:
         raise Refused(
             "\n".join(
-                f"{problem.message} {problem.hint} (environment.{problem.name})"
-                for problem in environment.problems
+                f"{problem.message} {problem.hint} (environment.{problem.name})" for problem in environment.problems
             )
         )
 
@@ -170,9 +172,7 @@ def _require_free(port: int, patience_s: float) -> None:
     while (error := _bind_error(port)) and time.monotonic() < deadline:
         time.sleep(0.1)
     if error:
-        raise Refused(
-            f"Port {port} can't be used: {error.strerror}. Stop what uses it, or set PORT to another number."
-        )
+        raise Refused(f"Port {port} can't be used: {error.strerror}. Stop what uses it, or set PORT to another number.")
 
 
 def _bind_error(port: int) -> OSError | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from argparse import ArgumentParser
 from collections.abc import Iterator
 from itertools import groupby
@@ -52,11 +53,14 @@ def _markdown() -> Iterator[str]:
             yield "| ID | Check | Severity | Fix | References |"
             yield "|---|---|---|---|---|"
             for check in members:
-                cells = (
-                    f"`{check.id}`",
-                    check.name,
-                    check.severity,
-                    check.fix,
-                    ", ".join(check.references),
-                )
-                yield "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
+                cells = (check.name, check.severity, check.fix, "; ".join(check.references))
+                yield f"| `{check.id}` | {' | '.join(map(_as_text, cells))} |"
+
+
+def _as_text(cell: str) -> str:
+    """Text that Markdown shows as it is: a fix may hold markup, which would vanish from the page."""
+    return re.sub(r"[\\`*_\[\]<>&|~]", _escaped, cell)
+
+
+def _escaped(special: re.Match[str]) -> str:
+    return {"<": "&lt;", ">": "&gt;", "&": "&amp;"}.get(special[0], f"\\{special[0]}")

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import ipaddress
 import json
+import logging
 import sys
+import unicodedata
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
+from config import environment
 from config.errors import Refusal
 from reports.build import export_object, report_object
 from reports.exports import sarif
@@ -26,7 +30,10 @@ from scans.net.client import Network
 from scans.net.policy import Policy
 from scans.targets import parse_target
 
+logger = logging.getLogger(__name__)
+
 EXIT_BELOW = 1
+EXIT_USAGE = 2
 EXIT_FAILED = 3
 MARKS = {"pass": "✓", "warn": "!", "fail": "✗"}
 
@@ -47,9 +54,7 @@ class Command(BaseCommand):
             choices=["text", "json", "full", "sarif"],
             help="json is the API's report; full adds check IDs, evidence and what could not run",
         )
-        parser.add_argument(
-            "--fail-under", type=_score, metavar="N", help="exit with 1 when a score is below N"
-        )
+        parser.add_argument("--fail-under", type=_score, metavar="N", help="exit with 1 when a score is below N")
         parser.add_argument(
             "--allow-network",
             type=_network,
@@ -60,15 +65,28 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        _refuse_wrong_settings()
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")  # a terminal that is not UTF-8 shows what it can
         policy = Policy(
             allowed_networks=(*settings.SCAN_ALLOWED_NETWORKS, *options["allow_network"]),
             allowed_ports=settings.SCAN_ALLOWED_PORTS,
             ca_bundle=settings.SCAN_CA_BUNDLE,
         )
         statuses = set()
-        for url in options["urls"]:
+        for position, url in enumerate(options["urls"]):
             result = self._scan(url, ScanType(options["type"]), policy)
-            self._print(result, options["format"], single=len(options["urls"]) == 1)
+            if options["format"] == "text":
+                if position:
+                    self.stdout.write("")
+                self.stdout.write("\n".join(map(_printable, _text(result))))
+            else:
+                document = _document(result, options["format"])
+                # Several documents stand on a line each, so that a program can read them one by one. In ASCII no
+                # character can be taken for a line's end, or for an order to the terminal.
+                self.stdout.write(json.dumps(document, indent=2 if len(options["urls"]) == 1 else None))
+            self.stdout.flush()
             if result.score is None:
                 statuses.add(EXIT_FAILED)
             elif options["fail_under"] is not None and result.score < options["fail_under"]:
@@ -81,42 +99,51 @@ class Command(BaseCommand):
 
         def tell(progress: Progress) -> None:
             done = f"{progress.checks_done}/{progress.checks_total} checks"
-            self.stderr.write(f"{progress.percent:3d} %  {progress.phase:<10}  {done}  {url}")
+            self.stderr.write(_printable(f"{progress.percent:3d} %  {progress.phase:<10}  {done}  {url}"))
 
+        started_at = datetime.now(UTC)
         try:
             target = parse_target(url, policy)
             with Network(policy, time_limit_s=limit_s) as network:
                 return scan(target, scan_type, network, Budget(time_limit_s=limit_s), tell)
         except Refusal as refusal:
-            now = datetime.now(UTC)
-            return ScanResult(
-                type=scan_type,
-                url=url,
-                status="failed",
-                started_at=now,
-                completed_at=now,
-                catalogue_version=CATALOGUE_VERSION,
-                error=ScanError(refusal.code, str(refusal)),
-            )
-
-    def _print(self, result: ScanResult, output_format: str, *, single: bool) -> None:
-        if output_format == "text":
-            self.stdout.write("\n".join(_text(result)))
-            return
-        document = export_object(
-            result,
-            scan_id=new_scan_id(),
-            report_id=new_report_id(),
-            created_at=result.started_at,
-            completed_at=result.completed_at,
+            error = ScanError(refusal.code, str(refusal))
+        except Exception:
+            logger.exception("the scan failed")
+            error = ScanError("INTERNAL_ERROR", "The scanner failed.")
+        return ScanResult(
+            type=scan_type,
+            url=url,
+            status="failed",
+            started_at=started_at,
+            completed_at=datetime.now(UTC),
+            catalogue_version=CATALOGUE_VERSION,
+            error=error,
         )
-        if output_format == "sarif":
-            document = sarif(document)
-        elif output_format == "json":
-            failure = {"status": document["status"], "error": document["error"]} if result.error else {}
-            document = report_object(document) | failure
-        # Several documents stand on a line each, so that a program can read them one by one.
-        self.stdout.write(json.dumps(document, ensure_ascii=False, indent=2 if single else None))
+
+
+def _refuse_wrong_settings() -> None:
+    """System checks do not run here, since most are about what a scan on the command line does not need."""
+    problems = [problem for problem in environment.problems if problem.name.startswith("SCAN_")]
+    if problems:
+        sentences = [f"{problem.message} {problem.hint} (environment.{problem.name})" for problem in problems]
+        raise CommandError("\n".join(sentences), returncode=EXIT_USAGE)
+
+
+def _document(result: ScanResult, output_format: str) -> dict[str, Any]:
+    document = export_object(
+        result,
+        scan_id=new_scan_id(),
+        report_id=new_report_id(),
+        created_at=result.started_at,
+        completed_at=result.completed_at,
+    )
+    if output_format == "sarif":
+        return sarif(document)
+    if output_format == "json":
+        failure = {"status": document["status"], "error": document["error"]} if result.error else {}
+        return report_object(document) | failure
+    return document
 
 
 def _text(result: ScanResult) -> Iterator[str]:
@@ -127,16 +154,31 @@ def _text(result: ScanResult) -> Iterator[str]:
     for cap in result.caps:
         yield f"  at most {cap.limit}: {cap.reason}"
     for category in result.categories:
-        yield f"\n  {category.name}  {category.score}"
+        yield ""
+        yield f"  {category.name}  {category.score}"
         for check in category.checks:
             severity = f" ({check.severity})" if check.severity else ""
             yield f"    {MARKS[check.status]} {check.name}{severity}: {check.message}"
             if check.fix:
                 yield f"        Fix: {check.fix}"
     if result.skipped_checks:
-        yield "\n  Could not run"
+        yield ""
+        yield "  Could not run"
         for skipped in result.skipped_checks:
             yield f"    ? {skipped.name}: {skipped.reason}"
+
+
+def _printable(line: str) -> str:
+    """The line with everything escaped that a terminal obeys instead of showing it.
+
+    Findings quote the site: control characters, line ends and marks that turn the direction of text are its own.
+    """
+    return "".join(
+        each
+        if each.isprintable() or unicodedata.category(each) == "Zs"  # a space of another width
+        else each.encode("unicode_escape").decode("ascii")
+        for each in line
+    )
 
 
 def _score(raw: str) -> int:

@@ -1,0 +1,92 @@
+"""`manage.py create_api_key`: from a terminal to a key that works."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from urllib.parse import urlsplit, urlunsplit
+
+import pytest
+from django.conf import settings
+from django.db import connection
+
+from accounts.keys import is_well_formed
+from accounts.models import ApiKey, Organization
+from tests.command_line import run
+from tests.world import Api
+
+pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+
+
+def database_url(name: str) -> str:
+    """Another database on the server of the tests; its URL may name a folder of sockets before the database."""
+    url = urlsplit(os.environ["DATABASE_URL"])
+    return urlunsplit(url._replace(path=f"{url.path.rpartition('/')[0]}/{name}"))
+
+
+def create_api_key(*arguments: str | bytes, **variables: str) -> subprocess.CompletedProcess[str]:
+    """The command on the database of the tests."""
+    database = database_url(connection.settings_dict["NAME"])
+    known = {"DATABASE_URL": database, "SECRET_KEY": settings.SECRET_KEY, "REDIS_URL": settings.REDIS_URL}
+    return run("create_api_key", *arguments, **known | variables)
+
+
+def test_it_prints_only_a_key_that_works_and_creates_the_organization() -> None:
+    ran = create_api_key("Acme Works")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    key = ran.stdout.removesuffix("\n")
+    assert is_well_formed(key)
+    usage = Api(key).get("/v1/usage").json()
+    assert usage["quota"]["tier"] == "free"
+    stored = ApiKey.objects.get()
+    assert stored.name == "Command line"
+    assert stored.organization.name == "Acme Works"
+    assert key not in (stored.digest, stored.prefix)
+
+
+def test_a_second_key_is_for_the_same_organization() -> None:
+    keys = [create_api_key("Acme", "--name", name).stdout.strip() for name in ("CI", "Laptop")]
+    assert len(set(keys)) == 2
+    assert Organization.objects.get().name == "Acme"
+    assert set(ApiKey.objects.values_list("name", flat=True)) == {"CI", "Laptop"}
+    assert all(Api(key).get("/v1/usage").status_code == 200 for key in keys)
+
+
+def test_the_tier_is_set_when_it_is_given_and_kept_when_not() -> None:
+    for arguments in (["--tier", "pro"], []):
+        key = create_api_key("Acme", *arguments).stdout.strip()
+        assert Api(key).get("/v1/usage").json()["quota"]["tier"] == "pro"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "ORG"),
+        (["Acme", "--tier", "gold"], "There is no tier 'gold'; there are free, pro, business, enterprise."),
+        ([""], "printable characters"),
+        (["!?"], "needs a letter or a digit"),
+        (["A" * 101], "1 to 100"),
+        (["Acme", "--name", "N" * 101], "1 to 100"),
+        (["Acme\x1b[31m"], "printable characters"),
+        ([b"Acme\xff"], "printable characters"),
+    ],
+)
+def test_wrong_usage_is_status_2_and_leaves_nothing_behind(arguments: list[str | bytes], complaint: str) -> None:
+    ran = create_api_key(*arguments)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert complaint in ran.stderr
+    assert not Organization.objects.exists()
+    assert not ApiKey.objects.exists()
+
+
+def test_a_database_that_does_not_answer_is_one_sentence() -> None:
+    ran = create_api_key("Acme", DATABASE_URL="postgresql://nobody@127.0.0.1:1/nothing")
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert "PostgreSQL does not answer" in ran.stderr
+    assert ran.stderr.count("\n") == 1
+
+
+def test_a_database_without_our_tables_says_what_to_do() -> None:
+    ran = create_api_key("Acme", DATABASE_URL=database_url("postgres"))
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert "manage.py migrate" in ran.stderr

@@ -1,0 +1,81 @@
+"""`manage.py checks`: the catalogue, for docs and for programs."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+
+import pytest
+
+from scans.engine.catalogue import Check, checks
+from scans.engine.findings import ScanType
+from scans.engine.scoring import CATALOGUE_VERSION
+from tests.command_line import run, start
+
+CATALOGUE = [check for scan_type in ScanType for check in checks(scan_type)]
+FIELDS = {"id", "name", "type", "category", "severity", "fix", "references"}
+
+
+@pytest.fixture(scope="module")
+def markdown() -> str:
+    ran = run("checks")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    return ran.stdout
+
+
+def shown(cell: str) -> str:
+    """What a reader sees of a cell of a table."""
+    return html.unescape(re.sub(r"\\([\\`*_\[\]<>|~])", r"\1", cell))
+
+
+def test_json_lists_every_check() -> None:
+    ran = run("checks", "--format", "json")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    catalogue = json.loads(ran.stdout)
+    assert catalogue["version"] == CATALOGUE_VERSION
+    assert [each["id"] for each in catalogue["checks"]] == [check.id for check in CATALOGUE]
+    for each, check in zip(catalogue["checks"], CATALOGUE, strict=True):
+        assert set(each) == FIELDS
+        assert (each["type"], each["category"]) == (check.type, check.category.name)
+        assert each["severity"] in ("critical", "high", "medium", "low")
+        assert each["fix"]
+
+
+def test_markdown_has_a_row_for_every_check_in_the_order_of_a_report(markdown: str) -> None:
+    assert markdown.startswith("# Checks\n")
+    assert f"catalogue version {CATALOGUE_VERSION}." in markdown
+    assert re.findall(r"^\| `([^`]+)` \|", markdown, re.MULTILINE) == [check.id for check in CATALOGUE]
+    assert re.findall(r"^## (.+)$", markdown, re.MULTILINE) == ["Security", "Performance", "Accessibility", "SEO"]
+    categories = list(dict.fromkeys((check.type, check.category) for check in CATALOGUE))
+    assert re.findall(r"^### (.+)$", markdown, re.MULTILINE) == [
+        f"{category.name} (weight {category.weight})" for _, category in categories
+    ]
+
+
+@pytest.mark.parametrize("check", CATALOGUE, ids=lambda check: f"{check.type}-{check.id}")
+def test_a_row_shows_the_check_as_it_is_written(markdown: str, check: Check) -> None:
+    rows = [line for line in markdown.splitlines() if line.startswith(f"| `{check.id}` |")]
+    cells = [re.split(r"(?<!\\)\|", row.strip("|")) for row in rows]
+    expected = [check.name, check.severity, check.fix, "; ".join(check.references)]
+    assert expected in [[shown(cell.strip()) for cell in each[1:]] for each in cells]
+
+
+def test_markup_in_a_fix_is_shown_and_not_obeyed(markdown: str) -> None:
+    assert any("<" in check.fix for check in CATALOGUE)
+    assert "<" not in markdown
+
+
+def test_an_unknown_format_is_wrong_usage() -> None:
+    ran = run("checks", "--format", "pdf")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "invalid choice: 'pdf'" in ran.stderr
+
+
+def test_a_reader_that_leaves_ends_the_command_without_a_traceback() -> None:
+    with start("checks") as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+        assert process.wait(30) == 141

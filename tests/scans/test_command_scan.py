@@ -1,0 +1,472 @@
+"""`manage.py scan`: the scanner without the service, each time a process of its own."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+import pytest
+from django.core.management import call_command
+
+from reports.exports import SARIF_SCHEMA
+from scans.engine.catalogue import checks
+from scans.engine.findings import ScanType
+from scans.engine.scoring import CATALOGUE_VERSION
+from scans.management.commands import scan as command
+from tests.command_line import run, start
+from tests.config.processes import wait_until
+from tests.sites.sample import sample_site
+from tests.sites.server import Answer, Request, Site
+
+REPORT = ["id", "type", "url", "score", "grade", "created_at", "completed_at", "categories", "summary"]
+SUMMARY = {"total_checks", "passed", "failed", "warnings", "critical", "high", "medium", "low"}
+CHECK = {"name", "status", "severity", "message"}
+PROGRESS = re.compile(r" *\d{1,3} %  (connecting|collecting|checking|done) +\d+/\d+ checks  \S+")
+LOOPBACK = ("--allow-network", "127.0.0.0/8")
+# What a terminal obeys or misreads: everything that is neither shown nor the end of a line.
+OBEYED = re.compile(r"[^\x20-\x7e\n\u00a0-\u2027\u2030-\u205f\u2070-\uffff]")
+
+TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}
+# What SARIF 2.1.0 asks of the objects that we write; `additionalProperties` is false there too.
+SARIF: dict[str, Any] = {
+    "type": "object",
+    "required": ["$schema", "version", "runs"],
+    "additionalProperties": False,
+    "properties": {
+        "$schema": {"const": SARIF_SCHEMA},
+        "version": {"const": "2.1.0"},
+        "runs": {
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "type": "object",
+                "required": ["tool", "results"],
+                "additionalProperties": False,
+                "properties": {
+                    "tool": {
+                        "type": "object",
+                        "required": ["driver"],
+                        "additionalProperties": False,
+                        "properties": {"driver": {"$ref": "#/$defs/driver"}},
+                    },
+                    "invocations": {"type": "array", "items": {"$ref": "#/$defs/invocation"}},
+                    "results": {"type": "array", "items": {"$ref": "#/$defs/result"}},
+                    "properties": {"type": "object"},
+                },
+            },
+        },
+    },
+    "$defs": {
+        "driver": {
+            "type": "object",
+            "required": ["name"],
+            "additionalProperties": False,
+            "properties": {
+                "name": {"type": "string"},
+                "semanticVersion": {"type": "string", "pattern": r"^\d+\.\d+\.\d+$"},
+                "rules": {"type": "array", "uniqueItems": True, "items": {"$ref": "#/$defs/rule"}},
+            },
+        },
+        "rule": {
+            "type": "object",
+            "required": ["id"],
+            "additionalProperties": False,
+            "properties": {
+                "id": {"type": "string"},
+                "name": {"type": "string"},
+                "shortDescription": TEXT,
+                "help": TEXT,
+                "properties": {
+                    "type": "object",
+                    "properties": {
+                        "tags": {"type": "array", "uniqueItems": True, "items": {"type": "string"}},
+                        "security-severity": {"type": "string", "pattern": r"^\d\.\d$"},
+                    },
+                },
+            },
+        },
+        "invocation": {
+            "type": "object",
+            "required": ["executionSuccessful"],
+            "additionalProperties": False,
+            "properties": {
+                "executionSuccessful": {"type": "boolean"},
+                "startTimeUtc": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"},
+                "endTimeUtc": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"},
+                "toolExecutionNotifications": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "required": ["message"],
+                        "additionalProperties": False,
+                        "properties": {"level": {"enum": ["none", "note", "warning", "error"]}, "message": TEXT},
+                    },
+                },
+            },
+        },
+        "result": {
+            "type": "object",
+            "required": ["message"],
+            "additionalProperties": False,
+            "properties": {
+                "ruleId": {"type": "string"},
+                "ruleIndex": {"type": "integer", "minimum": 0},
+                # Section 3.27.9: a level beside "none" goes with the kind "fail" only.
+                "kind": {"const": "fail"},
+                "level": {"enum": ["note", "warning", "error"]},
+                "message": TEXT,
+                "locations": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "required": ["physicalLocation"],
+                        "additionalProperties": False,
+                        "properties": {
+                            "physicalLocation": {
+                                "type": "object",
+                                "required": ["artifactLocation"],
+                                "additionalProperties": False,
+                                "properties": {
+                                    "artifactLocation": {
+                                        "type": "object",
+                                        "required": ["uri"],
+                                        "properties": {"uri": {"type": "string", "pattern": r"^https?://\S+$"}},
+                                    }
+                                },
+                            }
+                        },
+                    },
+                },
+                "partialFingerprints": {"type": "object", "additionalProperties": {"type": "string"}},
+                "properties": {"type": "object"},
+            },
+        },
+    },
+}
+
+
+def hang_up(request: Request) -> None:
+    request.connection.close()
+
+
+def hang_up_on_other_origins(request: Request) -> Answer | None:
+    return hang_up(request) if request.header("Origin") else Answer("<!doctype html><title>Curt</title>")
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with sample_site() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def plain() -> Iterator[Site]:
+    """Without TLS, so that nothing but the pages decides."""
+    page = "<!doctype html><html lang=en><title>{}</title><h1>Hello</h1>"
+    hostile = page.format("An \x1b[31malert\x07 \u202eelbisivni\u2066 \x9b2J") + '<img src="/a\u200e\u202e.png">'
+    with Site(
+        {
+            "/": Answer(page.format("An ordinary page of text")),
+            "/hidden": Answer(page.format("A page that hides") + "<meta name=robots content=noindex>"),
+            "/hostile": Answer(hostile, headers={"Server": "a\xad\x9b2Jb", "Content-Type": "text/html; charset=utf-8"}),
+            "/curt": hang_up_on_other_origins,
+            "/broken": hang_up,
+            "/silent": Answer(delay_s=60.0),
+        }
+    ) as running:
+        yield running
+
+
+def scan(site: Site, *arguments: str, path: str = "/", **variables: str) -> subprocess.CompletedProcess[str]:
+    if site.ca_file is not None:
+        variables["SCAN_CA_BUNDLE"] = str(site.ca_file)
+    return run(
+        "scan", site.url_as("localhost" if site.is_https else "127.0.0.1") + path, *arguments, *LOOPBACK, **variables
+    )
+
+
+def documents(ran: subprocess.CompletedProcess[str]) -> list[Any]:
+    return [json.loads(line) for line in ran.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("scan_type", list(ScanType))
+def test_json_is_exactly_the_report_of_the_api(site: Site, scan_type: ScanType) -> None:
+    ran = scan(site, "--type", scan_type, "--format", "json")
+    assert ran.returncode == 0
+    report = json.loads(ran.stdout)
+    assert list(report) == REPORT
+    assert (report["type"], report["url"]) == (scan_type, site.url_as("localhost") + "/")
+    assert report["id"].startswith("scan_")
+    assert 0 <= report["score"] <= 100
+    assert set(report["summary"]) == SUMMARY
+    assert report["summary"]["total_checks"] == sum(len(each["checks"]) for each in report["categories"]) > 0
+    for category in report["categories"]:
+        assert set(category) == {"name", "score", "checks"}
+        for check in category["checks"]:
+            assert set(check) == CHECK | (set() if check["status"] == "pass" else {"fix"})
+            assert (check["severity"] is None) == (check["status"] == "pass")
+
+
+def test_full_has_ids_evidence_and_caps(plain: Site) -> None:
+    ran = scan(plain, "--type", "seo", "--format", "full", path="/hidden")
+    assert ran.returncode == 0
+    export = json.loads(ran.stdout)
+    assert list(export) == [*REPORT, "report_id", "status", "skipped_checks", "caps", "catalogue_version"]
+    assert export["report_id"].startswith("rpt_")
+    assert export["status"] == "completed"
+    assert export["catalogue_version"] == CATALOGUE_VERSION
+    (cap,) = export["caps"]
+    assert set(cap) == {"limit", "reason"}
+    assert export["score"] <= cap["limit"]
+    found = [check for category in export["categories"] for check in category["checks"]]
+    assert all(set(check) - {"fix"} == CHECK | {"id", "evidence", "references", "points"} for check in found)
+    assert {check["id"] for check in found} <= {check.id for check in checks(ScanType.SEO)}
+    assert any(check["evidence"] for check in found)
+
+
+def test_what_could_not_run_stands_in_full_and_in_the_text_and_does_not_fail_the_scan(plain: Site) -> None:
+    full, text = (scan(plain, "--type", "security", "--format", each, path="/curt") for each in ("full", "text"))
+    assert full.returncode == text.returncode == 0
+    export = json.loads(full.stdout)
+    assert export["status"] == "partial"
+    skipped = export["skipped_checks"][0]
+    assert set(skipped) == {"id", "name", "reason"}
+    assert f"\n  Could not run\n    ? {skipped['name']}: " in text.stdout
+
+
+def test_a_failed_scan_says_so_in_every_format(plain: Site) -> None:
+    for output_format in ("json", "full"):
+        ran = scan(plain, "--type", "seo", "--format", output_format, path="/broken")
+        assert ran.returncode == 3
+        document = json.loads(ran.stdout)
+        assert document["status"] == "failed"
+        assert set(document["error"]) == {"code", "message"}
+        assert (document["score"], document["grade"], document["categories"]) == (None, None, [])
+    ran = scan(plain, "--type", "seo", path="/broken")
+    assert (ran.returncode, ran.stdout.count("\n")) == (3, 1)
+    assert f"failed: {document['error']['code']}: " in ran.stdout
+
+
+@pytest.mark.parametrize("scan_type", ["security", "seo"])
+def test_sarif_is_sarif(site: Site, scan_type: str) -> None:
+    ran = scan(site, "--type", scan_type, "--format", "sarif")
+    assert ran.returncode == 0
+    document = json.loads(ran.stdout)
+    jsonschema.validate(document, SARIF)
+    (run_,) = document["runs"]
+    rules = run_["tool"]["driver"]["rules"]
+    assert len({rule["id"] for rule in rules}) == len(rules)
+    assert run_["results"]
+    for result in run_["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+    assert run_["invocations"][0]["executionSuccessful"] is True
+    # Code scanning takes this property for the mark of a security alert.
+    assert any("security-severity" in rule["properties"] for rule in rules) == (scan_type == "security")
+
+
+def test_sarif_of_a_failed_scan_says_what_went_wrong() -> None:
+    ran = run("scan", "http://10.0.0.1/", "--type", "seo", "--format", "sarif")
+    assert ran.returncode == 3
+    document = json.loads(ran.stdout)
+    jsonschema.validate(document, SARIF)
+    (run_,) = document["runs"]
+    (invocation,) = run_["invocations"]
+    assert invocation["executionSuccessful"] is False
+    assert invocation["toolExecutionNotifications"][0]["message"]["text"].startswith("DOMAIN_BLOCKED: ")
+    assert run_["results"] == []
+
+
+def test_several_urls_give_one_document_a_line_in_order_and_refusals_have_the_codes_of_the_api(site: Site) -> None:
+    good = site.url_as("localhost")
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))  # bound but not listening: nobody else gets the port, nobody answers
+        expected = {
+            f"{good}/": None,
+            "http://10.0.0.1/": "DOMAIN_BLOCKED",
+            "http://service.internal/": "DOMAIN_BLOCKED",
+            "ftp://example.com/": "INVALID_URL",
+            "http://a\x1b[31mb/": "INVALID_URL",
+            "http:/one-slash/": "INVALID_URL",
+            "no url": "INVALID_URL",
+            "": "INVALID_URL",
+            "http://user:password@example.com/": "INVALID_URL",
+            f"http://127.0.0.1:{deaf.getsockname()[1]}/": "URL_NOT_REACHABLE",
+            f"{good}/order": None,
+        }
+        ran = run(
+            *("scan", *expected, "--type", "seo", "--format", "json", *LOOPBACK), SCAN_CA_BUNDLE=str(site.ca_file)
+        )
+    assert ran.returncode == 3
+    found = documents(ran)
+    assert [each["url"] for each in found] == list(expected)
+    assert [each.get("error", {}).get("code") for each in found] == list(expected.values())
+    assert [each.get("status") for each in found] == [code and "failed" for code in expected.values()]
+
+
+def test_an_argument_that_is_not_utf_8_is_an_invalid_url() -> None:
+    for output_format in ("text", "json"):
+        ran = run("scan", b"http://\xff\xfe.example.com/", "--type", "seo", "--format", output_format)
+        assert ran.returncode == 3
+        assert "INVALID_URL" in ran.stdout
+        assert ran.stdout.isascii()
+
+
+@pytest.mark.parametrize(
+    ("under", "refused", "status"),
+    [("0", [], 0), ("100", [], 1), ("0", ["http://10.0.0.1/"], 3), ("100", ["http://10.0.0.1/"], 3)],
+)
+def test_the_exit_status_tells_a_low_score_from_a_failed_scan(
+    site: Site, under: str, refused: list[str], status: int
+) -> None:
+    assert scan(site, *refused, "--type", "seo", "--fail-under", under).returncode == status
+
+
+def test_a_score_that_is_not_below_the_limit_passes(site: Site) -> None:
+    score = json.loads(scan(site, "--type", "seo", "--format", "json").stdout)["score"]
+    assert scan(site, "--type", "seo", "--fail-under", str(score)).returncode == 0
+    assert scan(site, "--type", "seo", "--fail-under", str(score + 1)).returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["http://example.com/"], "--type"),
+        (["--type", "seo"], "URL"),
+        (["http://example.com/", "--type", "speed"], "invalid choice: 'speed'"),
+        (["http://example.com/", "--type", "seo", "--format", "pdf"], "invalid choice: 'pdf'"),
+        (["http://example.com/", "--type", "seo", "--fail-under", "101"], "between 0 and 100"),
+        (["http://example.com/", "--type", "seo", "--fail-under", "-1"], "--fail-under"),
+        (["http://example.com/", "--type", "seo", "--fail-under", "A"], "between 0 and 100"),
+        (["http://example.com/", "--type", "seo", "--allow-network", "127.0.0.1/8"], "has host bits set"),
+        (["http://example.com/", "--type", "seo", "--allow-network", "home"], "--allow-network"),
+        (["http://example.com/", "--type", "seo", "--allow-network", ""], "--allow-network"),
+        (["http://example.com/", "--type", "seo", "--verbose"], "--verbose"),
+    ],
+)
+def test_wrong_usage_is_status_2(arguments: list[str], complaint: str) -> None:
+    ran = run("scan", *arguments)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert complaint in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("SCAN_TIME_LIMIT", "soon"),
+        ("SCAN_ALLOWED_NETWORKS", "127.0.0.1/8"),
+        ("SCAN_ALLOWED_PORTS", "http"),
+        ("SCAN_CA_BUNDLE", "/nonexistent.pem"),
+        ("SCAN_CA_BUNDLE", __file__),
+    ],
+)
+def test_a_setting_that_can_not_be_used_is_refused_not_ignored(variable: str, value: str) -> None:
+    ran = run("scan", "http://10.0.0.1/", "--type", "seo", **{variable: value})
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert f"(environment.{variable})" in ran.stderr
+
+
+def test_a_wrong_setting_that_no_scan_reads_does_not_matter(site: Site) -> None:
+    assert scan(site, "--type", "seo", DATABASE_URL="mysql://", REDIS_URL="?", BASE_URL="-").returncode == 0
+
+
+def test_several_networks_may_be_allowed_and_none_is_by_default(site: Site) -> None:
+    url = site.url_as("localhost") + "/"
+    bundle = str(site.ca_file)
+    arguments = ("scan", url, "--type", "seo", "--format", "json")
+    refused = run(*arguments, SCAN_CA_BUNDLE=bundle)
+    assert json.loads(refused.stdout)["error"]["code"] == "DOMAIN_BLOCKED"
+    allowed = run(*arguments, "--allow-network", "10.0.0.0/8", *LOOPBACK, SCAN_CA_BUNDLE=bundle)
+    assert allowed.returncode == 0
+    by_setting = run(*arguments, SCAN_CA_BUNDLE=bundle, SCAN_ALLOWED_NETWORKS="127.0.0.0/8")
+    assert by_setting.returncode == 0
+
+
+@pytest.mark.parametrize("output_format", ["text", "json", "full", "sarif"])
+def test_progress_is_all_that_stands_on_stderr_and_nothing_of_it_on_stdout(site: Site, output_format: str) -> None:
+    ran = scan(site, "--type", "seo", "--format", output_format)
+    lines = ran.stderr.splitlines()
+    assert len(lines) > 3
+    assert all(PROGRESS.fullmatch(line) for line in lines)
+    percents = [int(line.partition("%")[0]) for line in lines]
+    assert percents == sorted(percents)
+    assert percents[-1] == 100
+    if output_format == "text":
+        assert not any(PROGRESS.fullmatch(line) for line in ran.stdout.splitlines())
+    else:
+        json.loads(ran.stdout)
+
+
+def test_ctrl_c_ends_a_scan_at_once_and_keeps_what_was_finished(plain: Site) -> None:
+    urls = [f"{plain.url}/", f"{plain.url}/silent"]
+    with start("scan", *urls, "--type", "seo", "--format", "json", *LOOPBACK) as process:
+        wait_until(lambda: "/silent" in plain.paths() or process.poll() is not None, 30)
+        interrupted_at = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=30)
+    assert time.monotonic() - interrupted_at < 5
+    assert process.returncode == 130
+    assert all(PROGRESS.fullmatch(line) for line in errors.splitlines()), errors
+    assert [json.loads(line)["url"] for line in output.splitlines()] == urls[:1]
+
+
+def test_a_reader_that_leaves_ends_the_command_without_a_traceback(site: Site) -> None:
+    urls = [f"{site.url_as('localhost')}/", "http://10.0.0.1/"]
+    with start("scan", *urls, "--type", "seo", *LOOPBACK, SCAN_CA_BUNDLE=str(site.ca_file)) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        errors = process.stderr.read()
+        assert process.wait(30) == 141
+    assert "Error" not in errors
+
+
+@pytest.mark.parametrize("scan_type", ["security", "seo", "accessibility"])
+@pytest.mark.parametrize("output_format", ["text", "json", "full"])
+def test_what_a_hostile_page_says_reaches_no_terminal(plain: Site, scan_type: str, output_format: str) -> None:
+    ran = scan(plain, "--type", scan_type, "--format", output_format, path="/hostile")
+    assert ran.returncode == 0
+    assert not OBEYED.search(ran.stdout)
+    assert not OBEYED.search(ran.stderr)
+    if scan_type == "seo":
+        assert "\\u202e" in ran.stdout  # quoted, but as text
+
+
+def test_a_terminal_without_utf_8_gets_what_it_can_show(site: Site) -> None:
+    ran = scan(site, "--type", "seo", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert ran.returncode == 0
+    assert ran.stdout.isascii()
+    assert "A bakery in the old town" in ran.stdout
+
+
+def test_the_text_says_score_findings_and_fixes(site: Site) -> None:
+    ran = scan(site, "--type", "security")
+    report = json.loads(scan(site, "--type", "security", "--format", "json").stdout)
+    first, *_ = ran.stdout.splitlines()
+    assert first == f"{report['url']}  security  {report['score']}/100  {report['grade']}"
+    for category in report["categories"]:
+        assert f"\n  {category['name']}  {category['score']}\n" in ran.stdout
+        for check in category["checks"]:
+            assert f" {check['name']}" in ran.stdout
+            assert "fix" not in check or f"        Fix: {check['fix']}\n" in ran.stdout
+
+
+def test_a_fault_of_the_scanner_fails_the_one_scan(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    def crash(*_: object, **__: object) -> None:
+        raise RuntimeError("something nobody thought of")
+
+    monkeypatch.setattr(command, "parse_target", crash)
+    with pytest.raises(SystemExit) as ended:
+        call_command("scan", "http://one.example.com/", "http://two.example.com/", type="seo", format="json")
+    assert ended.value.code == 3
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [each["error"]["code"] for each in found] == ["INTERNAL_ERROR"] * 2
+    assert "nobody thought of" in caplog.text

@@ -1,0 +1,135 @@
+"""The house keeps its shape: layers, no circles, tenants' rows behind one door, rooms of a bearable size."""
+
+from __future__ import annotations
+
+import ast
+import graphlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import grimp
+import pytest
+from importlinter import api as importlinter  # its import configures the library
+from importlinter.application.use_cases import lint_imports
+
+from config.celery import app as celery
+
+ROOT = Path(__file__).resolve().parents[1]
+APPS = ("accounts", "config", "reports", "scans", "webhooks")
+MAX_LINES = 400
+VAGUE_NAMES = {"base", "common", "core", "helper", "helpers", "misc", "shared", "util", "utils"}
+# Django looks for a database engine under this name.
+NAMED_BY_DJANGO = {"config/postgresql/base.py"}
+
+
+def sources() -> Iterator[Path]:
+    for app in APPS:
+        yield from (path for path in (ROOT / app).rglob("*.py") if "migrations" not in path.parts)
+
+
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def contracts() -> list[dict[str, object]]:
+    return importlinter.read_configuration(str(ROOT / "pyproject.toml"))["contracts_options"]
+
+
+def test_the_import_contracts_hold(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(ROOT)
+    kept = lint_imports("pyproject.toml", cache_dir=None, no_logo=True)
+    report = capsys.readouterr().out
+    assert kept, report
+    assert f"Contracts: {len(contracts())} kept, 0 broken." in report
+
+
+def test_every_module_has_its_layer() -> None:
+    (layers,) = (each["layers"] for each in contracts() if each["id"] == "layers")
+    assert isinstance(layers, list)
+    placed = [module.strip() for layer in layers for module in layer.split(":")]
+    homeless = {
+        module
+        for path in sources()
+        if not any(f"{module_of(path)}.".startswith(f"{layer}.") for layer in placed)
+        # A package's own file says what the package is; what it holds has a layer.
+        and not (path.name == "__init__.py" and any(each.startswith(f"{module_of(path)}.") for each in placed))
+        for module in [module_of(path)]
+    }
+    assert not homeless, "name their layer in pyproject.toml"
+
+
+def test_no_two_files_import_each_other() -> None:
+    graph = grimp.build_graph(*APPS, cache_dir=None)
+    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    assert len(imports) > 100
+    assert imports["scans.services"] >= {"reports.build", "webhooks.events"}
+    try:
+        graphlib.TopologicalSorter(imports).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail(" → ".join(error.args[1]))
+
+
+def test_the_engine_runs_without_django() -> None:
+    """What the contract reads from the source, seen at run time, with the checks that are found by searching."""
+    code = (
+        "import sys\n"
+        "from scans.engine import scan\n"
+        "from scans.engine.catalogue import checks\n"
+        "from scans.engine.findings import ScanType\n"
+        "assert all(checks(each) for each in ScanType)\n"
+        "print(*sorted({name.partition('.')[0] for name in sys.modules}))\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    loaded = set(ran.stdout.split())
+    assert "scans" in loaded
+    assert not loaded & {"django", "rest_framework", "celery", "psycopg", "redis"}
+
+
+@pytest.mark.parametrize("path", [path for path in sources() if path.name in ("api.py", "views.py")], ids=module_of)
+def test_views_reach_rows_through_accounts_access_only(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        assert not (
+            isinstance(node, ast.Attribute) and node.attr in ("objects", "_default_manager", "_base_manager")
+        ), f"{path.name}:{node.lineno} asks a manager; accounts.access is the only way to a tenant's rows"
+        if isinstance(node, ast.ImportFrom):
+            assert node.module not in ("django.db", "config.sql"), f"{path.name}:{node.lineno} writes its own SQL"
+
+
+def test_tasks_are_called_by_names_that_exist() -> None:
+    """Names stand for tasks where importing them would lead up the house; a wrong one would be lost in the queue."""
+    celery.loader.import_default_modules()
+    known = {name for name in celery.tasks if name.partition(".")[0] in APPS}
+    called = {
+        node.args[0].value
+        for path in sources()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func) in ("celery.enqueue", "app.send_task")
+        and isinstance(node.args[0], ast.Constant)
+    }
+    assert called == {"scans.tasks.run_scan", "webhooks.tasks.deliver"}
+    scheduled = {entry["task"] for entry in celery.conf.beat_schedule.values()}
+    routed = set(celery.conf.task_routes) - {"*"}
+    assert called | routed | scheduled == known
+
+
+def test_no_file_has_grown_too_long() -> None:
+    lines = {path: path.read_text(encoding="utf-8").count("\n") for path in sources()}
+    assert not {module_of(path): count for path, count in lines.items() if count > MAX_LINES}
+
+
+def test_every_module_is_named_for_what_it_holds() -> None:
+    for path in sources():
+        if str(path.relative_to(ROOT)) not in NAMED_BY_DJANGO:
+            assert not VAGUE_NAMES & {path.stem, *path.relative_to(ROOT).parent.parts}, path
