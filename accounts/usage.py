@@ -87,9 +87,7 @@ def used_column(now: datetime) -> Coalesce:
     return Coalesce(Subquery(used), Value(0), output_field=IntegerField())
 
 
-def refuse_when_exhausted(
-    organization_id: int, limits: Limits, running: Callable[[], int], now: datetime
-) -> None:
+def refuse_when_exhausted(organization_id: int, limits: Limits, running: Callable[[], int], now: datetime) -> None:
     """Refuse early what `reserve` would refuse anyway; raises the same refusals, holds no lock."""
     if quota(organization_id, limits, now).remaining <= 0:
         raise _quota_exceeded(limits.scans_per_month, now)
@@ -135,9 +133,7 @@ def refund(organization_id: int, period: date) -> None:
 def _lock(organization_id: int) -> Limits:
     # NO KEY: rows that refer to the organization can still be inserted meanwhile.
     organization = (
-        Organization.objects.select_for_update(no_key=True, of=("self",))
-        .select_related("tier")
-        .get(id=organization_id)
+        Organization.objects.select_for_update(no_key=True, of=("self",)).select_related("tier").get(id=organization_id)
     )
     tier = organization.tier
     return Limits(tier.scans_per_month, tier.concurrent_scans, tier.name)
@@ -152,6 +148,4 @@ def _quota_exceeded(limit: int, now: datetime) -> QuotaExceeded:
 
 
 def _concurrent_limit(limit: int) -> ConcurrentLimit:
-    return ConcurrentLimit(
-        f"{limit} scans are queued or running, which is the most your plan allows at once."
-    )
+    return ConcurrentLimit(f"{limit} scans are queued or running, which is the most your plan allows at once.")

@@ -29,9 +29,7 @@ async def _load(port: int, request: bytes, seconds: float) -> Load:
     times: list[float] = []
     statuses: set[int] = set()
     begin = time.perf_counter()
-    await asyncio.gather(
-        *(_connection(port, request, begin + seconds, times, statuses) for _ in range(CONNECTIONS))
-    )
+    await asyncio.gather(*(_connection(port, request, begin + seconds, times, statuses) for _ in range(CONNECTIONS)))
     elapsed = time.perf_counter() - begin
     cuts = statistics.quantiles(times, n=100)
     return Load(len(times) / elapsed, cuts[49] * 1000, cuts[98] * 1000, frozenset(statuses))

@@ -34,9 +34,7 @@ class Seeded:
 
 def organization_with(name: str, scans: int) -> Seeded:
     """An organization with so many scans, over twelve months, types and states; and one real report."""
-    Tier.objects.update(
-        scans_per_month=PLENTY, concurrent_scans=PLENTY, requests_per_minute=PLENTY, webhooks=PLENTY
-    )
+    Tier.objects.update(scans_per_month=PLENTY, concurrent_scans=PLENTY, requests_per_minute=PLENTY, webhooks=PLENTY)
     organization = ensure_organization(name=name)
     with connection.cursor() as cursor:
         cursor.execute(

@@ -50,9 +50,7 @@ class ReportView(ApiView):
         etag = f'"{found_id}_v1"'
         fresh = _matches(request, etag)
         # The stored bytes go out as they are: nothing is parsed or rendered again.
-        response = HttpResponse(
-            b"" if fresh else body, status=304 if fresh else 200, content_type="application/json"
-        )
+        response = HttpResponse(b"" if fresh else body, status=304 if fresh else 200, content_type="application/json")
         if fresh:
             del response["Content-Type"]
         response["ETag"] = etag

@@ -70,8 +70,7 @@ def export_object(
         "report_id": report_id,
         "status": result.status,
         "skipped_checks": [
-            {"id": skipped.id, "name": skipped.name, "reason": skipped.reason}
-            for skipped in result.skipped_checks
+            {"id": skipped.id, "name": skipped.name, "reason": skipped.reason} for skipped in result.skipped_checks
         ],
         "caps": [{"limit": cap.limit, "reason": cap.reason} for cap in result.caps],
         "catalogue_version": result.catalogue_version,

@@ -27,9 +27,7 @@ REPORT_QUERY = """
 """
 
 
-def access_report(
-    organization_id: int, public_id: str, column: Literal["body", "export"]
-) -> tuple[str, str]:
+def access_report(organization_id: int, public_id: str, column: Literal["body", "export"]) -> tuple[str, str]:
     """The scan's ID and one column of its retained report, as JSON text; `public_id` is a `scan_` or `rpt_` ID.
 
     Raises ScanNotFound (unknown, another organization's, expired) or ScanNotComplete.

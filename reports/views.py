@@ -43,12 +43,7 @@ def _page(request: HttpRequest, scan_id: str) -> HttpResponse:
         return render(request, "report/running.html", context)
     if scan.status == Scan.Status.FAILED:
         return render(request, "report/failed.html", context)
-    found = (
-        access.rows(Report, scan.organization_id)
-        .filter(scan_id=scan.id, expires_at__gt=now)
-        .defer("body")
-        .first()
-    )
+    found = access.rows(Report, scan.organization_id).filter(scan_id=scan.id, expires_at__gt=now).defer("body").first()
     if found is None:
         return _not_found(request)
     context |= {"page": report_page(found.document, found.facts), "expires_at": found.expires_at}

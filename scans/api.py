@@ -84,9 +84,7 @@ class ScanItem(ApiView):
             *RATE_HEADERS,
             *headers([200], Retry_After=(int, "Seconds until it is worth asking again; absent once final.")),
         ],
-        responses=responses(
-            {200: ScanDetail}, e404="`SCAN_NOT_FOUND`: no such scan, or another organization's."
-        ),
+        responses=responses({200: ScanDetail}, e404="`SCAN_NOT_FOUND`: no such scan, or another organization's."),
     )
     def get(self, request: Request, scan_id: str) -> Response:
         """Poll this until the status is `completed` or `partial` (or `failed`)."""
@@ -109,9 +107,7 @@ class ScanListing(ApiView):
             OpenApiParameter("type", str, enum=Scan.Type.values),
             *RATE_HEADERS,
         ],
-        responses=responses(
-            {200: ScanList}, e400="`INVALID_PARAMS`: a parameter is out of range or unknown."
-        ),
+        responses=responses({200: ScanList}, e400="`INVALID_PARAMS`: a parameter is out of range or unknown."),
     )
     def get(self, request: Request) -> HttpResponse:
         """The organization's scans, newest first."""

@@ -59,9 +59,6 @@ def scan_counts(organization_id: int, column: str, period: date) -> dict[str, in
     """How many scans of a month there are, by `type` or `status`; every value is listed, also with 0."""
     known = Scan.Type.values if column == "type" else Scan.Status.values
     counted = (
-        access.rows(ScanCount, organization_id)
-        .filter(period=period)
-        .values_list(column)
-        .annotate(total=Sum("count"))
+        access.rows(ScanCount, organization_id).filter(period=period).values_list(column).annotate(total=Sum("count"))
     )
     return dict.fromkeys(known, 0) | dict(counted)

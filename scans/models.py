@@ -128,9 +128,7 @@ class ScanCount(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(
-                fields=["organization_id", "period", "type", "status"], name="scan_count_unique"
-            )
+            models.UniqueConstraint(fields=["organization_id", "period", "type", "status"], name="scan_count_unique")
         ]
 
     def __str__(self) -> str:

@@ -197,9 +197,7 @@ def claim_scan(scan_id: str) -> Claim | None:
 
 def renew_claim(claim: Claim, progress: Progress) -> bool:
     """Write the progress and extend the lease; False when the claim was lost to another attempt."""
-    renewed = Scan.objects.filter(
-        id=claim.scan_id, claim_token=claim.token, status=Scan.Status.SCANNING
-    ).update(
+    renewed = Scan.objects.filter(id=claim.scan_id, claim_token=claim.token, status=Scan.Status.SCANNING).update(
         lease_expires_at=timezone.now() + timedelta(seconds=settings.SCAN_LEASE_S),
         # An earlier attempt may have come further; progress never goes back.
         percent=Greatest(F("percent"), min(progress.percent, 99)),
@@ -226,9 +224,7 @@ def finish_scan(claim: Claim, result: ScanResult) -> bool:
         scan.status = Scan.Status(result.status)
         scan.score = result.score
         scan.grade = result.grade
-        scan.skipped_checks = [
-            {"name": skipped.name, "reason": skipped.reason} for skipped in result.skipped_checks
-        ]
+        scan.skipped_checks = [{"name": skipped.name, "reason": skipped.reason} for skipped in result.skipped_checks]
         scan.checks_total = len(result.checks) + len(result.skipped_checks)
         scan.checks_done = len(result.checks)
         _end(scan, result.error)
@@ -267,9 +263,7 @@ def sweep_scans(queue_depth: Callable[[], int], enqueue: Callable[[str], None] =
         if Scan.objects.filter(id=scan_id, enqueued_at=enqueued_at).update(enqueued_at=now):
             enqueue(scan_id)
             put_back += 1
-    dead = Scan.objects.filter(
-        status=Scan.Status.SCANNING, lease_expires_at__lt=now, attempts__gte=MAX_ATTEMPTS
-    )
+    dead = Scan.objects.filter(status=Scan.Status.SCANNING, lease_expires_at__lt=now, attempts__gte=MAX_ATTEMPTS)
     for scan_id in dead.values_list("id", flat=True)[:1000]:
         _give_up(scan_id, now)
     return put_back

@@ -76,12 +76,8 @@ def make_result(scan: Scan, status: str = "completed", **columns: Any) -> ScanRe
     now = datetime.now(UTC)
     checks = (
         CheckResult("good", "Good thing", "pass", None, HIGH, "All is well."),
-        CheckResult(
-            "bad", "Bad thing", "fail", HIGH, HIGH, "It is <b>bad</b>.", "Mend it.", ({"value": "=1+1"},)
-        ),
-        CheckResult(
-            "meh", "Meh thing", "warn", LOW, LOW, "It is so-so.", "Polish it.", (), ("RFC 9110",), 1.5
-        ),
+        CheckResult("bad", "Bad thing", "fail", HIGH, HIGH, "It is <b>bad</b>.", "Mend it.", ({"value": "=1+1"},)),
+        CheckResult("meh", "Meh thing", "warn", LOW, LOW, "It is so-so.", "Polish it.", (), ("RFC 9110",), 1.5),
     )
     skipped = (SkippedCheck("gone", "Gone thing", "The site did not answer in time."),)
     values: dict[str, Any] = {
@@ -102,9 +98,7 @@ def make_result(scan: Scan, status: str = "completed", **columns: Any) -> ScanRe
     )
 
 
-def finished_scan(
-    member: Member, status: str = "completed", age: timedelta = timedelta(), **columns: Any
-) -> Scan:
+def finished_scan(member: Member, status: str = "completed", age: timedelta = timedelta(), **columns: Any) -> Scan:
     """A scan that went through claim and finish, as a worker does it."""
     scan = make_scan(member, created_at=timezone.now() - age, **columns)
     claim = claim_scan(scan.id)

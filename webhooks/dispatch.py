@@ -84,9 +84,7 @@ def _record(delivery: Delivery, status: int | None, error: str) -> None:
     delivered = status is not None and 200 <= status < 300
     next_attempt_at = schedule.next_attempt(delivery.attempts, now, random.uniform)
     # Conditional on the attempt, so that one that outlived its lease changes nothing.
-    Delivery.objects.filter(
-        id=delivery.id, status=Delivery.Status.PENDING, attempts=delivery.attempts
-    ).update(
+    Delivery.objects.filter(id=delivery.id, status=Delivery.Status.PENDING, attempts=delivery.attempts).update(
         status=Delivery.Status.DELIVERED
         if delivered
         else Delivery.Status.FAILED

@@ -20,9 +20,7 @@ def record_scan_end(scan: Scan, *, findings: int) -> None:
     """Write the event of a scan that has just ended, and its deliveries; inside the transaction that ends it."""
     kind = EventKind(f"scan.{scan.status}")
     receivers = list(
-        access.rows(Webhook, scan.organization_id)
-        .filter(events__contains=[kind])
-        .values_list("id", flat=True)
+        access.rows(Webhook, scan.organization_id).filter(events__contains=[kind]).values_list("id", flat=True)
     )
     if not receivers:
         return
@@ -32,9 +30,7 @@ def record_scan_end(scan: Scan, *, findings: int) -> None:
         kind=kind,
         body=json.dumps(payload(scan, kind, findings), separators=(",", ":")).encode(),
     )
-    deliveries = Delivery.objects.bulk_create(
-        Delivery(webhook_id=webhook_id, event=event) for webhook_id in receivers
-    )
+    deliveries = Delivery.objects.bulk_create(Delivery(webhook_id=webhook_id, event=event) for webhook_id in receivers)
     transaction.on_commit(lambda: _send([delivery.id for delivery in deliveries]))
 
 

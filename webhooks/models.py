@@ -87,9 +87,7 @@ class Delivery(models.Model):
     class Meta:
         verbose_name_plural = "deliveries"
         indexes = [
-            models.Index(
-                fields=["next_attempt_at"], condition=models.Q(status="pending"), name="delivery_due"
-            ),
+            models.Index(fields=["next_attempt_at"], condition=models.Q(status="pending"), name="delivery_due"),
         ]
 
     def __str__(self) -> str:

@@ -257,9 +257,7 @@ class _Run:
         ]
 
     def _facts(self, completed_at: datetime) -> dict[str, str | int | float]:
-        facts: dict[str, str | int | float] = {
-            "duration_s": round((completed_at - self.started_at).total_seconds(), 3)
-        }
+        facts: dict[str, str | int | float] = {"duration_s": round((completed_at - self.started_at).total_seconds(), 3)}
         page = self.evidence.get(Page)
         if isinstance(page, Page):
             facts |= {

@@ -86,9 +86,7 @@ class _ProbeMark:
     essential: bool
 
 
-def check(
-    id: str, *, name: str, severity: Severity, fix: str, references: tuple[str, ...] = ()
-) -> Callable[[F], F]:
+def check(id: str, *, name: str, severity: Severity, fix: str, references: tuple[str, ...] = ()) -> Callable[[F], F]:
     """Declare a function to be a check. It stays an ordinary function: evidence in, `Finding` out.
 
     `severity` is that of a fail unless the finding overrides it; `fix` tells a site owner what to send or
@@ -186,9 +184,7 @@ def _marked(module: types.ModuleType, attribute: str) -> list[Callable[..., Any]
     return [
         value
         for value in vars(module).values()
-        if isinstance(value, types.FunctionType)
-        and value.__module__ == module.__name__
-        and hasattr(value, attribute)
+        if isinstance(value, types.FunctionType) and value.__module__ == module.__name__ and hasattr(value, attribute)
     ]
 
 

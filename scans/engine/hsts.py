@@ -41,9 +41,7 @@ def parse_hsts(value: str) -> Hsts:
         if directives.get(name) is not None:
             raise BadHsts(f"{name} takes no value")
     # Beyond 18 digits the number means forever, and Python refuses to read endless ones.
-    return Hsts(
-        int(max_age.lstrip("0")[:18] or "0"), "includesubdomains" in directives, "preload" in directives
-    )
+    return Hsts(int(max_age.lstrip("0")[:18] or "0"), "includesubdomains" in directives, "preload" in directives)
 
 
 def valid_policy(headers: Headers) -> Hsts | None:

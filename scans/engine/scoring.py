@@ -72,8 +72,7 @@ def score(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> Score:
             category,
             score=_round(category_score(category.checks)),
             checks=tuple(
-                replace(result, points=_points(categories, caps, category, result, exact))
-                for result in category.checks
+                replace(result, points=_points(categories, caps, category, result, exact)) for result in category.checks
             ),
         )
         for category in categories
@@ -92,9 +91,7 @@ def grade(value: int, results: Sequence[CheckResult]) -> str:
     """The letter for a score. A+ also needs that nothing of severity medium or above failed or warned."""
     for least, letter in GRADES:
         if value >= least:
-            blemished = any(
-                result.severity is not None and result.severity is not Severity.LOW for result in results
-            )
+            blemished = any(result.severity is not None and result.severity is not Severity.LOW for result in results)
             return "A" if letter == "A+" and blemished else letter
     return "F"
 

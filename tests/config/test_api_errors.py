@@ -47,9 +47,7 @@ def test_an_unknown_path_tells_a_valid_key_its_rate(home: Member) -> None:
         ("BREW", "/api/webhooks/x", "DELETE"),
     ],
 )
-def test_a_wrong_method_is_METHOD_NOT_ALLOWED_with_Allow(
-    home: Member, method: str, path: str, allowed: str
-) -> None:
+def test_a_wrong_method_is_METHOD_NOT_ALLOWED_with_Allow(home: Member, method: str, path: str, allowed: str) -> None:
     response = home.api.call(method, path)
     assert refusal(response) == (405, "METHOD_NOT_ALLOWED")
     assert response["Allow"] == allowed
@@ -127,9 +125,7 @@ def test_a_wrong_parameter_is_INVALID_PARAMS(home: Member, query: str) -> None:
 @pytest.mark.parametrize(
     "id", ["x", "scan_", "scan_" + "a" * 23, "a/b", "%00", "%0A", "x%0Ay", "..%2F..", "é", "rpt_" + "0" * 22]
 )
-@pytest.mark.parametrize(
-    ("path", "code"), [("/v1/scan/", "SCAN_NOT_FOUND"), ("/v1/report/", "SCAN_NOT_FOUND")]
-)
+@pytest.mark.parametrize(("path", "code"), [("/v1/scan/", "SCAN_NOT_FOUND"), ("/v1/report/", "SCAN_NOT_FOUND")])
 def test_a_malformed_id_is_not_found(home: Member, path: str, code: str, id: str) -> None:
     assert refusal(home.api.get(path + id)) == (404, code)
 

@@ -135,9 +135,7 @@ def test_redis_wants_its_password_and_refuses_writes_rather_than_forget(data_dir
             stranger.ping()
 
 
-def test_redis_takes_another_port_when_its_own_is_taken(
-    data_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_redis_takes_another_port_when_its_own_is_taken(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     free = embedded_redis._free_port
     with embedded.stack(data_dir, database=False) as first:
         taken = redis.connection.parse_url(first.env["REDIS_URL"])["port"]
@@ -238,9 +236,7 @@ def test_a_folder_that_cannot_be_made_is_refused(data_dir: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has several ways to start PostgreSQL")
-def test_each_of_roots_ways_opens_the_files_of_the_others(
-    data_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_of_roots_ways_opens_the_files_of_the_others(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def usable(account: Account) -> bool:
         monkeypatch.setattr(embedded_postgres, "accounts", lambda: iter([account]))
         try:
@@ -294,9 +290,7 @@ def test_socket_paths_stay_within_the_systems_limit(
     assert embedded_postgres.socket_parent() == Path(expected)
 
 
-def test_an_interrupt_during_the_start_stops_what_had_started(
-    data_dir: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_during_the_start_stops_what_had_started(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 

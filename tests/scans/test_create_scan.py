@@ -123,9 +123,7 @@ def test_the_quota_speaks_before_the_target_is_contacted(home: Member, target: s
     assert refusal(response) == (429, "QUOTA_EXCEEDED")
 
 
-def test_a_queue_that_is_too_long_is_SERVICE_UNAVAILABLE(
-    home: Member, stranger: Member, target: str, settings
-) -> None:
+def test_a_queue_that_is_too_long_is_SERVICE_UNAVAILABLE(home: Member, stranger: Member, target: str, settings) -> None:
     settings.SCAN_QUEUE_LIMIT = 2
     for _ in range(3):
         make_scan(stranger)

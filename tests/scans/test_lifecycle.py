@@ -17,9 +17,7 @@ from tests.world import Member, make_result, make_scan
 
 
 def failed(scan: Scan, code: str):
-    return make_result(
-        scan, "failed", score=None, grade=None, categories=(), error=ScanError(code, "Because.")
-    )
+    return make_result(scan, "failed", score=None, grade=None, categories=(), error=ScanError(code, "Because."))
 
 
 def used(member: Member) -> int:

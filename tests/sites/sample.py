@@ -44,9 +44,7 @@ def sample_site() -> Site:
             "/order": Answer("<!doctype html><title>Order</title><h1>Order</h1>"),
             "/bread.png": image,
             "/rolls.png": image,
-            "/robots.txt": Answer(
-                "User-agent: *\nDisallow: /admin/\n", headers={"Content-Type": "text/plain"}
-            ),
+            "/robots.txt": Answer("User-agent: *\nDisallow: /admin/\n", headers={"Content-Type": "text/plain"}),
             "/slow": Answer(PAGE, delay_s=4.0),
         },
         certificate=Certificate.VALID,

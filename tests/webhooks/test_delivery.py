@@ -165,9 +165,7 @@ def test_anything_but_2xx_is_tried_again(home: Member, receiver: Receiver, statu
     assert (delivery.status, delivery.attempts) == ("delivered", 2)
 
 
-def test_a_receiver_that_became_private_gets_no_connection(
-    home: Member, receiver: Receiver, settings
-) -> None:
+def test_a_receiver_that_became_private_gets_no_connection(home: Member, receiver: Receiver, settings) -> None:
     register(home, receiver.url)
     finished_scan(home)
     settings.SCAN_ALLOWED_NETWORKS = ()

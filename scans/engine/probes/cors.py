@@ -23,9 +23,7 @@ def cors(page: Page, network: Network) -> Cors:
 
 
 def _ask(page: Page, network: Network, origin: str) -> CorsAnswer:
-    response = network.fetch(
-        page.target, headers={**ACCEPT, "Origin": origin}, max_bytes=MAX_BYTES, verify=False
-    )
+    response = network.fetch(page.target, headers={**ACCEPT, "Origin": origin}, max_bytes=MAX_BYTES, verify=False)
     if response.status == 429:
         raise SiteProtected("The site answered a further request with status 429, too many requests.")
     return CorsAnswer(

@@ -92,9 +92,7 @@ def _ask(network: Network, peer: TlsPeer, version: TlsVersion, ciphers: Sequence
     return answer if answer.cipher in ciphers else None
 
 
-def _weak_ciphers(
-    network: Network, peer: TlsPeer, taken: ServerHello | None, chosen: Sequence[str]
-) -> tuple[str, ...]:
+def _weak_ciphers(network: Network, peer: TlsPeer, taken: ServerHello | None, chosen: Sequence[str]) -> tuple[str, ...]:
     """One suite for each weakness, by asking again without the kinds already seen."""
     found: dict[Weakness, str] = {}
     for name in chosen:

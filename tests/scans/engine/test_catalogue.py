@@ -159,8 +159,7 @@ def test_only_the_probes_that_a_scan_needs_are_planned(planted: Planted) -> None
     planted.add("checks/security/a.py", 'CATEGORY = Category("A", weight=1)\n' + a_check("two", "Two"))
     planted.add(
         "probes/page.py",
-        "@probe()\ndef fetch(target: Target) -> Page: ...\n"
-        "@probe()\ndef parse(page: Page) -> Document: ...\n",
+        "@probe()\ndef fetch(target: Target) -> Page: ...\n@probe()\ndef parse(page: Page) -> Document: ...\n",
     )
     assert {each.__name__ for each in plan(ScanType.SEO).probes} == {"Page", "Document"}
     assert {each.__name__ for each in plan(ScanType.SECURITY).probes} == {"Page"}

@@ -241,9 +241,7 @@ def test_a_probe_that_is_refused_skips_what_needs_it_with_its_reason(plant: Plan
     assert result.score == 100
 
 
-def test_a_probe_that_crashes_is_logged_and_tells_no_detail(
-    plant: Plant, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_probe_that_crashes_is_logged_and_tells_no_detail(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
     @probe()
     def crashing_wall(ground: Ground) -> Wall:
         raise KeyError("a detail")
@@ -347,9 +345,7 @@ def test_when_the_time_is_up_the_network_is_closed_and_the_rest_could_not_run(pl
     assert network.closed.is_set()
     assert result.status == "partial"
     assert [each.id for each in result.checks] == ["timeless"]
-    assert [(each.id, each.reason) for each in result.skipped_checks] == [
-        ("has-wall", scans.engine.OUT_OF_TIME)
-    ]
+    assert [(each.id, each.reason) for each in result.skipped_checks] == [("has-wall", scans.engine.OUT_OF_TIME)]
     assert (result.completed_at - result.started_at).total_seconds() < PATIENCE_S / 2
 
 

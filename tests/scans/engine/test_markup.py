@@ -42,9 +42,7 @@ def test_a_policy_in_meta_has_no_frame_ancestors_report_uri_or_sandbox() -> None
     assert [policy.directives for policy in meta_policies(document(seen))] == [{"default-src": ("'self'",)}]
 
 
-@pytest.mark.parametrize(
-    "source", ["*", "https:", "data:", "https://*", "*:443", "http://*:*/path", "HTTPS:"]
-)
+@pytest.mark.parametrize("source", ["*", "https:", "data:", "https://*", "*:443", "http://*:*/path", "HTTPS:"])
 def test_broad_sources(source: str) -> None:
     assert is_broad_source(source)
 

@@ -26,6 +26,7 @@ LOCAL_PORTS = {
     "config/embedded_postgres.py",
     "config/embedded_redis.py",
     "config/environment.py",
+    "config/gunicorn.py",  # answers on connections that others opened
     "config/launcher.py",
     "config/management/commands/up.py",
     "config/processes.py",

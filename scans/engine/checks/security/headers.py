@@ -31,9 +31,7 @@ CATEGORY = Category("HTTP headers", weight=15)
 
 NOT_HTML = NotApplicable("The page is not HTML.")
 
-LEAKY_REFERRER_POLICIES = frozenset(
-    {"unsafe-url", "origin", "origin-when-cross-origin", "no-referrer-when-downgrade"}
-)
+LEAKY_REFERRER_POLICIES = frozenset({"unsafe-url", "origin", "origin-when-cross-origin", "no-referrer-when-downgrade"})
 REFERRER_POLICIES = LEAKY_REFERRER_POLICIES | {
     "no-referrer",
     "same-origin",
@@ -48,9 +46,7 @@ LEGACY_REFERRER_POLICIES = {
     "origin-when-crossorigin": "origin-when-cross-origin",
 }
 # HTML, "cross-origin opener policies" and "embedder policies"; Fetch, "Cross-Origin-Resource-Policy header".
-OPENER_POLICIES = frozenset(
-    {"unsafe-none", "same-origin-allow-popups", "same-origin", "noopener-allow-popups"}
-)
+OPENER_POLICIES = frozenset({"unsafe-none", "same-origin-allow-popups", "same-origin", "noopener-allow-popups"})
 EMBEDDER_POLICIES = frozenset({"unsafe-none", "require-corp", "credentialless"})
 RESOURCE_POLICIES = frozenset({"same-origin", "same-site", "cross-origin"})
 DEPRECATED = {
@@ -72,16 +68,12 @@ def clickjacking(page: Page, document: Document) -> Finding:
     if not page.is_html:
         return NOT_HTML
     lists = [
-        sources
-        for policy in header_policies(page.headers)
-        if (sources := policy.get("frame-ancestors")) is not None
+        sources for policy in header_policies(page.headers) if (sources := policy.get("frame-ancestors")) is not None
     ]
     if lists:
         return _judge_frame_ancestors(lists)
     values = {
-        token.strip().lower()
-        for token in (page.headers.get("X-Frame-Options") or "").split(",")
-        if token.strip()
+        token.strip().lower() for token in (page.headers.get("X-Frame-Options") or "").split(",") if token.strip()
     }
     evidence = tuple[EvidenceItem, ...](
         {"header": "X-Frame-Options", "value": excerpt(line)} for line in page.headers.all("X-Frame-Options")
@@ -95,17 +87,11 @@ def clickjacking(page: Page, document: Document) -> Finding:
     if values in ({"deny"}, {"sameorigin"}):
         return Pass(f"X-Frame-Options: {shown}.", evidence)
     if any(value.startswith("allow-from") for value in values):
-        return Fail(
-            f"Browsers ignore X-Frame-Options: {shown}, so any site may frame the page.", evidence=evidence
-        )
+        return Fail(f"Browsers ignore X-Frame-Options: {shown}, so any site may frame the page.", evidence=evidence)
     if values:
-        return Fail(
-            f"X-Frame-Options: {shown} does not keep any site from framing the page.", evidence=evidence
-        )
+        return Fail(f"X-Frame-Options: {shown} does not keep any site from framing the page.", evidence=evidence)
     elsewhere = "; in <meta> they are ignored" if _frames_in_meta(document) else ""
-    return Fail(
-        f"No frame-ancestors and no X-Frame-Options header, so any site may frame the page{elsewhere}."
-    )
+    return Fail(f"No frame-ancestors and no X-Frame-Options header, so any site may frame the page{elsewhere}.")
 
 
 @check(
@@ -118,9 +104,7 @@ def clickjacking(page: Page, document: Document) -> Finding:
 def x_content_type_options(page: Page) -> Finding:
     value = page.headers.get("X-Content-Type-Options")
     if value is None:
-        return Fail(
-            "No X-Content-Type-Options header, so browsers may guess scripts and styles out of any file."
-        )
+        return Fail("No X-Content-Type-Options header, so browsers may guess scripts and styles out of any file.")
     if value.split(",")[0].strip(" \t").lower() == "nosniff":
         return Pass("X-Content-Type-Options: nosniff.")
     return Fail(f"X-Content-Type-Options is “{excerpt(value)}”; only a first token nosniff counts.")
@@ -149,9 +133,7 @@ def referrer_policy(page: Page, document: Document) -> Finding:
         leak = "the whole address" if policy != "origin" else "the origin, over plain HTTP too,"
         if policy == "origin-when-cross-origin":
             leak = "the origin, over plain HTTP too,"
-        return Fail(
-            f"{source} is {policy}, which tells other sites {leak} of the page that a visitor comes from."
-        )
+        return Fail(f"{source} is {policy}, which tells other sites {leak} of the page that a visitor comes from.")
     return Pass(f"{source}: {policy}.")
 
 
@@ -167,18 +149,12 @@ def permissions_policy(page: Page) -> Finding:
         return NOT_HTML
     value = page.headers.get("Permissions-Policy")
     if value is None:
-        return Warn(
-            "No Permissions-Policy, so embedded frames may be granted camera, microphone and location."
-        )
+        return Warn("No Permissions-Policy, so embedded frames may be granted camera, microphone and location.")
     features = Dictionary()
     try:
         features.parse(value.encode("latin-1", "replace"))
     except ValueError:
-        old = (
-            " It looks like the syntax of the older Feature-Policy."
-            if re.search(r"^[\w-]+ +'", value)
-            else ""
-        )
+        old = " It looks like the syntax of the older Feature-Policy." if re.search(r"^[\w-]+ +'", value) else ""
         return Warn(f"Browsers ignore “{excerpt(value)}”: it is no structured dictionary.{old}")
     if not features:
         return Warn("Permissions-Policy is empty and switches nothing off.")
@@ -239,9 +215,7 @@ def cors_credentials(cors: Cors) -> Finding:
             evidence,
         )
     if any("*" in each.allow_origin for each in cors.answers):
-        return Pass(
-            "Access-Control-Allow-Origin: * lets every origin read, but never with credentials.", evidence
-        )
+        return Pass("Access-Control-Allow-Origin: * lets every origin read, but never with credentials.", evidence)
     return Pass("Foreign origins are not let in.", evidence)
 
 
@@ -259,14 +233,10 @@ def content_type(page: Page) -> Finding:
             return NotApplicable("The response has no content.")
         return Fail("No Content-Type header, so browsers guess what the content is.")
     if not re.fullmatch(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+", page.media_type):
-        return Fail(
-            f"Content-Type “{excerpt(value)}” is no media type, so browsers guess what the content is."
-        )
+        return Fail(f"Content-Type “{excerpt(value)}” is no media type, so browsers guess what the content is.")
     textual = page.media_type.startswith("text/") or page.is_html
     if textual and not re.search(r""";\s*charset\s*=\s*["']?[^\s"';]""", value, re.IGNORECASE):
-        return Warn(
-            f"Content-Type: {excerpt(value)} names no charset, so it has to be looked for or guessed."
-        )
+        return Warn(f"Content-Type: {excerpt(value)} names no charset, so it has to be looked for or guessed.")
     return Pass(f"Content-Type: {excerpt(value)}.")
 
 
@@ -281,9 +251,7 @@ def deprecated_headers(page: Page) -> Finding:
     found = [f"{name} ({why})" for name, why in DEPRECATED.items() if name in page.headers]
     auditor = page.headers.get("X-XSS-Protection")
     if auditor is not None and auditor.split(";")[0].strip() != "0":
-        found.append(
-            f"X-XSS-Protection: {excerpt(auditor)} (the filter is gone, and opened holes where it was)"
-        )
+        found.append(f"X-XSS-Protection: {excerpt(auditor)} (the filter is gone, and opened holes where it was)")
     if found:
         return Warn(f"Deprecated headers: {some(found)}.")
     return Pass("No deprecated header is sent.")
@@ -303,9 +271,7 @@ def _judge_frame_ancestors(lists: list[tuple[str, ...]]) -> Finding:
 
 def _frames_in_meta(document: Document) -> bool:
     policies = [parse_policy(content) for content in http_equivs(document, CSP)]
-    return bool(http_equivs(document, "X-Frame-Options")) or any(
-        "frame-ancestors" in policy for policy in policies
-    )
+    return bool(http_equivs(document, "X-Frame-Options")) or any("frame-ancestors" in policy for policy in policies)
 
 
 def _meta_referrer(document: Document) -> str | None:

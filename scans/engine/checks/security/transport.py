@@ -73,9 +73,7 @@ def http_to_https_redirect(plain: PlainHttp) -> Finding:
     if not plain.hops:
         return Pass(f"Nothing answers plain HTTP at {excerpt(plain.url)}, so nothing is sent in the clear.")
     urls = [hop.url for hop in plain.hops] + ([plain.next_url] if plain.next_url else [])
-    chain: tuple[EvidenceItem, ...] = tuple(
-        {"hop": number, "url": excerpt(url)} for number, url in enumerate(urls, 1)
-    )
+    chain: tuple[EvidenceItem, ...] = tuple({"hop": number, "url": excerpt(url)} for number, url in enumerate(urls, 1))
     if len(urls) == 1:
         message = f"Plain HTTP answers with status {plain.hops[0].status} and does not redirect to https"
         if plain.hops[0].status >= 400:
@@ -298,9 +296,7 @@ def hsts(page: Page, document: Document, answer: HttpsAnswer) -> Finding:
     try:
         policy = parse_hsts(values[0])
     except BadHsts as error:
-        return Fail(
-            f"Browsers ignore the header “{excerpt(values[0])}”: {excerpt(str(error))}.", evidence=evidence
-        )
+        return Fail(f"Browsers ignore the header “{excerpt(values[0])}”: {excerpt(str(error))}.", evidence=evidence)
     if policy.max_age_s == 0:
         return Fail("max-age=0 makes browsers forget that the host wants https.", evidence=evidence)
     if len(values) > 1:
@@ -352,8 +348,7 @@ def mixed_content(page: Page, document: Document) -> Finding:
         references = counted(len(found), "http reference")
         return Pass(f"{references}, which upgrade-insecure-requests turns into https.")
     evidence: tuple[EvidenceItem, ...] = tuple(
-        {"element": each.element, "url": excerpt(each.url), "passive": each.passive}
-        for each in found[:EVIDENCE_ITEMS]
+        {"element": each.element, "url": excerpt(each.url), "passive": each.passive} for each in found[:EVIDENCE_ITEMS]
     )
     active = [each for each in found if not each.passive]
     shown = some([f"<{each.element}> {excerpt(each.url)}" for each in active or found])

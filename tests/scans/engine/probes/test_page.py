@@ -37,9 +37,7 @@ def response(*headers: tuple[str, str], status: int = 200, body: bytes = b"") ->
     return Response("https://site.example.com/", status, Headers(headers), body)
 
 
-def page(
-    body: bytes | str, content_type: str | None = "text/html", url: str = "https://site.example.com/a/b"
-) -> Page:
+def page(body: bytes | str, content_type: str | None = "text/html", url: str = "https://site.example.com/a/b") -> Page:
     headers = (("Content-Type", content_type),) if content_type else ()
     raw = body if isinstance(body, bytes) else body.encode()
     address = target(url)

@@ -380,10 +380,7 @@ def test_a_whole_security_scan_of_a_good_site(network: Network, root: Identity, 
         result = scan(target(f"https://{HOST}:{port}/"), ScanType.SECURITY, network, Budget(20))
     ours = {"transport", "headers"}
     verdicts = {
-        check.id: check.status
-        for category in result.categories
-        if category.id in ours
-        for check in category.checks
+        check.id: check.status for category in result.categories if category.id in ours for check in category.checks
     }
     assert [id for id, status in verdicts.items() if status != "pass"] == []
     assert len(verdicts) == 20  # all but the redirect, which an unusual port does not have

@@ -203,9 +203,7 @@ RANDOM = "https://0123456789abcdef.example"
     ],
 )
 def test_cors_credentials(answers: list[tuple[tuple[str, ...], tuple[str, ...]]], expected: str) -> None:
-    cors = Cors(
-        tuple(CorsAnswer(origin, *answer) for origin, answer in zip((RANDOM, "null"), answers, strict=True))
-    )
+    cors = Cors(tuple(CorsAnswer(origin, *answer) for origin, answer in zip((RANDOM, "null"), answers, strict=True)))
     assert verdict(checks.cors_credentials(cors)) == expected
 
 

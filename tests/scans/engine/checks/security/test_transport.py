@@ -87,9 +87,7 @@ def test_http_to_https_redirect(chain: list[tuple[str, int]], expected: str) -> 
     ("location", "expected"),
     [(f"https://{SITE}/", "pass"), (f"https://{WWW}/", "warn"), (f"http://{WWW}/", "fail")],
 )
-def test_a_redirect_whose_goal_does_not_answer_is_judged_by_where_it_leads(
-    location: str, expected: str
-) -> None:
+def test_a_redirect_whose_goal_does_not_answer_is_judged_by_where_it_leads(location: str, expected: str) -> None:
     plain = PlainHttp(f"http://{SITE}/", hops((f"http://{SITE}/", 301)), "Refused.", next_url=location)
     assert verdict(checks.http_to_https_redirect(plain)) == expected
 
@@ -153,9 +151,7 @@ def test_tls_cert_hostname(host: str, names: tuple[str, ...], expected: str) -> 
         ("2001:db8::1", ("2001:db8::1",), "pass"),
     ],
 )
-def test_an_address_needs_an_address_in_the_certificate(
-    host: str, addresses: tuple[str, ...], expected: str
-) -> None:
+def test_an_address_needs_an_address_in_the_certificate(host: str, addresses: tuple[str, ...], expected: str) -> None:
     seen = peer(replace(LEAF, dns_names=(), ip_addresses=addresses), host=host)
     assert verdict(checks.tls_cert_hostname(seen)) == expected
 
@@ -225,9 +221,7 @@ def test_certificates_that_were_sent_without_need_are_not_judged() -> None:
         ([V.TLS1_0], "fail", None, "fail"),
     ],
 )
-def test_protocol_versions(
-    versions: list[TlsVersion], legacy: str, severity: Severity | None, modern: str
-) -> None:
+def test_protocol_versions(versions: list[TlsVersion], legacy: str, severity: Severity | None, modern: str) -> None:
     support = TlsSupport(dict.fromkeys(versions, CBC))
     finding = checks.tls_legacy_protocols(support)
     assert verdict(finding) == legacy

@@ -1,0 +1,310 @@
+"""docs/api.md is true: its curl lines are sent to the service, and what it shows is what comes back."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import string
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from ipaddress import ip_network
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import yaml
+from django.conf import settings as django_settings
+from django.http import HttpResponse
+from django.test import Client
+
+from accounts.models import Tier
+from config.errors import Refusal
+from scans import tasks
+from scans.engine import ScanFailed
+from scans.models import Scan
+from scans.net.errors import NetError
+from scans.targets import InvalidUrl
+from tests.sites.sample import sample_site
+from tests.world import finished_scan, make_scan, member_of
+from webhooks.events import payload
+from webhooks.models import EventKind
+from webhooks.schedule import PAUSES
+from webhooks.signing import new_secret, signature_headers
+
+ROOT = Path(__file__).resolve().parents[2]
+DOC = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$|^<!-- (.+?) -->$", re.MULTILINE | re.DOTALL)
+A_WORKER_RUNS = "a worker runs the scan here"
+ID_IN_TEXT = re.compile(r"(scan|rpt|wh|evt)_[0-9A-Za-z]{22}")
+# What was seen differs from check to check.
+OPAQUE = {"evidence"}
+
+
+@dataclass(frozen=True)
+class Message:
+    """Status line, headers and body of a `http` block."""
+
+    start: str
+    headers: dict[str, str]
+    body: str
+
+    @classmethod
+    def parse(cls, text: str) -> Message:
+        head, _, body = text.partition("\n\n")
+        start, *lines = head.strip().splitlines()
+        return cls(start, dict(line.split(": ", 1) for line in lines), body.strip())
+
+    @property
+    def status(self) -> int:
+        return int(self.start.split()[1])
+
+
+@dataclass(frozen=True)
+class Example:
+    """A curl command and its answer, or what happens between two of them."""
+
+    command: str
+    answer: Message | None = None
+
+
+def blocks(language: str) -> list[str]:
+    return [text for name, text, _ in BLOCK.findall(DOC) if name == language]
+
+
+def examples() -> Iterator[Example]:
+    found = BLOCK.findall(DOC)
+    for position, (language, text, stage) in enumerate(found):
+        if stage:
+            yield Example(stage)
+        elif language == "bash" and text.startswith("curl"):
+            following, answer, _ = found[position + 1]
+            assert following == "http", f"no answer follows {text}"
+            yield Example(text, Message.parse(answer))
+
+
+@dataclass
+class Session:
+    """A reader who follows the document from its top to its end."""
+
+    site: str
+    variables: dict[str, str]
+    requests: list[tuple[str, str]] = field(default_factory=list)
+
+    def send(self, command: str) -> HttpResponse:
+        """What curl would do, and a shell around it."""
+        method, url, body = "GET", "", None
+        headers: dict[str, str] = {}
+        # A shell sees no variables between single quotes; no example has any there.
+        line = string.Template(command.replace("\\\n", " ")).substitute(self.variables)
+        words = iter(shlex.split(line))
+        assert next(words) == "curl"
+        for word in words:
+            match word:
+                case "-i":
+                    pass
+                case "-X":
+                    method = next(words)
+                case "-H":
+                    name, value = next(words).split(": ", 1)
+                    headers[name] = value
+                case "-d":
+                    body = next(words).replace("https://example.com/", self.site)
+                case _:
+                    assert not word.startswith("-"), f"the test does not know curl's {word}"
+                    url = word
+        assert url.startswith(self.variables["BASE"])
+        path = url.removeprefix(self.variables["BASE"])
+        self.requests.append((method, urlsplit(path).path))
+        content_type = headers.pop("Content-Type", "application/octet-stream")
+        client = Client(raise_request_exception=False)
+        response: Any = client.generic(method, path, body or "", content_type, headers=headers)
+        self._remember(method, response)
+        return response
+
+    def _remember(self, method: str, response: Any) -> None:
+        if method == "POST" and response.status_code == 201:
+            created = response.json()["id"]
+            if created.startswith("wh_"):
+                self.variables["WEBHOOK"] = created
+            elif self.variables.setdefault("ID", created) != created:
+                self.variables["RUNNING"] = created
+
+
+def paths(value: object, prefix: str = "") -> set[str]:
+    """Every place in a JSON document, with the type of what stands there; null says nothing of the type."""
+    found = {prefix} if value is None else {prefix, f"{prefix}: {type(value).__name__}"}
+    if isinstance(value, dict):
+        for name, member in value.items():
+            found |= {f"{prefix}.{name}"} if name in OPAQUE else paths(member, f"{prefix}.{name}")
+    elif isinstance(value, list):
+        for item in value:
+            found |= paths(item, f"{prefix}[]")
+    return found
+
+
+def places(value: object) -> set[str]:
+    return {path for path in paths(value) if ": " not in path}
+
+
+def masked(text: str) -> str:
+    """Without what differs from one request to the next."""
+    return re.sub(r"[0-9]+", "0", ID_IN_TEXT.sub(r"\1_…", text))
+
+
+def assert_is_shown(example: Example, response: Any) -> None:
+    shown = example.answer
+    assert shown is not None
+    got = response.content.decode()
+    assert (response.status_code, response.reason_phrase) == (shown.status, shown.start.split(" ", 2)[2]), got
+    for name, value in shown.headers.items():
+        assert masked(response.headers.get(name, "(none)")) == masked(value), f"{name} after {example.command}"
+    if "json" not in response.headers.get("Content-Type", ""):
+        assert got.splitlines()[:1] == shown.body.splitlines()[:1]
+        return
+    expected, actual = json.loads(shown.body), json.loads(got)
+    assert places(expected) == places(actual), example.command
+    assert paths(expected) <= paths(actual), example.command
+    if isinstance(actual, dict) and "code" in actual:
+        assert expected == actual
+
+
+@pytest.fixture
+def session(transactional_db: None, settings: Any) -> Iterator[Session]:
+    settings.SCAN_ALLOWED_NETWORKS = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
+    member = member_of("Reader", "pro")
+    with sample_site() as site:
+        settings.SCAN_CA_BUNDLE = site.ca_file
+        yield Session(f"{site.url_as('localhost')}/", {"BASE": "http://testserver", "KEY": member.plaintext})
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_every_example_gives_the_answer_that_it_shows(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    for example in examples():
+        if example.answer is not None:
+            assert_is_shown(example, session.send(example.command))
+        else:
+            assert example.command == A_WORKER_RUNS
+            tasks.run_scan(session.variables["ID"])
+            assert Scan.objects.get(id=session.variables["ID"]).status == "completed"
+    documented = {(method, re.sub(r"(scan|wh)_[^/]+", "{id}", path)) for method, path in session.requests}
+    assert documented - {("GET", "/readyz")} == endpoints()
+
+
+def endpoints() -> set[tuple[str, str]]:
+    described = yaml.safe_load((ROOT / "openapi.yaml").read_text(encoding="utf-8"))["paths"]
+    return {
+        (method.upper(), re.sub(r"\{\w+\}", "{id}", path))
+        for path, methods in described.items()
+        for method in methods
+        if method in ("get", "post", "put", "patch", "delete")
+    }
+
+
+def table(first_column: str) -> list[list[str]]:
+    """The rows of the table whose head begins so, as lists of cells."""
+    match = re.search(rf"^\| {re.escape(first_column)} \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", DOC, re.MULTILINE)
+    assert match, f"no table of {first_column}"
+    return [[cell.strip().strip("`") for cell in row.strip("|").split("|")] for row in match[1].splitlines()]
+
+
+def subclasses(of: type[Refusal]) -> Iterator[type[Refusal]]:
+    for each in of.__subclasses__():
+        yield each
+        yield from subclasses(each)
+
+
+def sources() -> str:
+    apps = ("accounts", "config", "reports", "scans", "webhooks")
+    return "\n".join(path.read_text(encoding="utf-8") for app in apps for path in (ROOT / app).rglob("*.py"))
+
+
+def test_the_table_of_errors_is_complete() -> None:
+    """Refusals, and what the API's error handler makes of what the framework raises."""
+    of_scans = {*subclasses(NetError), *subclasses(ScanFailed), NetError, ScanFailed}
+    refusals = {(each.status, each.code) for each in subclasses(Refusal) if each not in of_scans}
+    # What a request for a scan or a webhook may meet on the net.
+    refusals |= {(400, "URL_NOT_REACHABLE"), (403, "DOMAIN_BLOCKED")}
+    handler = (ROOT / "config" / "api" / "errors.py").read_text(encoding="utf-8")
+    answered = {(int(status), code) for status, code in re.findall(r'return (\d{3}), "([A-Z_]+)"', handler)}
+    assert len(answered) > 5
+    rows = [(int(status), code) for status, code, _ in table("status")]
+    assert len(rows) == len(set(rows))
+    assert set(rows) == refusals | answered
+
+
+def test_the_table_of_reasons_why_scans_fail_is_complete() -> None:
+    raised = {each.code for each in (*subclasses(NetError), *subclasses(ScanFailed), InvalidUrl)}
+    written = set(re.findall(r'ScanError\(\s*"([A-Z_]+)"', sources()))
+    assert {"NO_CHECK_RAN", "SCAN_INTERRUPTED", "INTERNAL_ERROR"} <= written
+    assert {code for code, _ in table("code")} == raised | written
+
+
+def test_the_table_of_plans_shows_a_fresh_installation(db: None) -> None:
+    columns = ("scans_per_month", "concurrent_scans", "requests_per_minute", "webhooks")
+    rows = {row[0]: [int(cell.replace(",", "")) for cell in row[1:]] for row in table("plan")}
+    assert rows == {name: numbers for name, *numbers in Tier.objects.values_list("name", *columns)}
+
+
+def delivery() -> Message:
+    (block,) = [each for each in blocks("http") if each.startswith("POST ")]
+    return Message.parse(block)
+
+
+def test_a_delivery_has_the_headers_and_fields_that_are_shown(db: None) -> None:
+    member = member_of("Receiver")
+    scan = finished_scan(member)
+    shown = json.loads(delivery().body)
+    assert places(shown) == places(payload(scan, EventKind.SCAN_COMPLETED, 2))
+    signed = signature_headers(secret=new_secret(), event_id="evt_1", timestamp_s=1, body=b"")
+    assert set(delivery().headers) == {"Content-Type", "X-Service-Event", *signed}
+    failed = make_scan(member, status="failed", error_code="TIMEOUT", error_message="…", completed_at=scan.created_at)
+    fields = places(payload(failed, EventKind.SCAN_FAILED, 0))
+    assert fields - places(shown) == {".data.error", ".data.error.code", ".data.error.message"}
+
+
+def test_the_pauses_between_attempts_are_those_of_the_schedule() -> None:
+    shown = re.search(r"tried again after (.+?) \(each", DOC, re.DOTALL)
+    assert shown
+    units = {"s": 1, "min": 60, "h": 3600}
+    pauses = [int(number) * units[unit] for number, unit in re.findall(r"(\d+) (min|s|h)", shown[1])]
+    assert pauses == [pause.total_seconds() for pause in PAUSES]
+
+
+BODY = '{"event":"scan.completed","data":{"grade":"Ä"}}'.encode()
+
+
+def signed() -> tuple[str, str]:
+    secret = new_secret()
+    headers = signature_headers(secret=secret, event_id="evt_1", timestamp_s=1, body=BODY)
+    return secret, headers["X-Service-Signature"]
+
+
+def test_the_python_receiver_tells_genuine_deliveries_from_others() -> None:
+    (code,) = blocks("python")
+    namespace: dict[str, Any] = {}
+    exec(code, namespace)
+    is_genuine = namespace["is_genuine"]
+    secret, signature = signed()
+    assert is_genuine(BODY, signature, secret)
+    assert not is_genuine(BODY + b" ", signature, secret)
+    assert not is_genuine(BODY, signature, new_secret())
+    assert not is_genuine(BODY, "sha256=ä", secret)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+def test_the_node_receiver_tells_genuine_deliveries_from_others() -> None:
+    (code,) = blocks("js")
+    secret, signature = signed()
+    cases = [[BODY.decode(), signature, secret], [BODY.decode() + " ", signature, secret], ["", "sha256=", secret]]
+    script = f"{code}\nfor (const [b, s, k] of {json.dumps(cases)}) console.log(isGenuine(Buffer.from(b), s, k));"
+    ran = subprocess.run(["node", "-e", script], capture_output=True, text=True, timeout=30, check=True)
+    assert ran.stdout.split() == ["true", "false", "false"]
+
+
+def test_the_retention_is_what_the_document_says() -> None:
+    assert f"kept for {django_settings.REPORT_RETENTION_DAYS} days" in DOC
