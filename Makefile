@@ -14,7 +14,7 @@ DEV := .venv/.dev
 TEST_PROCESSES ?= 2
 ARGS ?=
 
-.PHONY: help run test lint format check bench site lock openapi clean
+.PHONY: help run test lint format check bench site lock docs clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -44,9 +44,10 @@ bench: $(DEV) ## Measure speed and detection
 site: $(DEV) ## Start a small HTTPS site on this machine, to scan it
 	@$(BIN)/python -m tests.sites
 
-openapi: $(DEV) ## Write openapi.yaml from the code
+docs: $(DEV) ## Write openapi.yaml and docs/checks.md from the code
 	@SECRET_KEY=only-for-this-command-which-signs-nothing \
 	 $(BIN)/python manage.py spectacular --file openapi.yaml --validate --fail-on-warn
+	@$(BIN)/python manage.py checks > docs/checks.md
 
 COMPILE := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet

@@ -150,6 +150,15 @@ def places(value: object) -> set[str]:
     return {path for path in paths(value) if ": " not in path}
 
 
+def left_open(value: object, prefix: str = "") -> set[str]:
+    """Where the document shows an empty list: what may stand in it is said elsewhere."""
+    if isinstance(value, dict):
+        return {path for name, member in value.items() for path in left_open(member, f"{prefix}.{name}")}
+    if isinstance(value, list):
+        return {path for item in value for path in left_open(item, f"{prefix}[]")} if value else {f"{prefix}[]"}
+    return set()
+
+
 def masked(text: str) -> str:
     """Without what differs from one request to the next."""
     return re.sub(r"[0-9]+", "0", ID_IN_TEXT.sub(r"\1_…", text))
@@ -166,7 +175,8 @@ def assert_is_shown(example: Example, response: Any) -> None:
         assert got.splitlines()[:1] == shown.body.splitlines()[:1]
         return
     expected, actual = json.loads(shown.body), json.loads(got)
-    assert places(expected) == places(actual), example.command
+    open_lists = tuple(left_open(expected))
+    assert places(expected) == {each for each in places(actual) if not each.startswith(open_lists)}, example.command
     assert paths(expected) <= paths(actual), example.command
     if isinstance(actual, dict) and "code" in actual:
         assert expected == actual
@@ -260,8 +270,16 @@ def test_a_delivery_has_the_headers_and_fields_that_are_shown(db: None) -> None:
     scan = finished_scan(member)
     shown = json.loads(delivery().body)
     assert places(shown) == places(payload(scan, EventKind.SCAN_COMPLETED, 2))
-    signed = signature_headers(secret=new_secret(), event_id="evt_1", timestamp_s=1, body=b"")
-    assert set(delivery().headers) == {"Content-Type", "X-Service-Event", *signed}
+    headers = delivery().headers
+    secret = re.search(r'"secret": "(whsec_.+?)"', DOC)
+    assert secret
+    signed = signature_headers(
+        secret=secret[1],
+        event_id=headers["webhook-id"],
+        timestamp_s=int(headers["webhook-timestamp"]),
+        body=json.dumps(shown, separators=(",", ":")).encode(),
+    )
+    assert headers == {"Content-Type": "application/json", "X-Service-Event": shown["event"]} | signed
     failed = make_scan(member, status="failed", error_code="TIMEOUT", error_message="…", completed_at=scan.created_at)
     fields = places(payload(failed, EventKind.SCAN_FAILED, 0))
     assert fields - places(shown) == {".data.error", ".data.error.code", ".data.error.message"}
