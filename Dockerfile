@@ -1,0 +1,32 @@
+# One image for web, worker and scheduler; compose.yaml says which command each of them runs.
+FROM python:3.12-slim-bookworm
+
+ENV PYTHONUNBUFFERED=1 \
+    PYTHONDONTWRITEBYTECODE=1 \
+    DJANGO_SETTINGS_MODULE=config.settings \
+    DATA_DIR=/data \
+    LOG_FORMAT=json
+
+WORKDIR /app
+
+COPY requirements.txt ./
+RUN pip install --no-cache-dir --require-hashes -r requirements.txt
+
+COPY manage.py openapi.yaml ./
+COPY accounts/ accounts/
+COPY config/ config/
+COPY reports/ reports/
+COPY scans/ scans/
+COPY static/ static/
+COPY templates/ templates/
+COPY webhooks/ webhooks/
+
+# Owns only what it writes: the static files now, the scheduler's file later.
+RUN useradd --system --uid 10001 --no-create-home app && mkdir /data && chown app /data
+USER app
+RUN python manage.py collectstatic --noinput
+
+EXPOSE 8000
+CMD ["gunicorn", "config.wsgi:application", "--bind", "0.0.0.0:8000", "--worker-class", "config.gunicorn.Worker", \
+     "--limit-request-line", "8190", "--workers", "4", "--threads", "4", "--keep-alive", "30", \
+     "--graceful-timeout", "30", "--log-level", "warning", "--worker-tmp-dir", "/dev/shm", "--no-control-socket"]

