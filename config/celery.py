@@ -7,11 +7,14 @@ import os
 
 from celery import Celery
 from celery.schedules import crontab
+from celery.signals import beat_init, celeryd_init
 from kombu.exceptions import OperationalError
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 from django.conf import settings
+
+from config import environment
 
 logger = logging.getLogger(__name__)
 
@@ -60,6 +63,13 @@ app.conf.update(
     timezone="UTC",
 )
 app.autodiscover_tasks(["scans", "reports", "webhooks"])
+
+
+@celeryd_init.connect
+@beat_init.connect
+def refuse_wrong_settings(**_: object) -> None:
+    """Worker and scheduler run no system checks of their own."""
+    environment.refuse_problems()
 
 
 def enqueue(task: str, row_id: str) -> None:

@@ -28,6 +28,9 @@ class Problem:
     message: str
     hint: str
 
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint} (environment.{self.name})"
+
 
 problems: list[Problem] = []
 
@@ -118,3 +121,9 @@ def database_url(raw: str) -> str:
     url_with_scheme("postgres", "postgresql")(raw)
     _ = urlsplit(raw).port  # raises ValueError itself
     return raw
+
+
+def refuse_problems() -> None:
+    """End the process with one line for each value that can't be used; for processes that run no system checks."""
+    if problems:
+        raise SystemExit("\n".join(str(each) for each in problems))

@@ -9,11 +9,13 @@ from typing import Any
 
 from django.core.wsgi import get_wsgi_application
 
-from config.api.parsing import MAX_BODY_BYTES
-
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
+from config import environment
+from config.api.parsing import MAX_BODY_BYTES
+
 django_application = get_wsgi_application()
+environment.refuse_problems()
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:

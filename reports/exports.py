@@ -59,7 +59,7 @@ def csv_table(document: Mapping[str, Any]) -> str:
     writer = csv.writer(output, lineterminator="\r\n")
     writer.writerow(CSV_COLUMNS)
     for category, check in _checks(document):
-        row = {**check, "category": category, "references": " ".join(check["references"])}
+        row = {**check, "category": category, "references": "; ".join(check["references"])}
         writer.writerow([_cell(row.get(column)) for column in CSV_COLUMNS])
     return output.getvalue()
 

@@ -156,7 +156,7 @@ class IdempotencyRecord(models.Model):
     key = models.CharField(max_length=255)
     request_digest = models.CharField(max_length=64)
     scan = models.ForeignKey(Scan, on_delete=models.CASCADE)
-    response = models.JSONField()
+    response = models.TextField(help_text="JSON; jsonb would lose its order.")
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
 
     class Meta:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import uuid
 from collections.abc import Callable
@@ -99,7 +100,7 @@ def create_scan(*, caller: Caller, url: object, type: object, idempotency_key: s
             defaults={
                 "request_digest": digest,
                 "scan_id": created.response["id"],
-                "response": created.response,
+                "response": json.dumps(created.response),
                 "created_at": timezone.now(),
             },
         )
@@ -131,7 +132,7 @@ def _replay(caller: Caller, key: str, digest: str) -> Created | None:
         return None
     if record.request_digest != digest:
         raise idempotency.IdempotencyMismatch("This Idempotency-Key was used with another body.")
-    return Created(record.response, replayed=True)
+    return Created(json.loads(record.response), replayed=True)
 
 
 def _create(caller: Caller, target: Target, scan_type: ScanType, policy: Policy) -> Created:

@@ -65,7 +65,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('key', models.CharField(max_length=255)),
                 ('request_digest', models.CharField(max_length=64)),
-                ('response', models.JSONField()),
+                ('response', models.TextField(help_text='JSON; jsonb would lose its order.')),
                 ('created_at', models.DateTimeField(db_index=True, default=django.utils.timezone.now)),
                 ('organization', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='accounts.organization')),
                 ('scan', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='scans.scan')),

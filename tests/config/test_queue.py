@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -33,3 +37,28 @@ def test_a_queue_that_takes_nothing_is_told_of_and_left_to_the_sweeper(
     monkeypatch.setattr("redis.Redis.execute_command", down)
     enqueue("scans.tasks.run_scan", "row_1")
     assert "scans.tasks.run_scan(row_1) could not be enqueued" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["-m", "celery", "-A", "config", "worker", "--pool", "solo"],
+        ["-m", "celery", "-A", "config", "beat"],
+        ["-c", "import config.wsgi"],
+    ],
+    ids=["worker", "scheduler", "web"],
+)
+def test_no_process_starts_on_a_setting_that_cannot_be_used(command: list[str]) -> None:
+    ended = subprocess.run(
+        [sys.executable, *command],
+        env={name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
+        | {"SCAN_TIME_LIMIT": "soon"},
+        cwd=Path(__file__).resolve().parents[2],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ended.returncode != 0
+    assert "environment.SCAN_TIME_LIMIT" in ended.stderr + ended.stdout
+    assert "Traceback" not in ended.stderr

@@ -19,7 +19,7 @@ def test_the_same_key_and_body_get_the_first_answer_again(home: Member, target: 
     first = home.api.post("/v1/scan", body, Idempotency_Key="k")
     second = home.api.post("/v1/scan", {"type": "seo", "url": target}, Idempotency_Key="k")
     assert (first.status_code, second.status_code) == (201, 201)
-    assert first.json() == second.json()
+    assert first.content == second.content
     assert "Idempotent-Replayed" not in first.headers
     assert second["Idempotent-Replayed"] == "true"
     assert second["Location"] == first["Location"]

@@ -159,11 +159,7 @@ def _port() -> int:
 def _require_usable_environment() -> None:
     """The same findings as `config.checks`, before anything is started."""
     if environment.problems:
-        raise Refused(
-            "\n".join(
-                f"{problem.message} {problem.hint} (environment.{problem.name})" for problem in environment.problems
-            )
-        )
+        raise Refused("\n".join(str(problem) for problem in environment.problems))
 
 
 def _require_free(port: int, patience_s: float) -> None:

@@ -126,7 +126,7 @@ def _refuse_wrong_settings() -> None:
     """System checks do not run here, since most are about what a scan on the command line does not need."""
     problems = [problem for problem in environment.problems if problem.name.startswith("SCAN_")]
     if problems:
-        sentences = [f"{problem.message} {problem.hint} (environment.{problem.name})" for problem in problems]
+        sentences = [str(problem) for problem in problems]
         raise CommandError("\n".join(sentences), returncode=EXIT_USAGE)
 
 
