@@ -152,7 +152,7 @@ class UsageView(ApiView):
                 "period": {"start": _midnight(period), "end": _midnight(usage.next_month(period))},
                 "quota": usage.quota(caller.organization_id, caller.limits, now).as_dict(),
                 "concurrent": {
-                    "running": access.rows(Scan, caller.organization_id).unfinished().count(),  # type: ignore[attr-defined]  # ScanQuerySet
+                    "running": services.running_scans(caller.organization_id),
                     "limit": caller.limits.concurrent_scans,
                 },
                 "rate_limit": {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import logging
 import uuid
@@ -135,13 +136,16 @@ def _replay(caller: Caller, key: str, digest: str) -> Created | None:
     return Created(json.loads(record.response), replayed=True)
 
 
+def running_scans(organization_id: int) -> int:
+    """How many scans of the organization are queued or running: what its concurrency limit counts."""
+    return access.rows(Scan, organization_id).unfinished().count()  # type: ignore[attr-defined]  # ScanQuerySet
+
+
 def _create(caller: Caller, target: Target, scan_type: ScanType, policy: Policy) -> Created:
     _refuse_when_overloaded()
     now = timezone.now()
 
-    def running() -> int:
-        return access.rows(Scan, caller.organization_id).unfinished().count()  # type: ignore[attr-defined]  # ScanQuerySet
-
+    running = functools.partial(running_scans, caller.organization_id)
     usage.refuse_when_exhausted(caller.organization_id, caller.limits, running, now)
     with Network(policy, time_limit_s=REACH_TIMEOUT_S) as network:
         network.reach(target, timeout_s=REACH_TIMEOUT_S)
