@@ -48,12 +48,12 @@ def test_a_queue_that_takes_nothing_is_told_of_and_left_to_the_sweeper(
     ],
     ids=["worker", "scheduler", "web"],
 )
-def test_no_process_starts_on_a_setting_that_cannot_be_used(command: list[str]) -> None:
+def test_no_process_starts_on_a_setting_that_cannot_be_used(command: list[str], tmp_path: Path) -> None:
     ended = subprocess.run(
         [sys.executable, *command],
         env={name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
-        | {"SCAN_TIME_LIMIT": "soon"},
-        cwd=Path(__file__).resolve().parents[2],
+        | {"SCAN_TIME_LIMIT": "soon", "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+        cwd=tmp_path,  # where the scheduler leaves its file
         capture_output=True,
         text=True,
         timeout=60,
