@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -115,8 +116,7 @@ DATABASES = {
         # Every thread keeps its connection. One that died with the server is noticed before it is used.
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
-        # The threshold allows prepared statements (config.sql); Django's own queries are never prepared.
-        "OPTIONS": {"connect_timeout": 5, "prepare_threshold": 5, **DATABASE.get("OPTIONS", {})},
+        "OPTIONS": {"connect_timeout": 5, **DATABASE.get("OPTIONS", {})},
     }
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -238,6 +238,10 @@ SPECTACULAR_SETTINGS = {
 }
 
 RATELIMIT_USE_CACHE = "requests"
+# The library's own defaults: it asks for them with every request, and an absent setting costs an exception.
+RATELIMIT_ENABLE = True
+RATELIMIT_CACHE_PREFIX = "rl:"
+RATELIMIT_HASH_ALGORITHM = hashlib.sha256
 
 LOG_FORMAT = read("LOG_FORMAT", str, "text", "text or json")
 LOGGING = logging_config(LOG_FORMAT)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from types import SimpleNamespace
 
 import django_ratelimit.core
 import pytest
-from django.core.cache import cache
+import redis
+from django.conf import settings
+from django.core.cache import cache, caches
 from hypothesis import given
 from hypothesis import strategies as st
 
 from accounts.models import Tier
 from accounts.services import create_api_key
 from config.api import throttling
+from config.api.counter import RequestCounter
 from tests.world import Api, Member
 
 
@@ -66,3 +70,22 @@ def test_a_new_window_begins_after_the_minute(home: Member, monkeypatch: pytest.
     monkeypatch.setattr(django_ratelimit.core, "time", later)
     cache.clear()  # as Redis' own expiry would have
     assert home.api.get("/v1/usage").status_code == 200
+
+
+def test_a_connection_that_redis_closed_is_replaced_unnoticed(home: Member) -> None:
+    home.api.get("/v1/usage")
+    used = caches["requests"]._command("CLIENT", "ID")  # type: ignore[attr-defined]
+    assert redis.Redis.from_url(settings.REDIS_URL).client_kill_filter(_id=str(used)) == 1
+    assert home.api.get("/v1/usage")["X-RateLimit-Remaining"] == "58"
+    assert caches["requests"]._command("CLIENT", "ID") != used  # type: ignore[attr-defined]
+
+
+def test_requests_pass_uncounted_while_redis_is_away(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    counter = RequestCounter(f"redis://127.0.0.1:{port}/0", {})
+    with pytest.raises(redis.ConnectionError):
+        counter.add("key", 1, 60)
+    monkeypatch.setattr(django_ratelimit.core, "caches", {"requests": counter})
+    answer = home.api.get("/v1/usage")
+    assert (answer.status_code, answer["X-RateLimit-Remaining"]) == (200, "60")

@@ -135,7 +135,7 @@ def programs(data_dir: Path, port: int, env: dict[str, str]) -> list[Program]:
     web = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--bind", f"{HOST}:{port}"]
     # More processes than cores, few threads: threads of one process wait for each other more than for the network.
     web += ["--worker-class", "config.gunicorn.Worker", "--limit-request-line", "8190"]
-    web += ["--workers", str(max(2, 2 * cpus)), "--threads", "4", "--keep-alive", "30"]
+    web += ["--workers", str(max(2, 2 * cpus)), "--threads", "4", "--keep-alive", "30", "--reuse-port"]
     web += ["--graceful-timeout", "5", "--log-level", "warning", "--no-control-socket"]
     if os.access(SHARED_MEMORY, os.W_OK):
         web += ["--worker-tmp-dir", str(SHARED_MEMORY)]
