@@ -14,7 +14,7 @@ DEV := .venv/.dev
 TEST_PROCESSES ?= 2
 ARGS ?=
 
-.PHONY: help run test lint format check bench site lock docs clean
+.PHONY: help run test browser lint format check bench site lock docs clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -23,6 +23,7 @@ run: $(RUNTIME) ## Run the whole service on http://localhost:8000 (PORT=… choo
 	@exec $(BIN)/python manage.py up $(ARGS)
 
 test: $(DEV) ## Run all tests (ARGS="-k words" for some of them)
+	@$(chromium)
 	@$(BIN)/python -m pytest -n $(TEST_PROCESSES) $(ARGS)
 
 lint: $(DEV) ## Check style and formatting
@@ -41,6 +42,10 @@ check: lint ## Lint, types, import contracts and tests
 bench: $(DEV) ## Measure speed and detection
 	@$(BIN)/python -m benchmarks $(ARGS)
 
+browser: $(RUNTIME) requirements-browser.txt ## Install what scans with a browser need, Chromium too
+	@$(call install,requirements-browser.txt)
+	@$(chromium)
+
 site: $(DEV) ## Start a small HTTPS site on this machine, to scan it
 	@$(BIN)/python -m tests.sites
 
@@ -54,7 +59,8 @@ COMPILE := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.1
 
 lock: $(DEV) ## Pin the dependencies of pyproject.toml with their hashes (ARGS=--upgrade for newer ones)
 	@$(COMPILE) $(ARGS) --output-file requirements.txt
-	@$(COMPILE) $(ARGS) --group dev --constraint requirements.txt --output-file requirements-dev.txt
+	@$(COMPILE) $(ARGS) --extra browser --constraint requirements.txt --output-file requirements-browser.txt
+	@$(COMPILE) $(ARGS) --group dev --constraint requirements-browser.txt --output-file requirements-dev.txt
 
 clean: ## Remove the virtual environment and all caches (data in var/ stays)
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
@@ -76,6 +82,18 @@ $(RUNTIME): requirements.txt
 $(DEV): requirements-dev.txt
 	@$(call install,requirements-dev.txt)
 	@touch $(RUNTIME) $@
+
+# Chromium, unless there is one: Playwright's own, else the system's package.
+FOUND := import sys; from scans.net.browser import find_browser; sys.exit(find_browser("auto") is None)
+define chromium
+	if ! $(BIN)/python -c '$(FOUND)'; then \
+	  echo "Installing Chromium …"; \
+	  $(BIN)/playwright install --only-shell chromium >/dev/null 2>&1 || \
+	  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends \
+	    chromium-headless-shell; } >/dev/null 2>&1 || \
+	  { echo "Chromium is missing and could not be installed. As root: apt install chromium-headless-shell" >&2; exit 1; }; \
+	fi
+endef
 
 SUITABLE := import sys; sys.exit(sys.version_info < (3, 11))
 PIP := .venv/bin/python -m pip --disable-pip-version-check --quiet

@@ -111,6 +111,16 @@ class Network:
         connection.guard = Meters(self._deadline.within(timeout_s or self.limits.total_s), self._meter)
         return connection
 
+    def tunnel(self, target: Target, meter: Meter) -> GuardedSocket:
+        """A connection for the browser's own bytes, on a budget of its own, until this network's time is up.
+
+        Raises Blocked, NotReachable, TimedOut, BudgetExceeded, or InvalidUrl for a port that is not allowed.
+        """
+        meter.request(target.host)
+        connection, _ = self._dialer.open(target.host, target.port, self._deadline.within(self.limits.connect_s))
+        connection.guard = Meters(self._deadline, meter)
+        return connection
+
     def reach(self, target: Target, *, timeout_s: float = 5.0) -> None:
         """Resolve and connect, nothing more; raises Blocked, NotReachable or InvalidUrl."""
         try:

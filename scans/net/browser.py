@@ -1,0 +1,77 @@
+"""How Chromium is kept inside: found, and started so that `scans.net.proxy` is all of the network it knows."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from scans.net.proxy import USERNAME, BrowserProxy
+
+# The shell first: without a user interface it takes half the processor time.
+PROGRAMS = ("chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome-stable")
+
+# For what belongs to no context, such as the browser's own traffic: port 0 is reserved, nothing listens there.
+NOWHERE = "http://127.0.0.1:0"
+
+ARGUMENTS = (
+    # Names are resolved by the proxy. Chromium itself knows none but the proxy's address.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--dns-prefetch-disable",
+    # UDP would go around the proxy.
+    "--disable-quic",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    # Nothing is asked for that the page does not ask for.
+    "--disable-background-networking",
+    "--disable-client-side-phishing-detection",
+    "--disable-component-extensions-with-background-pages",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-domain-reliability",
+    "--disable-sync",
+    "--no-default-browser-check",
+    "--no-first-run",
+    "--no-pings",
+    "--disable-breakpad",
+)
+
+
+def find_browser(choice: str) -> Path | None:
+    """The program to start: `auto` looks for one, `off` for none, everything else is its path.
+
+    Raises FileNotFoundError when the named program is not there.
+    """
+    if choice == "off":
+        return None
+    if choice == "auto":
+        found = next(filter(None, map(shutil.which, PROGRAMS)), None)
+        return Path(found) if found else _downloaded()
+    program = shutil.which(choice)
+    if program is None:
+        raise FileNotFoundError(choice)
+    return Path(program)
+
+
+def _downloaded() -> Path | None:
+    """The newest of the browsers that `playwright install` has put down, its shell first."""
+    folder = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache" / "ms-playwright")
+    for pattern in ("chromium_headless_shell-*/*/*headless*shell", "chromium-*/*/chrome"):
+        if found := sorted(each for each in folder.glob(pattern) if os.access(each, os.X_OK)):
+            return found[-1]
+    return None
+
+
+def launch_options(program: Path) -> Mapping[str, Any]:
+    """For Playwright's `chromium.launch`: a browser without any way out."""
+    return {"executable_path": str(program), "args": list(ARGUMENTS), "proxy": {"server": NOWHERE}}
+
+
+def context_options(proxy: BrowserProxy) -> Mapping[str, Any]:
+    """For Playwright's `new_context`: the way out of one scan. Loopback has no exception."""
+    return {
+        "proxy": {"server": proxy.url, "username": USERNAME, "password": proxy.password},
+        "accept_downloads": False,
+    }

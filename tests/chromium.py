@@ -1,0 +1,54 @@
+"""A real Chromium for tests, inside of the same walls as the service's own.
+
+Playwright runs an event loop in its thread, which Django's ORM would refuse to work beside: so it has one of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from playwright.sync_api import Browser, BrowserContext, Playwright, sync_playwright
+
+from scans.net.browser import context_options, find_browser, launch_options
+from scans.net.proxy import BrowserProxy
+
+T = TypeVar("T")
+
+
+class Chromium:
+    """A running browser. `visit` does something with a fresh context behind a proxy."""
+
+    def __init__(self, thread: ThreadPoolExecutor, browser: Browser) -> None:
+        self._thread = thread
+        self._browser = browser
+
+    def visit(self, proxy: BrowserProxy, action: Callable[[BrowserContext], T], **options: Any) -> T:
+        """What `action` returns; the context is closed after it."""
+
+        def act() -> T:
+            context = self._browser.new_context(**context_options(proxy), **options)
+            try:
+                return action(context)
+            finally:
+                context.close()
+
+        return self._thread.submit(act).result(60)
+
+
+@contextlib.contextmanager
+def chromium(options: Mapping[str, Any] | None = None) -> Iterator[Chromium]:
+    """Start Chromium, with other launch options where a test wants to see what the usual ones prevent."""
+    program = find_browser("auto")
+    assert program is not None, "no browser; `make browser` installs one"
+    with ThreadPoolExecutor(1, "playwright") as thread:
+        playwright: Playwright = thread.submit(lambda: sync_playwright().start()).result(60)
+        try:
+            given = {**launch_options(program), **(options or {})}
+            browser = thread.submit(lambda: playwright.chromium.launch(**given)).result(60)
+            yield Chromium(thread, browser)
+            thread.submit(browser.close).result(60)
+        finally:
+            thread.submit(playwright.stop).result(60)
