@@ -14,6 +14,22 @@ HEADER = "Content-Security-Policy"
 SCHEME_PART = re.compile(r"[a-z][a-z0-9+.-]*://")
 SCHEME_SOURCE = re.compile(r"[a-z][a-z0-9+.-]*:")
 ASCII_WHITESPACE = "\t\n\f\r "
+# The grammar of section 2.3.1: a nonce or hash that does not match it is no source at all.
+NONCE = re.compile(r"'nonce-[A-Za-z0-9+/_-]+={0,2}'", re.IGNORECASE)
+HASH = re.compile(r"'sha(?:256|384|512)-[A-Za-z0-9+/_-]+={0,2}'", re.IGNORECASE)
+SCRIPT_FALLBACKS = ("script-src", "default-src")
+STYLE_FALLBACKS = ("style-src", "default-src")
+FALLBACKS: Mapping[str, tuple[str, ...]] = {
+    "script-src-elem": SCRIPT_FALLBACKS,
+    "script-src-attr": SCRIPT_FALLBACKS,
+    "style-src-elem": STYLE_FALLBACKS,
+    "style-src-attr": STYLE_FALLBACKS,
+    "worker-src": ("child-src", *SCRIPT_FALLBACKS),
+    "frame-src": ("child-src", "default-src"),
+    "fenced-frame-src": ("frame-src", "child-src", "default-src"),
+    # No fetch, so nothing to fall back to.
+    **dict.fromkeys(("base-uri", "form-action", "frame-ancestors", "default-src"), ()),
+}
 # Directives that a policy in `<meta>` does not have (CSP Level 3, section 3.3).
 NOT_IN_META = frozenset({"frame-ancestors", "report-uri", "sandbox"})
 
@@ -24,10 +40,18 @@ class Policy:
 
     directives: Mapping[str, tuple[str, ...]]
     text: str = ""
+    repeated: tuple[str, ...] = ()
 
     def get(self, directive: str) -> tuple[str, ...] | None:
         """The directive's values, None where the policy does not have it."""
         return self.directives.get(directive)
+
+    def effective(self, directive: str) -> tuple[str, ...] | None:
+        """The values that hold for a kind of fetch, by the fallbacks of section 6.8.3; None: it is not restricted."""
+        for name in (directive, *FALLBACKS.get(directive, ("default-src",))):
+            if name in self.directives:
+                return self.directives[name]
+        return None
 
     def __contains__(self, directive: str) -> bool:
         return directive in self.directives
@@ -36,11 +60,14 @@ class Policy:
 def parse_policy(text: str) -> Policy:
     """One serialized policy. Never fails: what can't be read is not there."""
     directives: dict[str, tuple[str, ...]] = {}
+    repeated = []
     for part in text.split(";"):
         words = [word for word in _words(part) if word]
-        if words:
-            directives.setdefault(words[0].lower(), tuple(words[1:]))
-    return Policy(directives, text.strip(ASCII_WHITESPACE))
+        if words and words[0].lower() in directives:
+            repeated.append(words[0].lower())
+        elif words:
+            directives[words[0].lower()] = tuple(words[1:])
+    return Policy(directives, text.strip(ASCII_WHITESPACE), tuple(repeated))
 
 
 def parse_policies(values: Sequence[str]) -> tuple[Policy, ...]:
@@ -61,7 +88,7 @@ def meta_policies(document: Document) -> tuple[Policy, ...]:
         policy = parse_policy(content)
         kept = {name: value for name, value in policy.directives.items() if name not in NOT_IN_META}
         if kept:
-            found.append(Policy(kept, policy.text))
+            found.append(Policy(kept, policy.text, policy.repeated))
     return tuple(found)
 
 
@@ -80,6 +107,32 @@ def is_broad_source(source: str) -> bool:
         return True
     host = SCHEME_PART.sub("", source).split("/")[0]
     return host.split(":")[0] == "*"
+
+
+def is_nonce(source: str) -> bool:
+    """Whether a source expression is a well-formed nonce."""
+    return NONCE.fullmatch(source) is not None
+
+
+def is_hash(source: str) -> bool:
+    """Whether a source expression is a well-formed hash."""
+    return HASH.fullmatch(source) is not None
+
+
+def has_keyword(sources: Sequence[str], keyword: str) -> bool:
+    """Whether a keyword, quoted as it must be, is among the sources."""
+    return any(source.lower() == f"'{keyword}'" for source in sources)
+
+
+def allows_inline(sources: Sequence[str] | None, *, script: bool) -> bool:
+    """Whether everything inline may run (section 6.7.3.2): not where a nonce or hash asks for more."""
+    if sources is None:
+        return True
+    if any(is_nonce(source) or is_hash(source) for source in sources):
+        return False
+    if script and has_keyword(sources, "strict-dynamic"):
+        return False
+    return has_keyword(sources, "unsafe-inline")
 
 
 def _words(part: str) -> list[str]:

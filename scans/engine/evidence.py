@@ -133,6 +133,74 @@ class Cors:
     answers: tuple[CorsAnswer, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class SecondLook:
+    """The page asked for once more; None where nothing on it could tell two visits apart."""
+
+    page: Page | None = None
+    document: Document | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A script that the page loads, and its beginning where it was read."""
+
+    url: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PageScripts:
+    """The first scripts that the page's markup loads."""
+
+    scripts: tuple[Script, ...]
+
+
+# What the exposure and disclosure checks of a security scan read.
+
+
+@dataclass(frozen=True, slots=True)
+class MissingPaths:
+    """What the site answers for paths that cannot exist: two of random names, then one that is also malformed.
+
+    The third is left out where nothing came.
+    """
+
+    answers: tuple[Response, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PathAnswer:
+    """What came from a path where a sensitive file may lie; the body is not kept. No redirect was followed.
+
+    `is_exposed`: it came with status 200, proved by its content to be such a file, and unlike what the site
+    answers for files that do not exist. `excerpt` then names what proved it, masked, without any value.
+    `status` is None where nothing came, or nothing to compare it with; `error` says why.
+    """
+
+    path: str
+    status: int | None
+    media_type: str = ""
+    size_bytes: int = 0
+    is_exposed: bool = False
+    excerpt: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Exposure:
+    """The paths that were asked for, by the check ID of their family."""
+
+    families: Mapping[str, tuple[PathAnswer, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class AssetDirectories:
+    """What the folders answer that the page's own assets lie in, as far as anything came."""
+
+    answers: tuple[Response, ...]
+
+
 # What an SEO scan reads beside the page.
 
 

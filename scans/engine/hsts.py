@@ -12,6 +12,18 @@ HEADER = "Strict-Transport-Security"
 NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 DIRECTIVE = re.compile(rf"""[ \t]*(?:({NAME})[ \t]*(?:=[ \t]*({NAME}|"(?:[^"\\]|\\.)*")[ \t]*)?)?""")
 
+# Top-level domains that browsers have preloaded whole, so that no site in them needs the header. From Chromium's
+# transport_security_state_static.json, January 2025; registries do not take such an entry back.
+PRELOADED_SUFFIXES = frozenset(
+    {
+        *("amazon", "android", "app", "audible", "azure", "bank", "bing", "boo", "channel", "chrome", "dad", "day"),
+        *("dev", "eat", "esq", "fire", "fly", "foo", "fujitsu", "gle", "gmail", "google", "hangout", "hotmail"),
+        *("imdb", "ing", "insurance", "kindle", "meet", "meme", "microsoft", "mov", "new", "nexus", "office", "page"),
+        *("phd", "play", "prime", "prof", "rsvp", "search", "silk", "skype", "windows", "xbox", "youtube", "zappos"),
+        *("zip", "xn--cckwcxetd", "xn--jlq480n2rg"),
+    }
+)
+
 
 class BadHsts(ValueError):
     """The field breaks its grammar, so browsers ignore all of it."""
@@ -37,11 +49,15 @@ def parse_hsts(value: str) -> Hsts:
     max_age = directives["max-age"]
     if max_age is None or not re.fullmatch(r"[0-9]+", max_age):
         raise BadHsts("its max-age is not a number of seconds")
-    for name in ("includesubdomains", "preload"):
-        if directives.get(name) is not None:
-            raise BadHsts(f"{name} takes no value")
+    if directives.get("includesubdomains") is not None:
+        raise BadHsts("includeSubDomains takes no value")
     # Beyond 18 digits the number means forever, and Python refuses to read endless ones.
     return Hsts(int(max_age.lstrip("0")[:18] or "0"), "includesubdomains" in directives, "preload" in directives)
+
+
+def is_preloaded(host: str) -> bool:
+    """Whether browsers use https for the host because of its top-level domain."""
+    return host.rpartition(".")[2] in PRELOADED_SUFFIXES
 
 
 def valid_policy(headers: Headers) -> Hsts | None:

@@ -10,7 +10,7 @@ from scans.engine.findings import Severity
 from scans.engine.result import CategoryResult, CheckResult
 
 # Raised whenever a check, a weight or a cap changes, so that frozen reports can be told apart.
-CATALOGUE_VERSION = "2026.11.1"
+CATALOGUE_VERSION = "2026.11.2"
 
 SEVERITY_WEIGHT = {
     Severity.CRITICAL: 10,

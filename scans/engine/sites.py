@@ -1,31 +1,27 @@
-"""Which hosts belong to one site, as far as names alone tell."""
+"""Which hosts belong to one site: the Public Suffix List, as it came with its package; nothing is fetched."""
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 
-# Second labels under which countries register (co.uk, com.au); a full list is the Public Suffix List's.
-GENERIC_SECOND_LABELS = frozenset(
-    {"ac", "asn", "co", "com", "edu", "gob", "gouv", "gov", "govt", "gv", "id", "info", "mil", "ne", "net"}
-    | {"nom", "or", "org", "sch", "web"}
-)
+import tldextract
+
+_extract = tldextract.TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
 
 
+@functools.lru_cache(maxsize=4096)
 def site_of(host: str) -> str:
-    """The registrable part of a host name, by rule of thumb: two labels, three under co.uk and its like.
+    """The registrable domain of a host name: one label more than its public suffix.
 
-    Addresses and single labels are their own site.
+    Addresses, single labels and public suffixes are their own site.
     """
     host = host.strip("[].").lower()
     try:
         ipaddress.ip_address(host)
     except ValueError:
-        pass
-    else:
-        return host
-    labels = host.split(".")
-    is_country = len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in GENERIC_SECOND_LABELS
-    return ".".join(labels[-3 if is_country else -2 :])
+        return _extract(host).top_domain_under_public_suffix or host
+    return host
 
 
 def is_same_site(host: str, other: str) -> bool:

@@ -22,7 +22,7 @@ from scans.engine.findings import (
     Warn,
 )
 from scans.engine.hsts import HEADER as HSTS_HEADER
-from scans.engine.hsts import BadHsts, parse_hsts, valid_policy
+from scans.engine.hsts import BadHsts, is_preloaded, parse_hsts, valid_policy
 from scans.engine.insecure_requests import has_password_field, insecure_forms, insecure_resources
 from scans.engine.markup import http_equivs
 from scans.engine.masking import excerpt
@@ -280,6 +280,8 @@ def hsts(page: Page, document: Document, answer: HttpsAnswer) -> Finding:
         return NO_TLS
     values = answer.response.headers.all(HSTS_HEADER)
     evidence = tuple[EvidenceItem, ...]({"header": HSTS_HEADER, "value": excerpt(value)} for value in values)
+    if is_preloaded(page.target.host):
+        return Pass("The top-level domain is in the browsers' preload list: they never use plain HTTP here.", evidence)
     if not values:
         elsewhere = ""
         if not page.target.is_https and HSTS_HEADER in page.headers:

@@ -259,6 +259,7 @@ def test_tls_weak_ciphers(support: TlsSupport, expected: str) -> None:
         (['max-age="31536000"'], "pass"),
         ([" max-age = 31536000 ; includesubdomains ; preload ; "], "pass"),
         (["max-age=31536000; a-directive-of-the-future=1"], "pass"),
+        (["max-age=31536000; preload=true"], "pass"),  # RFC 6797 knows no preload, so it takes any value
         (["max-age=99999999999999999999999999"], "pass"),
         (["max-age=15551999"], "warn"),
         (["max-age=31536000", "max-age=31536000"], "warn"),
@@ -279,6 +280,12 @@ def test_hsts(values: list[str], expected: str) -> None:
     answer = https_answer(*(("strict-transport-security", value) for value in values))
     seen = page()
     assert verdict(checks.hsts(seen, document(seen), answer)) == expected
+
+
+@pytest.mark.parametrize(("host", "expected"), [("site.dev", "pass"), ("a.site.app", "pass"), ("dev.site.com", "fail")])
+def test_a_domain_that_browsers_have_preloaded_needs_no_hsts_header(host: str, expected: str) -> None:
+    seen = page(url=f"https://{host}/")
+    assert verdict(checks.hsts(seen, document(seen), https_answer())) == expected
 
 
 def test_hsts_sent_only_over_http_fails_and_the_message_says_so() -> None:

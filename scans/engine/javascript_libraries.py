@@ -1,0 +1,170 @@
+"""Common JavaScript libraries: which one a script is, by its address or opening comment, and what is known of it.
+
+The data (`javascript_libraries.json`) are facts from CVE records; it says when they were collected.
+`manage.py refresh_libraries` brings them up to date.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ada_url
+
+DATA = Path(__file__).with_suffix(".json")
+BANNER_CHARACTERS = 64 * 1024
+MAX_ADDRESS = 2048
+MAX_LIBRARIES = 10
+
+_VERSION = r"(\d{1,4}\.\d{1,4}\.\d{1,6}(?:-[0-9A-Za-z.]{1,20})?)"
+# Opening comments, so that “needs jQuery v1.7.2” in the middle of one does not count.
+_OPENING = r"(?:/\*[!*]*|//!?)[\s*!]{0,20}(?:@(?:license|preserve)[\s*]{1,10})?"
+_SUFFIXES = r"(?:[.-](?:slim|min|bundle|full|esm|umd|global|prod|core))*"
+
+# Other names of a library's folder or file.
+ALIASES: Mapping[str, tuple[str, ...]] = {
+    "angular": ("angularjs", "angular.js"),
+    "chart.js": ("chart",),
+    "dompurify": ("purify",),
+    "handlebars": ("handlebars.js",),
+    "jquery-ui": ("jqueryui", "jquery.ui"),
+    "jquery-validation": ("jquery-validate", "jquery.validate"),
+    "lodash": ("lodash.js",),
+    "moment": ("moment.js",),
+    "mustache": ("mustache.js",),
+    "underscore": ("underscore.js",),
+    "video.js": ("videojs", "video"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Vulnerability:
+    """Versions from `introduced` to before `fixed`; up to `last` where it was never fixed, without end if neither."""
+
+    id: str
+    introduced: str
+    fixed: str | None
+    last: str | None = None
+
+    def affects(self, version: str) -> bool:
+        """Whether a version is within the range."""
+        key = version_key(version)
+        if key < version_key(self.introduced):
+            return False
+        if self.fixed is not None:
+            return key < version_key(self.fixed)
+        return self.last is None or key <= version_key(self.last)
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A library of the data. `package` is its name on npm."""
+
+    package: str
+    name: str
+    vulnerabilities: tuple[Vulnerability, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """A library that a page uses, in this version."""
+
+    library: Library
+    version: str
+
+    @property
+    def known(self) -> tuple[Vulnerability, ...]:
+        """What is known of this version."""
+        return tuple(each for each in self.library.vulnerabilities if each.affects(self.version))
+
+
+@dataclass(frozen=True)
+class _Data:
+    as_of: str
+    by_name: Mapping[str, Library]  # aliases too
+    banners: tuple[tuple[re.Pattern[str], Library], ...]
+    address: re.Pattern[str]
+
+
+def as_of() -> str:
+    """The day to which the data go, such as 2025-04-30."""
+    return _data().as_of
+
+
+def by_address(url: str) -> Used | None:
+    """What an address names: `jquery-3.4.1.min.js`, `/jquery@3.4.1/`, `/jquery/3.4.1/jquery.js`; None for nothing."""
+    try:
+        parsed = ada_url.URL(url[:MAX_ADDRESS])
+    except ValueError:
+        return None
+    data = _data()
+    # WordPress names its own copies' versions in the query; elsewhere `ver` is anything.
+    path = parsed.pathname
+    if "/wp-includes/js/" in path and (ver := re.match(rf"\?ver={_VERSION}\Z", parsed.search)):
+        path = re.sub(r"(?:\.min)?\.js\Z", f"-{ver[1]}.js", path)
+    for found in data.address.finditer(path.lower()):
+        name = found["file"] or found["package"] or found["inside"]
+        version = found["file_version"] or found["package_version"] or found["folder_version"]
+        library = data.by_name[name]
+        is_elsewhere = found["folder"] not in (None, "ui") and data.by_name[found["folder"]] is not library
+        # WordPress mends its own old jQuery without a new number.
+        if not is_elsewhere and not version.endswith("-wp"):
+            return Used(library, version)
+    return None
+
+
+def by_banner(text: str) -> list[Used]:
+    """The libraries that a script's comments name; bundles have several."""
+    found: dict[tuple[str, str], Used] = {}
+    start = text[:BANNER_CHARACTERS]
+    for pattern, library in _data().banners:
+        for match in pattern.finditer(start):
+            if not match[1].endswith("-wp"):
+                found[library.package, match[1]] = Used(library, match[1])
+    return list(found.values())[:MAX_LIBRARIES]
+
+
+def version_key(version: str) -> tuple[int, ...]:
+    """For comparisons: three numbers, then 0 for a pre-release and 1 for the release itself."""
+    release, hyphen, _ = version.partition("-")
+    numbers = [int(part) for part in release.split(".") if part.isdecimal()][:3]
+    return (*numbers, *[0] * (3 - len(numbers)), 0 if hyphen else 1)
+
+
+@functools.cache
+def _data() -> _Data:
+    raw = json.loads(DATA.read_text(encoding="utf-8"))
+    libraries = list(_libraries(raw))
+    by_name = {
+        name: library for library, _ in libraries for name in (library.package, *ALIASES.get(library.package, ()))
+    }
+    names = "|".join(re.escape(name) for name in sorted(by_name, key=len, reverse=True))
+    return _Data(
+        as_of=raw["as_of"],
+        by_name=by_name,
+        banners=tuple(
+            (re.compile(f"{_OPENING}{banner}{_VERSION}", re.IGNORECASE), library)
+            for library, banner in libraries
+            if banner
+        ),
+        address=re.compile(
+            rf"/(?P<file>{names})-v?(?P<file_version>{_VERSION[1:-1]}){_SUFFIXES}\.js\Z"
+            rf"|/(?P<package>{names})@(?P<package_version>{_VERSION[1:-1]})(?=/|\Z)"
+            rf"|/(?P<folder>{names}|ui)/(?P<folder_version>{_VERSION[1:-1]})/(?:[a-z]+/)?"
+            rf"(?P<inside>{names}){_SUFFIXES}\.js\Z"
+        ),
+    )
+
+
+def _libraries(raw: Mapping[str, Any]) -> Iterator[tuple[Library, str]]:
+    for each in raw["libraries"]:
+        vulnerabilities = tuple(
+            Vulnerability(one["id"], one["introduced"], one["fixed"], one.get("last"))
+            for one in each["vulnerabilities"]
+        )
+        yield Library(each["package"], each["name"], vulnerabilities), each["banner"]

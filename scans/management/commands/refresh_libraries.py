@@ -1,0 +1,85 @@
+"""`manage.py refresh_libraries`: what is known of JavaScript libraries, from the OSV database."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from scans.engine import javascript_libraries
+from scans.net.client import Network
+from scans.net.errors import NetError
+from scans.net.policy import Policy
+from scans.targets import InvalidUrl
+
+API = "https://api.osv.dev/v1/query"
+MAX_BYTES = 8 * 1024 * 1024
+TIME_LIMIT_S = 300.0
+
+
+class Command(BaseCommand):
+    """Rewrites `scans/engine/javascript_libraries.json`; the list of libraries and their banners stays."""
+
+    help = "Bring the known holes of JavaScript libraries up to date, from the OSV database."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--api", default=API, help=f"address of the OSV query API (default: {API})")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        raw = json.loads(javascript_libraries.DATA.read_text(encoding="utf-8"))
+        policy = Policy(
+            allowed_networks=settings.SCAN_ALLOWED_NETWORKS,
+            allowed_ports=settings.SCAN_ALLOWED_PORTS,
+            ca_bundle=settings.SCAN_CA_BUNDLE,
+        )
+        with Network(policy, time_limit_s=TIME_LIMIT_S) as network:
+            for library in raw["libraries"]:
+                library["vulnerabilities"] = _known(network, options["api"], library["package"])
+        raw["as_of"] = f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}"
+        javascript_libraries.DATA.write_text(json.dumps(raw, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        total = sum(len(library["vulnerabilities"]) for library in raw["libraries"])
+        self.stdout.write(f"{total} entries for {len(raw['libraries'])} libraries, as of {raw['as_of']}.")
+
+
+def _known(network: Network, api: str, package: str) -> list[dict[str, str | None]]:
+    """What OSV has for a package of npm; raises CommandError."""
+    query = json.dumps({"package": {"name": package, "ecosystem": "npm"}}).encode()
+    try:
+        response = network.fetch(
+            api, method="POST", headers={"Content-Type": "application/json"}, data=query, max_bytes=MAX_BYTES
+        )
+        answer = json.loads(response.body)
+        if response.status != 200:
+            raise CommandError(f"{package}: the database answers with status {response.status}.")
+        found = [entry for advisory in answer.get("vulns", ()) for entry in _entries(advisory, package)]
+    except (NetError, InvalidUrl) as error:
+        raise CommandError(f"{package}: {error}") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise CommandError(f"{package}: the database's answer can't be read.") from None
+    return sorted(found, key=lambda entry: (str(entry["id"]), str(entry["introduced"])))
+
+
+def _entries(advisory: dict[str, Any], package: str) -> Iterator[dict[str, str | None]]:
+    """The affected ranges of an advisory, under its CVE number where it has one."""
+    if "withdrawn" in advisory:
+        return
+    number = next((alias for alias in advisory.get("aliases", ()) if alias.startswith("CVE-")), advisory["id"])
+    for affected in advisory["affected"]:
+        if affected["package"]["name"] != package:
+            continue
+        for each in affected.get("ranges", ()):
+            if each["type"] != "SEMVER":
+                continue
+            introduced = "0"
+            for event in each["events"]:
+                introduced = event.get("introduced", introduced)
+                if "fixed" in event:
+                    yield {"introduced": introduced, "fixed": event["fixed"], "id": number}
+                elif "last_affected" in event:
+                    yield {"introduced": introduced, "fixed": None, "id": number, "last": event["last_affected"]}
+            if not any({"fixed", "last_affected"} & set(event) for event in each["events"]):
+                yield {"introduced": introduced, "fixed": None, "id": number}
