@@ -156,6 +156,45 @@ class PageScripts:
     scripts: tuple[Script, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Authorities:
+    """The CAA records that hold for the host: those of the first name from it upwards that has any.
+
+    `domain` is None where the name is not the owner's own; then nothing else is known either.
+    """
+
+    domain: str | None
+    name: str = ""
+    records: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Signatures:
+    """Whether the domain is signed: validated by the resolver, or with DS at its parent and DNSKEY of its own."""
+
+    domain: str | None
+    is_authenticated: bool = False
+    ds: tuple[str, ...] = ()
+    dnskey: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MailPolicy:
+    """What the domain says of its mail: MX records, and the TXT records of SPF and DMARC."""
+
+    domain: str | None
+    mx: tuple[str, ...] = ()
+    spf: tuple[str, ...] = ()
+    dmarc: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SecurityTxt:
+    """The file at /.well-known/security.txt of the host, else of its domain; None where none of them has one."""
+
+    response: Response | None
+
+
 # What the exposure and disclosure checks of a security scan read.
 
 
@@ -239,6 +278,31 @@ class CanonicalAnswer:
     url: str | None = None
     page: Page | None = None
     document: Document | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AlternateAnswer:
+    """What another language version answers; no redirect was followed. No `page` and an `error`: nothing came."""
+
+    url: str
+    page: Page | None = None
+    document: Document | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AlternateAnswers:
+    """The language versions that were looked at, the page itself not among them."""
+
+    answers: tuple[AlternateAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShareImage:
+    """The status of the picture for sharing; None where there is none, or nothing came, and `error` says why."""
+
+    status: int | None = None
     error: str = ""
 
 

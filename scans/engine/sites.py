@@ -24,6 +24,16 @@ def site_of(host: str) -> str:
     return host
 
 
+def own_domain(host: str) -> str | None:
+    """The domain that the site's owner has registered: None for addresses, single labels and hosted names.
+
+    Of a name under a hosting service's suffix (name.github.io), the DNS is the service's.
+    """
+    host = host.strip("[].").lower()
+    found = _extract(host)
+    return found.top_domain_under_public_suffix or None if found.suffix and not found.is_private else None
+
+
 def is_same_site(host: str, other: str) -> bool:
     """Whether two hosts belong to one site, whatever their subdomains."""
     return site_of(host) == site_of(other)

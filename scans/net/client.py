@@ -18,6 +18,7 @@ from scans.net.connections import CurrentExchange, GuardedAdapter, TargetedReque
 from scans.net.deadline import Deadline, GuardedSocket, GuardedTlsSocket, dial
 from scans.net.decoding import ACCEPT_ENCODING, decode
 from scans.net.dialer import Dial, Dialer
+from scans.net.dns_records import DnsAnswer, Lookup, SystemLookup
 from scans.net.errors import NotReachable, TimedOut, TooManyRedirects, Untrusted
 from scans.net.failures import NoAnswer, named_errors
 from scans.net.messages import LenientResponse, read_body
@@ -36,8 +37,8 @@ PACKING_BYTES = 1024
 class Network:
     """One scan's way out. Thread-safe; `close()` ends whatever still waits in other threads.
 
-    `resolver` and `dialer` are the seams for tests; a dialer takes address, port and seconds, and returns a
-    connected socket or raises OSError. `time_limit_s` holds for everything together.
+    `resolver`, `lookup` and `dialer` are the seams for tests; a dialer takes address, port and seconds, and returns
+    a connected socket or raises OSError. `time_limit_s` holds for everything together.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Network:
         policy: Policy,
         *,
         resolver: Resolver | None = None,
+        lookup: Lookup | None = None,
         dialer: Dial | None = None,
         limits: Limits = DEFAULT_LIMITS,
         time_limit_s: float = 60.0,
@@ -55,6 +57,7 @@ class Network:
         self._begin = time.monotonic()
         self._deadline = Deadline(time_limit_s)
         self._dialer = Dialer(policy, resolver or SystemResolver(), dialer or dial, limits, self._deadline)
+        self._lookup = lookup or SystemLookup()
         self._current = CurrentExchange()
         self._lock = threading.Lock()
         self._adapters: dict[Trust, GuardedAdapter] = {}
@@ -100,6 +103,10 @@ class Network:
         Raises Blocked when ANY of them is not public, NotReachable when there is none, TimedOut.
         """
         return self._dialer.addresses(host, self._deadline.within(self.limits.connect_s))
+
+    def records(self, name: str, record_type: str) -> DnsAnswer:
+        """DNS records such as TXT or CAA, as text; none where there is none. Raises NotReachable, TimedOut."""
+        return self._lookup.lookup(name, record_type, self._deadline.within(self.limits.connect_s))
 
     def connect(self, host: str, port: int, *, timeout_s: float | None = None) -> GuardedSocket:
         """A TCP connection to the host at its pinned address.

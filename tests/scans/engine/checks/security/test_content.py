@@ -143,7 +143,7 @@ def test_libraries_by_banner(text: str, expected: list[tuple[str, str]]) -> None
 
 def test_versions_are_compared_as_numbers() -> None:
     versions = ["1.9.1", "1.12.4", "3.0.0-beta1", "3.0.0", "3.4.1", "10.0.0"]
-    assert sorted(versions[::-1], key=version_key) == versions
+    assert sorted(["10.0.0", "3.0.0", "1.12.4", "3.4.1", "1.9.1", "3.0.0-beta1"], key=version_key) == versions
 
 
 @pytest.mark.parametrize(
