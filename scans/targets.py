@@ -117,18 +117,25 @@ def _target(value: str, policy: Policy) -> Target:
     scheme = parsed.protocol.removesuffix(":")
     if scheme not in DEFAULT_PORTS:
         raise InvalidUrl("Only https:// and http:// addresses can be scanned.")
-    if parsed.username or parsed.password:
-        raise InvalidUrl("The address must not contain a user name or password.")
+    _refuse_credentials(parsed)
     parsed.hash = ""
     host = parsed.hostname.removeprefix("[").removesuffix("]")
     _judge_host(host)
     port = int(parsed.port) if parsed.port else DEFAULT_PORTS[scheme]
-    is_exempted = _refuse_blocked(host, policy)
-    if port == 0 or (port not in policy.allowed_ports and not is_exempted):
-        raise InvalidUrl(f"Port {port} is not allowed here.")
+    _judge_port(port, policy, is_exempted=_refuse_blocked(host, policy))
     # Cut from the URL: `pathname` and `search` would lose a lone question mark.
     path = "/" + parsed.href.split("/", 3)[3]
     return Target(parsed.href, scheme, host, port, path, policy)
+
+
+def _refuse_credentials(parsed: ada_url.URL) -> None:
+    if parsed.username or parsed.password:
+        raise InvalidUrl("The address must not contain a user name or password.")
+
+
+def _judge_port(port: int, policy: Policy, *, is_exempted: bool) -> None:
+    if port == 0 or (port not in policy.allowed_ports and not is_exempted):
+        raise InvalidUrl(f"Port {port} is not allowed here.")
 
 
 def _judge_host(host: str) -> None:

@@ -11,6 +11,7 @@ from django.utils import timezone
 from scans.net.client import Network
 from scans.net.errors import NetError
 from scans.net.policy import Policy
+from scans.targets import InvalidUrl
 from webhooks import schedule, secrets
 from webhooks.models import Delivery
 from webhooks.signing import signature_headers
@@ -74,7 +75,7 @@ def _post(delivery: Delivery, policy: Policy) -> tuple[int | None, str]:
                 max_bytes=MAX_RESPONSE_BYTES,
                 timeout_s=TIMEOUT_S,
             )
-    except NetError as error:
+    except (NetError, InvalidUrl) as error:  # the latter for a port that is, or became, forbidden
         return None, f"{error.code}: {error}"
     return response.status, ""
 

@@ -1,16 +1,15 @@
 """Which addresses are public: a pure judge over IPv4 and IPv6.
 
 Python's `is_global` is not asked: it differs between versions and calls several special ranges global.
-The tables follow the IANA special-purpose address registries (RFC 6890) as of 2026-11. IPv4 is public
-unless listed; IPv6 is public only inside 2000::/3 (the one global unicast block in use, RFC 4291) and
-outside of that block's special ranges. An IPv6 address that carries an IPv4 address is unwrapped first.
+The tables hold every row of IANA's special-purpose address registries (RFC 6890, as updated in 2025-10), also
+those that the registries call globally reachable, and multicast. IPv4 is public unless listed; IPv6 is public
+only inside 2000::/3 (the one global unicast block in use, RFC 4291) and outside of that block's special ranges.
+An IPv6 address that carries an IPv4 address is unwrapped first.
 """
 
 from __future__ import annotations
 
-import functools
-import time
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
 import psutil
@@ -21,18 +20,20 @@ IPNetwork = IPv4Network | IPv6Network
 IPV4_SPECIAL = tuple(
     (IPv4Network(network), name)
     for network, name in (
-        ("0.0.0.0/8", "this network (RFC 791)"),
+        ("0.0.0.0/8", "this network (RFC 791)"),  # 0.0.0.0 is this host (RFC 1122)
         ("10.0.0.0/8", "private (RFC 1918)"),
         ("100.64.0.0/10", "shared by carriers (RFC 6598)"),
         ("127.0.0.0/8", "loopback (RFC 1122)"),
-        ("168.63.129.16/32", "a cloud's metadata service (Azure)"),
+        ("168.63.129.16/32", "a cloud's metadata service (Azure)"),  # in no registry: public elsewhere
         ("169.254.0.0/16", "link-local, cloud metadata among it (RFC 3927)"),
         ("172.16.0.0/12", "private (RFC 1918)"),
+        # The registry's rows in it: 192.0.0.0/29 (RFC 7335), .8 (RFC 7600), .9 (RFC 7723), .10 (RFC 8155), .170 and
+        # .171 (RFC 8880). Oracle's metadata service has .192.
         ("192.0.0.0/24", "protocol assignments (RFC 6890)"),
         ("192.0.2.0/24", "documentation (RFC 5737)"),
         ("192.31.196.0/24", "AS112 (RFC 7535)"),
         ("192.52.193.0/24", "AMT (RFC 7450)"),
-        ("192.88.99.0/24", "6to4 relays (RFC 7526)"),
+        ("192.88.99.0/24", "6to4 relays (RFC 7526)"),  # 192.88.99.2 is 6a44's (RFC 6751)
         ("192.168.0.0/16", "private (RFC 1918)"),
         ("192.175.48.0/24", "AS112 (RFC 7534)"),
         ("198.18.0.0/15", "benchmarking (RFC 2544)"),
@@ -47,6 +48,9 @@ IPV6_GLOBAL = IPv6Network("2000::/3")
 IPV6_SPECIAL = tuple(
     (IPv6Network(network), name)
     for network, name in (
+        # The registry's rows in it: 2001::/32 Teredo (RFC 4380), 2001:1::1 to ::3 anycast (RFC 7723, RFC 8155,
+        # RFC 9665), 2001:2::/48 benchmarking (RFC 5180), 2001:3::/32 AMT (RFC 7450), 2001:4:112::/48 AS112
+        # (RFC 7535), 2001:10::/28 and 2001:20::/28 ORCHID (RFC 4843, RFC 7343), 2001:30::/28 DRIP (RFC 9374).
         ("2001::/23", "protocol assignments, Teredo among them (RFC 2928, RFC 4380)"),
         ("2001:db8::/32", "documentation (RFC 3849)"),
         ("2002::/16", "6to4 (RFC 3056, RFC 7526)"),
@@ -55,12 +59,12 @@ IPV6_SPECIAL = tuple(
     )
 )
 IPV4_COMPATIBLE = IPv6Network("::/96")  # RFC 4291, section 2.5.5.1
-NAT64 = IPv6Network("64:ff9b::/96")  # RFC 6052
-NAT64_LOCAL = IPv6Network("64:ff9b:1::/48")  # RFC 8215
-TEREDO = IPv6Network("2001::/32")
+IPV4_TRANSLATED = IPv6Network("::ffff:0:0:0/96")  # RFC 2765, section 2.1
+# RFC 6052, section 2.1. NAT64 for local use, 64:ff9b:1::/48 (RFC 8215), is refused whole: where the IPv4 address
+# stands in it depends on a prefix length that only its network knows.
+NAT64 = IPv6Network("64:ff9b::/96")
+TEREDO = IPv6Network("2001::/32")  # RFC 4380, section 4
 ISATAP_MASK, ISATAP = 0xFDFFFFFF, 0x00005EFE  # the interface identifier's first half (RFC 5214, section 6.1)
-
-OWN_ADDRESSES_TTL_S = 60
 
 
 def refusal(address: IPAddress, allowed: Iterable[IPNetwork] = (), own: Collection[IPAddress] = ()) -> str | None:
@@ -91,12 +95,7 @@ def is_exempt(address: IPAddress, allowed: Iterable[IPNetwork]) -> bool:
 
 
 def own_addresses() -> frozenset[IPAddress]:
-    """The addresses of this machine's interfaces, read anew every minute."""
-    return _own_addresses(int(time.monotonic() // OWN_ADDRESSES_TTL_S))
-
-
-@functools.lru_cache(maxsize=1)
-def _own_addresses(_minute: int) -> frozenset[IPAddress]:
+    """The addresses of this machine's interfaces, of this moment: they come and go, and are quickly read."""
     found = set()
     for interface in psutil.net_if_addrs().values():
         for entry in interface:
@@ -118,17 +117,51 @@ def _special(address: IPAddress) -> str | None:
 
 
 def _embedded(address: IPAddress) -> tuple[IPv4Address, ...]:
-    """The IPv4 addresses that an IPv6 address carries, in whatever form."""
+    """The IPv4 addresses that an IPv6 address carries, in whatever forms: some bits can be read in two ways."""
     if isinstance(address, IPv4Address):
         return ()
-    if address.ipv4_mapped is not None:
-        return (address.ipv4_mapped,)
-    if address.sixtofour is not None:
-        return (address.sixtofour,)
-    if address in TEREDO and address.teredo is not None:
-        return address.teredo
-    if address in IPV4_COMPATIBLE or address in NAT64 or address in NAT64_LOCAL:
-        return (IPv4Address(int(address) & 0xFFFFFFFF),)
-    if (int(address) >> 32) & ISATAP_MASK == ISATAP:
-        return (IPv4Address(int(address) & 0xFFFFFFFF),)
-    return ()
+    return tuple(dict.fromkeys(inner for unwrap in UNWRAPPERS.values() for inner in unwrap(address)))
+
+
+def _last_bits(address: IPv6Address) -> tuple[IPv4Address, ...]:
+    return (IPv4Address(int(address) & 0xFFFFFFFF),)
+
+
+def _mapped(address: IPv6Address) -> tuple[IPv4Address, ...]:
+    return () if address.ipv4_mapped is None else (address.ipv4_mapped,)
+
+
+def _compatible(address: IPv6Address) -> tuple[IPv4Address, ...]:
+    return _last_bits(address) if address in IPV4_COMPATIBLE else ()
+
+
+def _translated(address: IPv6Address) -> tuple[IPv4Address, ...]:
+    return _last_bits(address) if address in IPV4_TRANSLATED else ()
+
+
+def _nat64(address: IPv6Address) -> tuple[IPv4Address, ...]:
+    return _last_bits(address) if address in NAT64 else ()
+
+
+def _six_to_four(address: IPv6Address) -> tuple[IPv4Address, ...]:
+    return () if address.sixtofour is None else (address.sixtofour,)
+
+
+def _teredo(address: IPv6Address) -> tuple[IPv4Address, ...]:
+    """The server, and the client, whose bits are inverted."""
+    return address.teredo or () if address in TEREDO else ()
+
+
+def _isatap(address: IPv6Address) -> tuple[IPv4Address, ...]:
+    return _last_bits(address) if (int(address) >> 32) & ISATAP_MASK == ISATAP else ()
+
+
+UNWRAPPERS: dict[str, Callable[[IPv6Address], tuple[IPv4Address, ...]]] = {
+    "mapped": _mapped,
+    "compatible": _compatible,
+    "translated": _translated,
+    "NAT64": _nat64,
+    "6to4": _six_to_four,
+    "Teredo": _teredo,
+    "ISATAP": _isatap,
+}

@@ -57,7 +57,7 @@ def find_browser(choice: str) -> Path | None:
 
 def _downloaded() -> Path | None:
     """The newest of the browsers that `playwright install` has put down, its shell first."""
-    folder = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache" / "ms-playwright")
+    folder = Path.home() / ".cache" / "ms-playwright"
     for pattern in ("chromium_headless_shell-*/*/*headless*shell", "chromium-*/*/chrome"):
         if found := sorted(each for each in folder.glob(pattern) if os.access(each, os.X_OK)):
             return found[-1]

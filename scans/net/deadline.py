@@ -124,11 +124,16 @@ class GuardedTlsSocket(ssl.SSLSocket):
         return super().send(data, flags)
 
 
+# Told of a socket before it connects, so that who waits for that can be woken.
+before_connect: ContextVar[Callable[[socket.socket], None]] = ContextVar("before_connect")
+
+
 def dial(address: str, port: int, timeout_s: float) -> socket.socket:
     """Connect to a literal address; raises OSError. The one place where a connection is opened."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     connection = socket.socket(family, socket.SOCK_STREAM)
     try:
+        before_connect.get()(connection)
         connection.settimeout(timeout_s)
         connection.connect((address, port))
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

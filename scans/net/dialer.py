@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from ipaddress import ip_address
 
 from scans.net import addresses
+from scans.net.addresses import IPAddress
 from scans.net.budget import Limits
-from scans.net.deadline import Deadline, GuardedSocket, GuardedTlsSocket
+from scans.net.deadline import Deadline, GuardedSocket, GuardedTlsSocket, before_connect
 from scans.net.errors import Blocked, NetError, NotReachable, TimedOut
 from scans.net.failures import NoAnswer
 from scans.net.policy import Policy
@@ -71,18 +72,22 @@ class Dialer:
         """
         self.refuse_when_closed()
         pinned = self.addresses(host, deadline)
-        if port not in self._policy.allowed_ports and not all(map(self._is_exempt, pinned)):
-            raise InvalidUrl(f"Port {port} is not allowed here.")
+        self._refuse_port(port, pinned)
         error: OSError | None = None
         tried = pinned[:MAX_ADDRESSES_TRIED]
         for position, address in enumerate(tried):
             share_s = deadline.check() / (len(tried) - position)
+            token = before_connect.set(self._watch)
             try:
                 connection = self._dial(address, port, share_s)
             except OSError as failure:
+                self.refuse_when_closed()
                 error = failure
                 continue
-            self._check_ends(connection, address)
+            finally:
+                before_connect.reset(token)
+            self._refuse_stray(connection, address)
+            self._refuse_own(connection, address)
             guarded = GuardedSocket(fileno=connection.detach())
             self.register(guarded)
             return guarded, address
@@ -90,14 +95,22 @@ class Dialer:
 
     def register(self, connection: GuardedSocket | GuardedTlsSocket) -> None:
         """Remember a connection, so that `close` ends it; raises TimedOut when that has happened."""
+        try:
+            self._watch(connection)
+        except TimedOut:
+            connection.close()
+            raise
+
+    def _watch(self, connection: socket.socket) -> None:
         with self._lock:
             self._sockets.add(connection)
-        if self._closed:
-            connection.close()
-            self.refuse_when_closed()
+        self.refuse_when_closed()
 
     def close(self) -> None:
-        """End every connection, also those that other threads wait on, and open no more."""
+        """End every connection, also those that other threads wait on or for, and open no more.
+
+        Who waits for a name server goes on to wait, `resolver.MAX_LIFETIME_S` at most.
+        """
         with self._lock:
             self._closed = True
             connections = list(self._sockets)
@@ -140,21 +153,30 @@ class Dialer:
     def _is_exempt(self, address: str) -> bool:
         return addresses.is_exempt(ip_address(address), self._policy.allowed_networks)
 
-    def _check_ends(self, connection: socket.socket, address: str) -> None:
-        """The peer is who was judged, and is not this machine under an address that nobody listed."""
-        try:
-            peer, own = (
-                ip_address(name[0].partition("%")[0]) for name in (connection.getpeername(), connection.getsockname())
-            )
-        except (OSError, ValueError):
-            connection.close()
-            raise NotReachable("The connection ended at once.") from None
-        if peer != ip_address(address):
+    def _refuse_port(self, port: int, pinned: tuple[str, ...]) -> None:
+        if port not in self._policy.allowed_ports and not all(map(self._is_exempt, pinned)):
+            raise InvalidUrl(f"Port {port} is not allowed here.")
+
+    def _refuse_stray(self, connection: socket.socket, address: str) -> None:
+        """The peer has to be who was judged."""
+        if _end(connection, connection.getpeername) != ip_address(address):
             connection.close()
             raise Blocked("The connection did not lead to the address that was judged.")
-        if peer == own and not self._is_exempt(address):
+
+    def _refuse_own(self, connection: socket.socket, address: str) -> None:
+        """The peer must not be this machine under an address that no interface lists."""
+        if _end(connection, connection.getsockname) == ip_address(address) and not self._is_exempt(address):
             connection.close()
             raise Blocked(f"{address} is an address of this machine.")
+
+
+def _end(connection: socket.socket, name: Callable[[], tuple[str, int]]) -> IPAddress:
+    """The address at one end of a connection; raises NotReachable when it has ended."""
+    try:
+        return ip_address(name()[0].partition("%")[0])
+    except (OSError, ValueError):
+        connection.close()
+        raise NotReachable("The connection ended at once.") from None
 
 
 def _connect_error(host: str, port: int, error: OSError | None) -> NetError:

@@ -67,22 +67,23 @@ def read_head(stream: BinaryIO, limit_bytes: int) -> Head:
     Raises RemoteDisconnected when nothing comes at all, BadResponse for what is not HTTP or is longer than
     `limit_bytes` in all.
     """
-    left = limit_bytes
+    used = 0
     while True:
-        head = _read_one_head(stream, left)
+        head = _read_one_head(stream, used, limit_bytes)
         if not 100 <= head.status < 200 or head.status == 101:
             return head
-        left -= head.size_bytes
+        used += head.size_bytes
 
 
-def _read_one_head(stream: BinaryIO, limit_bytes: int) -> Head:
+def _read_one_head(stream: BinaryIO, used_bytes: int, limit_bytes: int) -> Head:
     size = 0
 
     def line() -> bytes:
         nonlocal size
-        got = stream.readline(limit_bytes - size + 1)
+        left = limit_bytes - used_bytes - size
+        got = stream.readline(left + 1)
         size += len(got)
-        if size > limit_bytes:
+        if len(got) > left:
             raise BadResponse(f"The response's headers are larger than {limit_bytes // 1024} KiB.")
         if not got.endswith(b"\n"):
             if size == 0:

@@ -23,6 +23,7 @@ from scans.net.errors import NetError, TimedOut, TlsFailed
 from scans.net.tls_certificates import BadCertificate, Certificate, read_certificate, read_issuers
 from scans.net.tls_ciphers import TlsVersion
 from scans.net.tls_hello import Alert, NotTls, ServerHello, client_hello, read_answer
+from scans.targets import InvalidUrl
 
 OFFER_TIMEOUT_S = 3.0
 HANDSHAKE_TIMEOUT_S = 8.0
@@ -341,7 +342,7 @@ def _fetch_issuers(network: Network, certificate: Certificate) -> list[bytes]:
             continue
         try:
             response = network.fetch(url, timeout_s=ISSUER_TIMEOUT_S, max_bytes=MAX_ISSUER_BYTES)
-        except NetError:
+        except (NetError, InvalidUrl):
             continue
         if response.status == 200 and (issuers := read_issuers(response.body)):
             return issuers

@@ -129,6 +129,12 @@ def test_the_length_is_limited_as_sent_and_as_encoded() -> None:
         "%zz.com", "xn--\u00fc.com", "[::1", "::1", "[::1%25lo]", "[fe80::1%eth0]", "[1.2.3.4]", "[g::1]",
         "1.2.3.4.5", "256.1.1.1", "0x100000000", "1.2.3.09", "example.com:port", "example.com:-1",
         "example.com:65536", "example.com:80:80", "\u00ad", "a\u200b\u200b.\u00ad.com",
+        # UTS 46: joiners out of place, marks of direction, labels against the Bidi rule, symbols that hide syntax.
+        "a\u200d.com", "a\u200c.com", "\u202eexample.com", "\u2066example.com", "\u05d0a.com", "a\u05d0.com",
+        "1\u05d0.com", "\u2100.com", "\u2488com", "\u2474.com", "example\uff0fcom", "example\uff1a80.com",
+        "example\uff20evil.com", "example\uff05com", "\uff3b::1\uff3d", "\u0301example.com", "\u0661\u0662\u0667.0.0.1",
+        "\u06f1\u06f2\u06f7.0.0.1", "\ufffdexample.com", "\u0000.com", "ex\u2028ample.com",
+        "\u3000example.com", "ex\u2003ample.com", "\u00e4" * 60 + ".com",
     ],
 )  # fmt: skip
 def test_a_host_that_is_no_host_name_is_invalid(host: str) -> None:
@@ -140,7 +146,10 @@ def test_a_host_that_is_no_host_name_is_invalid(host: str) -> None:
     [
         "127.0.0.1", "127.1", "127.0.1", "2130706433", "017700000001", "0x7f000001", "0x7F.0x0.0x0.0x1",
         "0177.0.0.1", "127.0.0.1.", "\uff11\uff12\uff17.0.0.1", "127。0。0。1", "%31%32%37.0.0.1",
-        "①②⑦.0.0.1",
+        "①②⑦.0.0.1", "\U0001d7cf\U0001d7d0\U0001d7d5.0.0.1", "127\uff0e0\uff610\u30021", "127.0.0.1..",
+        "1\u00ad27.0.0.1", "127.0.0x1", "0x7F.1", "127.0.1.", "%EF%BC%91%32%37.1", "00000000177.0.0.1",
+        "0x0000007f000001", "[::FFFF:127.1.2.3]", "[0:0:0:0:0:ffff:7f00:0001]", "\uff10x7f.1", "4294967295",
+        "localhost\u3002",
         "0", "0.0.0.0", "0x.0x.0", "10.0.0.1", "0xa000001", "192.168.1.1", "172.16.0.1", "169.254.169.254",
         "0xa9fea9fe", "2852039166", "025177524776", "100.64.0.1", "192.0.2.1", "198.18.0.1", "224.0.0.1",
         "255.255.255.255", "[::1]", "[::]", "[0:0:0:0:0:0:0:1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]",

@@ -30,6 +30,7 @@ from tests.scans.net.tls_servers import DAY, LOOPBACK, Identity, self_signed
 
 END_OF_HEADERS = b"\r\n\r\n"
 JOIN_TIMEOUT_S = 5.0
+TLS_HANDSHAKE = 0x16  # the first byte of who takes a plain site for one with TLS; real servers hang up, too
 
 
 class Certificate(Enum):
@@ -236,7 +237,7 @@ def _read_request(connection: socket.socket, pending: bytes, number: int) -> tup
     """The next request and what came after it; None when the client is done."""
     while END_OF_HEADERS not in pending:
         data = connection.recv(65536)
-        if not data:
+        if not data or (not pending and data[0] == TLS_HANDSHAKE):
             return None
         pending += data
     head, _, pending = pending.partition(END_OF_HEADERS)

@@ -282,10 +282,14 @@ def test_a_browser_is_looked_for_on_the_path_and_where_playwright_puts_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
     assert find_browser("auto") is None
     shell = "chrome-headless-shell-linux64/chrome-headless-shell"
-    for name in ("chromium-1200/chrome-linux/chrome", f"chromium_headless_shell-1200/{shell}", "bin/chromium"):
+    for name in (
+        ".cache/ms-playwright/chromium-1200/chrome-linux/chrome",
+        f".cache/ms-playwright/chromium_headless_shell-1200/{shell}",
+        "bin/chromium",
+    ):
         program = tmp_path / name
         program.parent.mkdir(parents=True)
         program.write_text("#!/bin/sh\n")

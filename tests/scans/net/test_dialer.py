@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 from collections.abc import Callable
 from ipaddress import ip_address, ip_network
 
+import psutil
 import pytest
 
 from scans.net import addresses
+from scans.net.budget import Limits
 from scans.net.client import Network
 from scans.net.errors import Blocked, NetError, NotReachable, TimedOut
 from scans.net.policy import Policy
@@ -201,6 +204,45 @@ def test_closing_the_network_wakes_whoever_waits() -> None:
         assert [type(error) for error in raised] == [TimedOut]
         with pytest.raises(TimedOut, match="ended"):
             network.connect(site.address, site.port)
+
+
+def test_closing_the_network_wakes_who_waits_for_a_connection() -> None:
+    with contextlib.ExitStack() as cleanup:
+        # Nobody accepts, and the queue is full: what comes now waits for the kernel to answer.
+        server = cleanup.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(4):
+            filler = cleanup.enter_context(socket.socket())
+            filler.setblocking(False)
+            filler.connect_ex(server.getsockname())
+        port = server.getsockname()[1]
+
+        def connecting() -> int:
+            found = psutil.Process().net_connections("tcp4")
+            return sum(each.status == psutil.CONN_SYN_SENT and each.raddr.port == port for each in found)
+
+        before = connecting()
+        network = Network(Policy(allowed_networks=NETWORKS), limits=Limits(connect_s=60))
+        raised: list[BaseException] = []
+        thread = threading.Thread(target=_collect, args=(lambda: network.connect("127.0.0.1", port), raised))
+        thread.start()
+        _until(lambda: connecting() > before)
+        network.close()
+        thread.join(5)
+        assert not thread.is_alive()
+        assert [(type(error), str(error)) for error in raised] == [(TimedOut, "The scan has ended.")]
+
+
+def test_a_name_with_a_thousand_addresses_is_judged_whole_and_tried_in_part() -> None:
+    many = tuple(f"93.184.{number // 250}.{number % 250}" for number in range(1000))
+    wires = Wires({})
+    names = Names({"many.example.com": many, "nearly.example.com": (*many, "10.0.0.1")})
+    with Network(Policy(), resolver=names, dialer=wires) as network:
+        with pytest.raises(Blocked):
+            network.connect("nearly.example.com", 80)
+        assert wires.dialed == []
+        with pytest.raises(NotReachable):
+            network.connect("many.example.com", 80)
+    assert [address for address, _ in wires.dialed] == list(many[:6])
 
 
 def test_closing_the_network_wakes_who_waits_in_a_tls_handshake() -> None:

@@ -2,94 +2,30 @@
 
 from __future__ import annotations
 
-import contextlib
-import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import dns.flags
 import dns.message
 import dns.rcode
 import dns.rdatatype
 import dns.resolver
-import dns.rrset
 import pytest
 
 from scans.net import resolver
+from scans.net.client import Network
 from scans.net.deadline import Deadline
-from scans.net.errors import NotReachable, TimedOut
+from scans.net.errors import Blocked, NotReachable, TimedOut
+from scans.net.policy import Policy
 from scans.net.resolver import SystemResolver
+from tests.scans.net.seams import PUBLIC
+from tests.sites.name_server import Zone, failing, hosts, name_server, records, reply
 
 HOST = "www.example.com"
-Zone = Callable[[dns.message.Message], dns.message.Message | None]
 
 
 def resolve(host: str, seconds: float = 2.0) -> tuple[str, ...]:
     return SystemResolver().resolve(host, Deadline(seconds))
-
-
-def records(**answers: Sequence[str]) -> Zone:
-    """A name server that knows these records of every name, by type, and says NOERROR to the rest."""
-
-    def answer(query: dns.message.Message) -> dns.message.Message:
-        response = dns.message.make_response(query)
-        response.flags |= dns.flags.RA
-        question = query.question[0]
-        found = answers.get(dns.rdatatype.to_text(question.rdtype), ())
-        if found:
-            response.answer.append(dns.rrset.from_text(question.name, 60, "IN", question.rdtype, *found))
-        return response
-
-    return answer
-
-
-def failing(code: dns.rcode.Rcode) -> Zone:
-    def answer(query: dns.message.Message) -> dns.message.Message:
-        response = dns.message.make_response(query)
-        response.set_rcode(code)
-        return response
-
-    return answer
-
-
-@contextlib.contextmanager
-def name_server(zone: Zone, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """A name server on loopback for the system to ask; gives what it was asked: `www.example.com. A`."""
-    asked: list[str] = []
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
-        server.bind(("127.0.0.1", 0))
-
-        def serve() -> None:
-            while data := server.recvfrom(4096):
-                wire, client = data
-                if wire == b"end":
-                    return
-                query = dns.message.from_wire(wire)
-                question = query.question[0]
-                asked.append(f"{question.name} {dns.rdatatype.to_text(question.rdtype)}")
-                response = zone(query)
-                if response is not None:
-                    server.sendto(response.to_wire(), client)
-
-        def configured(*_: object, **__: object) -> dns.resolver.Resolver:
-            made = original(configure=False)
-            made.nameservers = ["127.0.0.1"]
-            made.port = server.getsockname()[1]
-            made.search = [dns.name.from_text("search.invalid.")]
-            return made
-
-        original = dns.resolver.Resolver
-        monkeypatch.setattr(dns.resolver, "Resolver", configured)
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        try:
-            yield asked
-        finally:
-            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ender:
-                ender.sendto(b"end", server.getsockname())
-            thread.join(5)
 
 
 @pytest.fixture(autouse=True)
@@ -148,6 +84,75 @@ def test_a_name_without_an_address_is_not_reachable(zone: Zone, monkeypatch: pyt
     assert set(asked) == {"www.example.com. A", "www.example.com. AAAA"}
 
 
+def test_a_chain_of_aliases_leads_to_all_addresses_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    zone = hosts({HOST: ("a.example.net.",), "a.example.net": ("b.internal.",), "b.internal": ("10.0.0.1", PUBLIC)})
+    with name_server(zone, monkeypatch):
+        assert set(resolve(HOST)) == {"10.0.0.1", PUBLIC}
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        {HOST: ("nowhere.example.net.",)},
+        {HOST: (f"{HOST}.",)},
+        {HOST: ("a.example.net.",), "a.example.net": (f"{HOST}.",)},
+    ],
+    ids=["to nothing", "to itself", "in a circle"],
+)
+def test_a_chain_of_aliases_that_leads_nowhere_is_not_reachable(
+    known: dict[str, tuple[str, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with name_server(hosts(known, longest=20), monkeypatch), pytest.raises(NotReachable, match="does not resolve"):
+        resolve(HOST)
+
+
+def test_an_answer_about_another_name_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def zone(query: dns.message.Message) -> dns.message.Message:
+        return (
+            reply(query, ("www.example.org.", PUBLIC)) if query.question[0].rdtype == dns.rdatatype.A else reply(query)
+        )
+
+    with name_server(zone, monkeypatch), pytest.raises(NotReachable, match="does not resolve"):
+        resolve(HOST)
+
+
+def test_an_answer_to_another_question_is_waited_past(monkeypatch: pytest.MonkeyPatch) -> None:
+    def zone(query: dns.message.Message) -> dns.message.Message:
+        other = dns.message.make_query("www.example.org", query.question[0].rdtype, id=query.id)
+        return reply(other)
+
+    with name_server(zone, monkeypatch), pytest.raises(NotReachable, match="in time"):
+        resolve(HOST, seconds=0.3)
+
+
+def test_an_answer_with_another_id_is_waited_past(monkeypatch: pytest.MonkeyPatch) -> None:
+    def zone(query: dns.message.Message) -> dns.message.Message:
+        response = records(A=[PUBLIC])(query)
+        assert response is not None
+        response.id ^= 1
+        return response
+
+    with name_server(zone, monkeypatch), pytest.raises(NotReachable, match="in time"):
+        resolve(HOST, seconds=0.3)
+
+
+def test_addresses_that_need_tcp_are_all_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [f"93.184.{number // 250}.{number % 250}" for number in range(1000)]
+    with name_server(records(A=found, AAAA=["2606:4700::1111"]), monkeypatch) as asked:
+        assert set(resolve(HOST)) == {*found, "2606:4700::1111"}
+    assert asked.count(f"{HOST}. A") == 2
+
+
+def test_a_failure_for_one_kind_keeps_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    known, broken = records(A=[PUBLIC]), failing(dns.rcode.SERVFAIL)
+
+    def zone(query: dns.message.Message) -> dns.message.Message | None:
+        return (known if query.question[0].rdtype == dns.rdatatype.A else broken)(query)
+
+    with name_server(zone, monkeypatch):
+        assert resolve(HOST) == (PUBLIC,)
+
+
 def test_a_silent_name_server_ends_with_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     begin = time.monotonic()
     with name_server(lambda query: None, monkeypatch):
@@ -190,6 +195,22 @@ def test_the_hosts_file_speaks_before_dns(hosts_file: Path, monkeypatch: pytest.
         assert resolve(HOST) == ("10.0.0.1", "2606:4700::1111")
         assert asked == []
         assert resolve("example.com") == ("93.184.215.14",)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("10.0.0.1", "private"),
+        ("fe80::1%eth0", "not global unicast"),
+        ("::ffff:10.0.0.1", "carries 10.0.0.1, which is private"),
+        ("0177.0.0.1", "something that is no address"),
+        ("elsewhere.example.net", "something that is no address"),
+    ],
+)
+def test_what_the_hosts_file_says_is_judged_like_anything(line: str, reason: str, hosts_file: Path) -> None:
+    hosts_file.write_text(f"{line} {HOST}\n")
+    with Network(Policy()) as network, pytest.raises(Blocked, match=reason):
+        network.addresses(HOST)
 
 
 def test_a_missing_hosts_file_is_no_fault(hosts_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,62 @@
+"""A listener at an address that the guard refuses. It counts whoever gets through all the same."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from typing import Self
+
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 6\r\nConnection: close\r\n\r\nsecret"
+PATIENCE_S = 5.0
+
+
+class Canary:
+    """It answers each connection with a short page. A thread accepts; its end ends the listener."""
+
+    def __init__(self, address: str = "127.0.0.2", port: int = 0) -> None:
+        family = socket.AF_INET6 if ":" in address else socket.AF_INET
+        self._listener = socket.create_server((address, port), family=family, backlog=128)
+        self.address = address
+        self.port: int = self._listener.getsockname()[1]
+        self._changed = threading.Condition()
+        self._peers: list[tuple[str, int]] = []
+        self.paths: list[str] = []  # what was asked for, as far as it was HTTP
+        self._thread = threading.Thread(target=self._accept, name="canary", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._thread.join(PATIENCE_S)
+        self._listener.close()
+
+    def count(self) -> int:
+        """The connections so far, also those that the kernel has taken and the thread has not.
+
+        They stand in a queue: when a connection of our own comes out of it, the others are out.
+        """
+        with socket.create_connection((self.address, self.port)) as own, self._changed:
+            name = own.getsockname()[:2]
+            assert self._changed.wait_for(lambda: name in self._peers, PATIENCE_S)
+            self._peers.remove(name)
+            return len(self._peers)
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, peer = self._listener.accept()
+            except OSError:
+                return
+            with self._changed:
+                self._peers.append(peer[:2])
+                self._changed.notify_all()
+            with connection, contextlib.suppress(OSError):
+                connection.settimeout(PATIENCE_S)
+                words = connection.recv(65536).split(b" ", 2)
+                if len(words) == 3:
+                    self.paths.append(words[1].decode("latin-1"))
+                connection.sendall(ANSWER)

@@ -1,0 +1,101 @@
+"""Pages that try every way to lead whoever loads them somewhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tests.sites.server import Answer, Request, Route
+
+PAGE = """<!doctype html><html lang="en"><head><title>A page that lures</title>
+<link rel="stylesheet" href="{lure}/stylesheet"><link rel="stylesheet" href="/style.css">
+<link rel="stylesheet" href="/hop/stylesheet">
+<style>@import "{lure}/import"; p {{ background: url({lure}/background) }}</style>
+<script src="{lure}/script"></script><script type="module" src="{lure}/module"></script>
+<script src="/hop/script"></script>
+<link rel="icon" href="{lure}/icon"><link rel="apple-touch-icon" href="{lure}/touch">
+<link rel="manifest" href="{lure}/manifest">
+<link rel="preload" as="script" href="{lure}/preload"><link rel="prefetch" href="{lure}/prefetch">
+<link rel="preconnect" href="{lure}/preconnect"><link rel="dns-prefetch" href="{lure}/dns-prefetch">
+<link rel="canonical" href="{lure}/canonical"><link rel="amphtml" href="{lure}/amp">
+<link rel="alternate" hreflang="de" href="{lure}/de"><link rel="alternate" hreflang="en" href="{lure}/en">
+<meta http-equiv="refresh" content="0; url={lure}/refresh">
+<meta property="og:image" content="{lure}/og"><meta property="og:url" content="{lure}/og-url">
+<meta name="twitter:image" content="{lure}/twitter">
+<script type="application/ld+json">{{"@context": "https://schema.org", "@type": "Thing", "url": "{lure}/ld"}}</script>
+</head><body><h1>A page that lures</h1>
+<img src="{lure}/img" alt="a"><img srcset="{lure}/srcset 1x, {lure}/srcset2 2x" src="{lure}/covered" alt="b">
+<img src="/hop/img" alt="i">
+<picture><source srcset="{lure}/source"><img src="{lure}/picture" alt="c"></picture>
+<img src="//{authority}/relative" alt="d"><img src="http://user:secret@{authority}/credentials" alt="e">
+<iframe src="{lure}/iframe" title="f"></iframe><iframe src="/hop/iframe" title="g"></iframe>
+<object data="{lure}/object"></object><embed src="{lure}/embed"><video src="{lure}/video" poster="{lure}/poster">
+<track src="{lure}/track"></video><audio src="{lure}/audio"></audio><input type="image" src="{lure}/input" alt="h">
+<a href="{lure}/link">A link</a><form action="{lure}/form"><button>Send</button></form>
+<svg><image href="{lure}/svg"/><use href="{lure}/use#a"/></svg>
+</body></html>"""
+HEADERS = (
+    ("Refresh", "0; url={lure}/refresh-header"),
+    ("Link", "<{lure}/link-header>; rel=preload; as=style"),
+    ("Content-Security-Policy", "report-uri {lure}/csp"),
+    ("Reporting-Endpoints", 'default="{lure}/report"'),
+    ("SourceMap", "{lure}/map"),
+)
+SHEET = """@import url("{lure}/import-in-sheet"); @import "/hop/import";
+@font-face {{ font-family: a; src: url({lure}/font) }}"""
+ROBOTS = (
+    "User-agent: *\nAllow: /\nSitemap: {lure}/sitemap.xml\nSitemap: {site}/sitemap.xml\nSitemap: {site}/hop/sitemap\n"
+)
+SITEMAPS = (
+    '<?xml version="1.0"?><!DOCTYPE s SYSTEM "{lure}/dtd"><sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
+    "<sitemap><loc>{lure}/child.xml</loc></sitemap></sitemapindex>"
+)
+# Files that scans look for on their own.
+ON_THEIR_OWN = (
+    "/robots.txt", "/sitemap.xml", "/favicon.ico", "/.well-known/security.txt", "/security.txt", "/style.css",
+)  # fmt: skip
+
+
+def luring(site: str, lure: str) -> dict[str, Route]:
+    """The routes of a site with lures in all that it says, and sub-resources that redirect.
+
+    `site` is its origin, `lure` the authority where everything leads: `host:port`.
+    """
+    words = {"lure": f"http://{lure}", "authority": lure, "site": site}
+
+    def text(template: str, kind: str, headers: Sequence[tuple[str, str]] = ()) -> Answer:
+        filled = [(name, value.format(**words).encode().decode("latin-1")) for name, value in headers]
+        return Answer(template.format(**words), headers=[("Content-Type", kind), *filled])
+
+    def hop(request: Request) -> Answer:
+        return Answer.redirect(f"{words['lure']}{request.path}".encode().decode("latin-1"))
+
+    hops = {f"/hop/{name}": hop for name in ("stylesheet", "script", "img", "iframe", "import", "sitemap")}
+    return {
+        "*": text(PAGE, "text/html; charset=utf-8", HEADERS),
+        "/style.css": text(SHEET, "text/css"),
+        "/robots.txt": text(ROBOTS, "text/plain"),
+        "/sitemap.xml": text(SITEMAPS, "application/xml"),
+        "/.well-known/security.txt": text("Contact: {lure}/contact\nPolicy: {lure}/policy\n", "text/plain"),
+        **hops,
+    }
+
+
+def redirecting_files(lure: str) -> dict[str, Route]:
+    """A harmless page; whatever scans look for besides redirects."""
+    page = Answer(
+        '<!doctype html><html lang="en"><title>A page</title><h1>A page</h1>'
+        '<link rel="stylesheet" href="/style.css"><link rel="icon" href="/favicon.ico">'
+    )
+
+    def away(request: Request) -> Answer:
+        return Answer.redirect(f"http://{lure}/away{request.path}".encode().decode("latin-1"))
+
+    return {"/": page, "*": page, **dict.fromkeys(ON_THEIR_OWN, away)}
+
+
+# Of the lures, those that a scan follows today: without a browser it runs no script and opens no frame.
+LIVE = {
+    "/stylesheet", "/import", "/import-in-sheet", "/background", "/font", "/script", "/module", "/preload", "/icon",
+    "/touch", "/img", "/relative", "/srcset2", "/source", "/input", "/svg", "/poster", "/canonical", "/hop/stylesheet",
+    "/hop/script", "/hop/img", "/hop/import", "/away/robots.txt", "/away/favicon.ico", "/away/style.css",
+}  # fmt: skip
