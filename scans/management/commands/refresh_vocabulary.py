@@ -1,0 +1,72 @@
+"""`manage.py refresh_vocabulary`: the names of schema.org's types and properties, from its own release."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from scans.engine import structured_data
+from scans.net.budget import Limits
+from scans.net.client import Network
+from scans.net.errors import NetError
+from scans.net.policy import Policy
+from scans.targets import InvalidUrl
+
+RELEASE = "https://schema.org/version/latest/schemaorg-current-https.jsonld"
+MAX_BYTES = 40 * 1024 * 1024
+
+
+class Command(BaseCommand):
+    """Rewrites `scans/engine/schema_org.json`."""
+
+    help = "Bring the vocabulary of schema.org up to date, from its newest release."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--release", default=RELEASE, help=f"address of the release in JSON-LD (default: {RELEASE})"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        policy = Policy(
+            allowed_networks=settings.SCAN_ALLOWED_NETWORKS,
+            allowed_ports=settings.SCAN_ALLOWED_PORTS,
+            ca_bundle=settings.SCAN_CA_BUNDLE,
+        )
+        limits = Limits(body_bytes=MAX_BYTES, decoded_bytes=MAX_BYTES)
+        try:
+            with Network(policy, limits=limits) as network:
+                response = network.follow(options["release"], max_bytes=MAX_BYTES)[-1]
+            if response.status != 200:
+                raise CommandError(f"The release answers with status {response.status}.")
+            names = _names(json.loads(response.body))
+        except (NetError, InvalidUrl) as error:
+            raise CommandError(str(error)) from None
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise CommandError("The release can't be read.") from None
+        fields = {
+            "source": "the schema.org vocabulary",
+            "as_of": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}",
+            "types": sorted(names["rdfs:Class"]),
+            "properties": sorted(names["rdf:Property"]),
+        }
+        lines = [f"{json.dumps(name)}: {json.dumps(value, separators=(',', ':'))}" for name, value in fields.items()]
+        structured_data.DATA.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+        self.stdout.write(f"{len(fields['types'])} types, {len(fields['properties'])} properties.")
+
+
+def _names(release: dict[str, Any]) -> dict[str, set[str]]:
+    """The names in schema.org's own namespace, by what they are."""
+    found: dict[str, set[str]] = {"rdfs:Class": set(), "rdf:Property": set()}
+    for node in release["@graph"]:
+        kinds = node["@type"] if isinstance(node["@type"], list) else [node["@type"]]
+        prefix, _, name = node["@id"].partition(":")
+        for kind in set(kinds) & set(found):
+            if prefix == "schema":
+                found[kind].add(name)
+    if not all(found.values()):
+        raise ValueError
+    return found

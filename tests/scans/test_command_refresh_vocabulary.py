@@ -1,0 +1,51 @@
+"""`manage.py refresh_vocabulary`, against a release of the test's own."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+import pytest_django
+from django.core.management import CommandError, call_command
+
+from scans.engine import structured_data
+from tests.scans.net.loopback import NETWORKS
+from tests.sites.server import Answer, Site
+
+RELEASE = {
+    "@graph": [
+        {"@id": "schema:Thing", "@type": "rdfs:Class"},
+        {"@id": "schema:Text", "@type": ["rdfs:Class", "schema:DataType"]},
+        {"@id": "schema:name", "@type": "rdf:Property"},
+        {"@id": "other:nonsense", "@type": "rdf:Property"},
+        {"@id": "schema:Monday", "@type": "schema:DayOfWeek"},
+    ]
+}
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: pytest_django.fixtures.SettingsWrapper) -> Path:
+    settings.SCAN_ALLOWED_NETWORKS = NETWORKS
+    copy = tmp_path / "schema_org.json"
+    copy.write_bytes(structured_data.DATA.read_bytes())
+    monkeypatch.setattr(structured_data, "DATA", copy)
+    return copy
+
+
+def test_the_names_are_rewritten_from_the_release(data: Path) -> None:
+    out = io.StringIO()
+    with Site({"/new": Answer(json.dumps(RELEASE)), "/latest": Answer.redirect("/new")}) as site:
+        call_command("refresh_vocabulary", release=f"{site.url}/latest", stdout=out)
+    written = json.loads(data.read_text())
+    assert (written["types"], written["properties"]) == (["Text", "Thing"], ["name"])
+    assert out.getvalue() == "2 types, 1 properties.\n"
+
+
+@pytest.mark.parametrize("answer", [Answer(status=404), Answer("<html>"), Answer("{}"), Answer('{"@graph": []}')])
+def test_nothing_is_written_when_the_release_cannot_be_read(data: Path, answer: Answer) -> None:
+    before = data.read_bytes()
+    with Site({"/": answer}) as site, pytest.raises(CommandError):
+        call_command("refresh_vocabulary", release=f"{site.url}/")
+    assert data.read_bytes() == before
