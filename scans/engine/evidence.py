@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from selectolax.lexbor import LexborHTMLParser
 
 from scans.engine.robots import Robots
+from scans.engine.sitemaps import Sitemap
 from scans.net.response import Headers, Response
 from scans.net.tls import Handshake
 from scans.net.tls_ciphers import TlsVersion
@@ -88,12 +89,16 @@ class PlainHttp:
 
 @dataclass(frozen=True, slots=True)
 class TlsPeer:
-    """Who answers over TLS. `handshake` is None where nobody does, and `error` says what came instead."""
+    """Who answers over TLS. `handshake` is None where nobody does, and `error` says what came instead.
+
+    `is_silent`: nothing came at all in the time, so that asking again only costs more of it.
+    """
 
     host: str
     port: int
     handshake: Handshake | None
     error: str = ""
+    is_silent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +309,79 @@ class ShareImage:
 
     status: int | None = None
     error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SitemapFile:
+    """What came from a sitemap's address, its redirects followed, and what it holds if that was a success.
+
+    `status` is None where nothing came, and `error` says why. `is_told`: the answer says something of the sitemap;
+    a time-out, too many requests and a protection say nothing.
+    """
+
+    url: str
+    status: int | None = None
+    error: str = ""
+    sitemap: Sitemap | None = None
+    is_told: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Sitemaps:
+    """The site's sitemaps: those that robots.txt names, else those found in the usual places.
+
+    `named` counts the Sitemap lines of robots.txt. `children` are a sample of what the indexes among `files` name.
+    """
+
+    files: tuple[SitemapFile, ...] = ()
+    named: int = 0
+    children: tuple[SitemapFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LinkAnswer:
+    """What came from where a link leads. `is_broken` is None where that proves nothing.
+
+    `status` is that of the end of its redirects; None where nothing came, and `error` says why.
+    """
+
+    url: str
+    is_internal: bool
+    status: int | None
+    is_broken: bool | None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkAnswers:
+    """The links that were looked at, and how many might have been; `stopped` says why some of them were left."""
+
+    answers: tuple[LinkAnswer, ...] = ()
+    internal: int = 0
+    external: int = 0
+    stopped: str = ""
+
+
+# What a browser brings. Checks that need it are planned where there is one.
+
+
+@dataclass(frozen=True, slots=True)
+class TapTarget:
+    """A link or control as it was laid out. `is_crowded`: another one lies within 24 pixels of its centre."""
+
+    selector: str
+    width_px: float
+    height_px: float
+    is_crowded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """The page after its scripts have run, on a phone's screen: its tree, and letters by their size in pixels."""
+
+    document: Document
+    letters_by_px: Mapping[float, int]
+    targets: tuple[TapTarget, ...] = ()
 
 
 # What a performance scan reads beside the page.

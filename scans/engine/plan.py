@@ -7,13 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scans.engine.catalogue import CatalogueError, Check, Need, Probe, checks, probes
-from scans.engine.evidence import Clock
+from scans.engine.evidence import Clock, Rendered
 from scans.engine.findings import ScanType
 from scans.net.client import Network
 from scans.targets import Target
 
 # Evidence that exists before any probe ran.
 GIVEN: frozenset[type] = frozenset({Target, Network, Clock, ScanType})
+
+# Evidence that only a browser can bring.
+BROWSER_EVIDENCE: frozenset[type] = frozenset({Rendered})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +44,19 @@ class Plan:
         return sorter
 
 
+def needs_browser(check: Check) -> bool:
+    """Whether a check judges what only a browser can bring."""
+    return any(need.evidence in BROWSER_EVIDENCE and not need.optional for need in check.needs)
+
+
 def plan(scan_type: ScanType) -> Plan:
-    """Collect the checks of a type and the probes behind them.
+    """Collect the checks of a type and the probes behind them. Those that need a browser are left out without one.
 
     Raises `CatalogueError` when a parameter asks for evidence that nothing provides.
     """
-    wanted = checks(scan_type)
     available = probes()
+    has_browser = set(available) >= BROWSER_EVIDENCE
+    wanted = tuple(each for each in checks(scan_type) if has_browser or not needs_browser(each))
     needed: dict[type, Probe] = {}
     pending: list[Need] = [need for each in wanted for need in each.needs]
     while pending:

@@ -115,8 +115,8 @@ def test_the_three_steps_to_a_new_check_work(tmp_path: Path, monkeypatch: pytest
     catalogue.checks.cache_clear()
     try:
         found = {each.id: each for each in catalogue.checks(ScanType.SECURITY)}
-        assert found["server-version"].category.name == found["clickjacking"].category.name
-        assert found["server-version"].fix
+        assert found["via-version"].category.name == found["clickjacking"].category.name
+        assert found["via-version"].fix
 
         tests = (ROOT / "tests" / "scans" / "engine" / "checks" / "security" / "test_headers.py").read_text("utf-8")
         imports = tests.partition("\n\n\n")[0].replace(
@@ -124,7 +124,7 @@ def test_the_three_steps_to_a_new_check_work(tmp_path: Path, monkeypatch: pytest
         )
         namespace: dict[str, object] = {}
         exec(f"{imports}\n\n\n{test}", namespace)
-        shown = namespace["test_server_version"]
+        shown = namespace["test_via_version"]
         (cases,) = (mark.args[1] for mark in shown.pytestmark)  # type: ignore[attr-defined]
         assert {expected for _, expected in cases} == {"pass", "fail"}
         for case in cases:

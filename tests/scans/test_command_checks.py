@@ -10,11 +10,12 @@ import pytest
 
 from scans.engine.catalogue import Check, checks
 from scans.engine.findings import ScanType
+from scans.engine.plan import needs_browser
 from scans.engine.scoring import CATALOGUE_VERSION
 from tests.command_line import run, start
 
 CATALOGUE = [check for scan_type in ScanType for check in checks(scan_type)]
-FIELDS = {"id", "name", "type", "category", "severity", "fix", "references"}
+FIELDS = {"id", "name", "type", "category", "severity", "needs_browser", "fix", "references"}
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +41,7 @@ def test_json_lists_every_check() -> None:
         assert (each["type"], each["category"]) == (check.type, check.category.name)
         assert each["severity"] in ("critical", "high", "medium", "low")
         assert each["fix"]
+        assert each["needs_browser"] is needs_browser(check)
 
 
 def test_markdown_has_a_row_for_every_check_in_the_order_of_a_report(markdown: str) -> None:
@@ -57,7 +59,8 @@ def test_markdown_has_a_row_for_every_check_in_the_order_of_a_report(markdown: s
 def test_a_row_shows_the_check_as_it_is_written(markdown: str, check: Check) -> None:
     rows = [line for line in markdown.splitlines() if line.startswith(f"| `{check.id}` |")]
     cells = [re.split(r"(?<!\\)\|", row.strip("|")) for row in rows]
-    expected = [check.name, check.severity, check.fix, "; ".join(check.references)]
+    name = f"{check.name} (needs a browser)" if needs_browser(check) else check.name
+    expected = [name, check.severity, check.fix, "; ".join(check.references)]
     assert expected in [[shown(cell.strip()) for cell in each[1:]] for each in cells]
 
 

@@ -53,9 +53,19 @@ def visible_text(document: AccessibleDocument, node: LexborNode) -> str:
     return _collapsed("".join(_texts(document.visibility.is_hidden_from_at, node, MAX_NODES)))
 
 
-def shown_text(document: AccessibleDocument, node: LexborNode) -> str:
-    """The text in an element that people see, whether or not it is hidden from assistive technology."""
-    return _collapsed("".join(_texts(document.visibility.is_hidden, node, MAX_TEXTS)))
+def shown_text(document: AccessibleDocument, node: LexborNode, enough: int | None = None) -> str:
+    """The text in an element that people see, whether or not it is hidden from assistive technology.
+
+    With `enough`, no more is read once there are so many characters.
+    """
+    pieces = []
+    characters = 0
+    for piece in _texts(document.visibility.is_hidden, node, MAX_TEXTS):
+        pieces.append(piece)
+        characters += len(piece)
+        if enough is not None and characters >= enough:
+            break
+    return _collapsed("".join(pieces))
 
 
 def has_aria_name(document: AccessibleDocument, node: LexborNode) -> bool:

@@ -9,12 +9,14 @@ from scans.engine.catalogue import probe
 from scans.engine.evidence import Page, TlsPeer, TlsSupport
 from scans.net.client import Network
 from scans.net.errors import NotReachable, TimedOut, TlsFailed
-from scans.net.tls import handshake, offer
+from scans.net.tls import HANDSHAKE_TIMEOUT_S, handshake, offer
 from scans.net.tls_ciphers import NAMES, SOUND_OR_OLD, TLS13, WEAK, TlsVersion, Weakness, weakness
 from scans.net.tls_hello import Alert, NotTls, ServerHello
 
 # Of the eight connections that a scan may have open to a host at once.
 OFFERS_AT_ONCE = 4
+# For the TLS of a page that came without: a web server that takes every hello for a slow request says nothing.
+TWIN_TIMEOUT_S = 4.0
 
 VERSION_OFFERS: tuple[tuple[TlsVersion, tuple[int, ...]], ...] = (
     (TlsVersion.TLS1_3, tuple(TLS13)),
@@ -34,11 +36,12 @@ def tls_peer(page: Page, network: Network) -> TlsPeer:
     """
     host, port = _place(page)
     try:
-        return TlsPeer(host, port, handshake(network, host, port))
+        timeout_s = HANDSHAKE_TIMEOUT_S if page.target.is_https else TWIN_TIMEOUT_S
+        return TlsPeer(host, port, handshake(network, host, port, timeout_s=timeout_s))
     except (NotReachable, TimedOut, TlsFailed) as error:
         if page.target.is_https:
             raise
-        return TlsPeer(host, port, None, str(error))
+        return TlsPeer(host, port, None, str(error), is_silent=isinstance(error, TimedOut))
 
 
 def _place(page: Page) -> tuple[str, int]:
@@ -55,7 +58,7 @@ def tls_support(peer: TlsPeer, network: Network) -> TlsSupport:
 
     Raises `TlsFailed` when the server, which shakes hands, takes none of our offers: then they tell nothing.
     """
-    if peer.handshake is None and not _speaks_tls(peer, network):
+    if peer.handshake is None and (peer.is_silent or not _speaks_tls(peer, network)):
         return TlsSupport({})
     offers = [*VERSION_OFFERS, (TlsVersion.TLS1_2, tuple(WEAK))]
     with ThreadPoolExecutor(OFFERS_AT_ONCE, "offer") as pool:

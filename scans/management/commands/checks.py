@@ -13,6 +13,7 @@ from django.core.management.base import BaseCommand
 
 from scans.engine.catalogue import Check, checks
 from scans.engine.findings import ScanType
+from scans.engine.plan import needs_browser
 from scans.engine.scoring import CATALOGUE_VERSION
 
 
@@ -38,6 +39,7 @@ def _as_dict(check: Check) -> dict[str, Any]:
         "type": check.type,
         "category": check.category.name,
         "severity": check.severity,
+        "needs_browser": needs_browser(check),
         "fix": check.fix,
         "references": list(check.references),
     }
@@ -53,7 +55,8 @@ def _markdown() -> Iterator[str]:
             yield "| ID | Check | Severity | Fix | References |"
             yield "|---|---|---|---|---|"
             for check in members:
-                cells = (check.name, check.severity, check.fix, "; ".join(check.references))
+                name = f"{check.name} (needs a browser)" if needs_browser(check) else check.name
+                cells = (name, check.severity, check.fix, "; ".join(check.references))
                 yield f"| `{check.id}` | {' | '.join(map(_as_text, cells))} |"
 
 

@@ -21,6 +21,8 @@ CATEGORY = Category("Content and metadata", weight=25)
 TITLE_WIDTH = (20, 60)
 DESCRIPTION_WIDTH = (80, 160)
 ENOUGH_WORDS = 200
+# Nobody needs to know how many thousand words a book has. Spaces between the elements count, too.
+ENOUGH_CHARACTERS = 40_000
 # Scripts that are written without spaces; about two characters make a word.
 UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 
@@ -117,9 +119,11 @@ def thin_content(page: Page, document: AccessibleDocument) -> Finding:
     if (out := _not_judged(page)) is not None:
         return out
     body = document.document.tree.body
-    words = count_words(shown_text(document, body)) if body is not None else 0
+    text = shown_text(document, body, ENOUGH_CHARACTERS) if body is not None else ""
+    words = count_words(text)
     if words >= ENOUGH_WORDS:
-        return Pass(f"The page has {words:,} words of visible text.")
+        more = "more than " if len(text) > ENOUGH_CHARACTERS // 2 else ""
+        return Pass(f"The page has {more}{words // 100 * 100 if more else words:,} words of visible text.")
     return Warn(
         f"Before scripts run, the page has {counted(words, 'word')} of visible text; from {ENOUGH_WORDS} on "
         "there is something to find."

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from scans.engine.catalogue import Category, check
-from scans.engine.evidence import Document, Page
-from scans.engine.findings import HIGH, MEDIUM, Fail, Finding, NotApplicable, Pass, Warn
+from scans.engine.evidence import Document, Page, Rendered
+from scans.engine.findings import HIGH, LOW, MEDIUM, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.markup import attribute
 from scans.engine.masking import excerpt
 from scans.engine.viewport import scale, viewport_metas
+from scans.engine.wording import counted, some
 
 CATEGORY = Category("Mobile", weight=5)
 
 VIEWPORT = '<meta name="viewport" content="width=device-width, initial-scale=1">'
+LEGIBLE_PX = 12
+LEAST_LEGIBLE = 0.6
+TARGET_PX = 24
+EVIDENCE_ITEMS = 20
 NOT_HTML = NotApplicable("The page is not HTML.")
 NO_VIEWPORT = NotApplicable("The page has no viewport.")
 
@@ -53,3 +58,53 @@ def viewport_width(page: Page, document: Document) -> Finding:
     if properties.get("width") == "device-width" or ("width" not in properties and zoom is not None and zoom >= 1):
         return Pass(f"The layout is as wide as the device: “{shown}”.")
     return Warn(f"The layout's width is not the device's: “{shown}”.")
+
+
+@check(
+    "font-legible",
+    name="Letters large enough for phones",
+    severity=LOW,
+    fix="Set running text at 16 pixels, nothing below 12.",
+    references=("Lighthouse: legible font sizes",),
+)
+def font_legible(page: Page, rendered: Rendered) -> Finding:
+    """People should not have to zoom in to read."""
+    if not page.is_html:
+        return NOT_HTML
+    total = sum(rendered.letters_by_px.values())
+    if not total:
+        return NotApplicable("The rendered page has no text.")
+    legible = sum(letters for px, letters in rendered.letters_by_px.items() if px >= LEGIBLE_PX) / total
+    if legible < LEAST_LEGIBLE:
+        return Warn(
+            f"{legible:.0%} of the text is set at {LEGIBLE_PX} pixels or more; it should be {LEAST_LEGIBLE:.0%}."
+        )
+    return Pass(f"{legible:.0%} of the text is set at {LEGIBLE_PX} pixels or more.")
+
+
+@check(
+    "tap-targets",
+    name="Links and buttons large enough for fingers",
+    severity=LOW,
+    fix=f"Make them {TARGET_PX} pixels wide and high at least, or keep others as far away.",
+    references=("WCAG 2.2, 2.5.8 Target Size (Minimum)",),
+)
+def tap_targets(page: Page, rendered: Rendered) -> Finding:
+    """A finger is wider than a mouse pointer."""
+    if not page.is_html:
+        return NOT_HTML
+    if not rendered.targets:
+        return NotApplicable("The rendered page has nothing to tap on.")
+    # Spacing makes up for size: a circle of 24 pixels around each centre has to be free of others.
+    small = [each for each in rendered.targets if each.is_crowded and min(each.width_px, each.height_px) < TARGET_PX]
+    if small:
+        what = counted(len(small), "link or button", "links and buttons")
+        return Warn(
+            f"{what} of {len(rendered.targets)} are small and close to others: "
+            f"{some([excerpt(each.selector, 60) for each in small])}.",
+            evidence=tuple(
+                {"selector": excerpt(each.selector), "width": each.width_px, "height": each.height_px}
+                for each in small[:EVIDENCE_ITEMS]
+            ),
+        )
+    return Pass(f"All {len(rendered.targets)} links and buttons can be tapped on.")

@@ -18,6 +18,7 @@ from scans.engine import Budget, scan
 from scans.engine.checks.security import transport as checks
 from scans.engine.evidence import Clock, Page, PlainHttp, TlsPeer
 from scans.engine.findings import ScanType
+from scans.engine.probes import tls as tls_probe
 from scans.engine.probes.cors import cors
 from scans.engine.probes.page import SiteProtected, fetch_page
 from scans.engine.probes.tls import tls_peer, tls_support
@@ -41,6 +42,7 @@ from tests.scans.net.tls_servers import (
     server_hello,
     tls_server,
 )
+from tests.sites.server import Site
 
 HOST = "localhost"
 OLD = "ALL:@SECLEVEL=0"
@@ -409,3 +411,20 @@ def test_a_site_that_never_left_tls_1_0(network: Network, root: Identity, tmp_pa
     assert verdicts["tls-cert-trusted"] == "pass"
     assert verdicts["tls-legacy-protocols"] == "fail"
     assert verdicts["tls-modern-protocols"] == "fail"
+
+
+def swallow(connection: socket.socket) -> None:
+    while connection.recv(65536):
+        pass
+
+
+def test_a_port_that_is_silent_to_tls_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A web server that takes a hello for the beginning of a slow request says nothing at all."""
+    monkeypatch.setattr(tls_probe, "TWIN_TIMEOUT_S", 0.3)
+    with Site(converse=swallow) as site, loopback_network() as network:
+        address = target(f"{site.url}/")
+        page = Page(address, address, (Response(url=address.url, status=200, headers=Headers()),))
+        peer = tls_peer(page, network)
+        assert (peer.handshake, peer.is_silent) == (None, True)
+        assert tls_support(peer, network).versions == {}
+        assert site.connections == 1

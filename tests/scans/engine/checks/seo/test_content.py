@@ -111,6 +111,12 @@ def test_thin_content(markup: str, expected: str) -> None:
     assert verdict(checks.thin_content(seen, AccessibleDocument(document(seen)))) == expected
 
 
+def test_a_book_is_not_counted_to_its_end() -> None:
+    seen = page(body("<p>Some words of a book.</p>" * 20_000))
+    said = message(checks.thin_content(seen, AccessibleDocument(document(seen))))
+    assert said == "The page has more than 9,000 words of visible text."
+
+
 def test_a_page_that_scripts_fill_is_said_to_be_empty_before_they_run() -> None:
     seen = page(body("<div id=app></div>"))
     said = message(checks.thin_content(seen, AccessibleDocument(document(seen))))

@@ -1,0 +1,78 @@
+"""Private IP addresses in text: RFC 1918, RFC 3927 and RFC 4193, RFC 4291; not what only looks like one."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterator
+
+NETWORKS = tuple(
+    ipaddress.ip_network(each)
+    for each in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "fc00::/7", "fe80::/10")
+)
+# What makers of routers, and clouds, give to everybody: text about them tells nothing of this network.
+WELL_KNOWN = frozenset(
+    {"192.168.0.1", "192.168.1.1", "192.168.1.254", "192.168.0.254", "192.168.2.1", "192.168.100.1", "192.168.178.1"}
+    | {"192.168.8.1", "192.168.10.1", "192.168.50.1", "10.0.0.1", "10.0.0.138", "10.1.1.1", "169.254.169.254"}
+)
+OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
+# Not a piece of a longer number or name, nor a range (10.0.0.0/8).
+V4 = rf"(?<![\w.-])(?:10|172|192|169)(?:\.{OCTET}){{3}}(?![\w-]|\.\d|/\d{{1,2}}(?!\w))"
+V6 = r"(?<![\w:.])f(?:[cd][0-9a-f]{2}|e[89ab][0-9a-f]):[0-9a-f:]{2,40}(?![\w:]|/\d)"
+ADDRESS = re.compile(rf"{V4}|{V6}", re.IGNORECASE)
+IN_URL = re.compile(rf"//(?:[^/@\s\"'<>]{{1,100}}@)?\[?(?P<address>{V4}|{V6})", re.IGNORECASE)
+QUOTED = re.compile(rf"[\"'](?P<address>{V4}|{V6})[\"':/]", re.IGNORECASE)
+BEFORE = 40
+VERSION_BEFORE = re.compile(
+    r"(?:\b(?:v|ver|versions?|release[sd]?|build|rev(?:ision)?|firmware|update|upgrade[ds]?(?: to)?|fileversion)"
+    r"|[\w)]/)[\s\"':=#.,(]{0,6}$",
+    re.IGNORECASE,
+)
+# Words that make an address of four numbers in prose.
+ADDRESS_BEFORE = re.compile(
+    r"\b(?:ips?|addr(?:ess(?:es)?)?|host(?:name)?|server|node|gateway|proxy|backend|upstream|dns|ping|ssh|client|peer"
+    r"|subnet|network|via|from|at|on|by)\b[^\w\n]{0,10}$",
+    re.IGNORECASE,
+)
+
+
+def in_source(text: str) -> Iterator[str]:
+    """Private addresses in markup and scripts: hosts of URLs, and strings that are an address, not a version."""
+    for found in IN_URL.finditer(text):
+        if is_private(found["address"]):
+            yield found["address"]
+    for found in QUOTED.finditer(text):
+        if is_private(found["address"]) and not VERSION_BEFORE.search(
+            text, max(0, found.start() - BEFORE), found.start()
+        ):
+            yield found["address"]
+
+
+def in_fields(text: str) -> Iterator[str]:
+    """Private addresses in text that machines write, such as header fields: anything but version numbers."""
+    for found in ADDRESS.finditer(text):
+        if is_private(found[0]) and not VERSION_BEFORE.search(text, max(0, found.start() - BEFORE), found.start()):
+            yield found[0]
+
+
+def in_prose(text: str) -> Iterator[str]:
+    """Private addresses in text for people: those that stand there as addresses, and that not everybody has."""
+    for found in ADDRESS.finditer(text):
+        before = max(0, found.start() - BEFORE)
+        if not is_private(found[0]) or found[0] in WELL_KNOWN or VERSION_BEFORE.search(text, before, found.start()):
+            continue
+        # 10.1.2.3 may be a version; the other networks, with a port or as IPv6, can hardly be.
+        has_port = re.match(r":\d{2,5}\b", text[found.end() : found.end() + 6])
+        if not found[0].startswith("10.") or has_port or ADDRESS_BEFORE.search(text, before, found.start()):
+            yield found[0]
+
+
+def is_private(address: str) -> bool:
+    """Whether it is an address of a private or link-local network, and not a network's own."""
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    if parsed.version == 4 and parsed.packed[3] in (0, 255):
+        return False
+    return any(parsed in network for network in NETWORKS if network.version == parsed.version)
