@@ -121,8 +121,10 @@ def directory_listing(page: Page, directories: AssetDirectories) -> Finding:
         shown = some([f"{excerpt(path)} ({server})" for path, server in found])
         items = tuple[EvidenceItem, ...]({"path": excerpt(path), "server": server} for path, server in found)
         return Fail(f"{shown}: the server lists what lies there, also what nothing links to.", evidence=items)
+    if not directories.answers:
+        return Pass("The page is no listing.")
     asked = counted(len(directories.answers), "folder of its assets", "folders of its assets")
-    return Pass(f"Neither the page nor any of {asked} is a listing.")
+    return Pass(f"No listing: the page and {asked} were looked at.")
 
 
 @check(
@@ -180,6 +182,8 @@ def security_comments(page: Page, document: Document) -> Finding:
             f"A comment tells of security work that is not done: “{excerpt(undone[0])}”.",
             evidence=tuple({"comment": excerpt(each)} for each in undone[:MAX_ITEMS]),
         )
+    if not every:
+        return Pass("There are no comments in the markup.")
     return Pass(f"{counted(len(every), 'comment')} in the markup, none with credentials.")
 
 
