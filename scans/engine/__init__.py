@@ -12,6 +12,7 @@ from typing import Literal
 
 from config.errors import Refusal
 from scans.engine import scoring
+from scans.engine.alarm import OutOfTime, alarm
 from scans.engine.catalogue import Check, Probe, caps
 from scans.engine.evidence import Clock, Page
 from scans.engine.findings import Fail, NotApplicable, Pass, ScanType, Warn
@@ -36,6 +37,7 @@ Phase = Literal["queued", "connecting", "collecting", "checking", "done"]
 COLLECTING_SHARE = 0.85
 
 OUT_OF_TIME = "The scan's time was used up before this could be looked at."
+TOO_SLOW = "The page is so large or intricate that this took too long to look at."
 INTERNAL = "This part of the scanner failed; the fault is ours, not the site's."
 
 
@@ -182,7 +184,10 @@ class _Run:
         return None
 
     def judge(self) -> None:
-        """Run the checks, one after the other: they are pure, so their order does not matter."""
+        """Run the checks, one after the other: they are pure, so their order does not matter.
+
+        Each may take half of the time that is left, so that a slow one does not cost the others.
+        """
         total = len(self.plan.checks)
         for done, each in enumerate(self.plan.checks):
             self.tell(70 + 29 * done // total, "checking", done)
@@ -199,7 +204,12 @@ class _Run:
         if self._remaining_s() <= 0:
             return Missing(OUT_OF_TIME)
         try:
-            finding = each.function(**values)
+            with alarm(self._remaining_s() / 2):
+                finding = each.function(**values)
+        except OutOfTime:
+            return Missing(TOO_SLOW)
+        except Refusal as refusal:  # the evidence says by name why it is not enough
+            return Missing(str(refusal))
         except Exception:
             logger.exception("check %s failed on %s", each.id, self.target.url)
             return Missing(INTERNAL)

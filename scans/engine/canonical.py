@@ -9,15 +9,16 @@ from datetime import datetime
 
 import ada_url
 
-from scans.engine.evidence import CanonicalAnswer, Document, Page
+from scans.engine.evidence import Document, Page
 from scans.engine.indexing_rules import EVERYBODY, GOOGLE, exclusions, indexing_rules
 from scans.engine.markup import attribute, live, resolve
 from scans.engine.masking import excerpt
+from scans.engine.seo_evidence import CanonicalAnswer
 
 # A canonical link with one of these speaks of another version of the page, and search engines skip it.
 QUALIFIERS = ("hreflang", "lang", "media", "type")
 ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
-LINK_TARGET = re.compile(r"\s*,?\s*<([^>]*)>")
+LINK_TARGET = re.compile(r"\s*+,?\s*+<([^>]*)>")
 LINK_PARAMETER = re.compile(r"""\s*;\s*([\w!#$&+.^`|~*-]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?""")
 
 

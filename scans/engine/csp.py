@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scans.engine.evidence import Document
 from scans.engine.markup import http_equivs
 from scans.net.response import Headers
 
 HEADER = "Content-Security-Policy"
-SCHEME_PART = re.compile(r"[a-z][a-z0-9+.-]*://")
+SCHEME_PART = re.compile(r"\A[a-z][a-z0-9+.-]*+://")
 SCHEME_SOURCE = re.compile(r"[a-z][a-z0-9+.-]*:")
 ASCII_WHITESPACE = "\t\n\f\r "
+# Far above what sites send; a policy that is made to be slow ends there.
+MAX_CHARACTERS = 64 * 1024
+MAX_POLICIES = 50
 # The grammar of section 2.3.1: a nonce or hash that does not match it is no source at all.
 NONCE = re.compile(r"'nonce-[A-Za-z0-9+/_-]+={0,2}'", re.IGNORECASE)
 HASH = re.compile(r"'sha(?:256|384|512)-[A-Za-z0-9+/_-]+={0,2}'", re.IGNORECASE)
@@ -36,11 +40,15 @@ NOT_IN_META = frozenset({"frame-ancestors", "report-uri", "sandbox"})
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """One policy: values by directive name in lower case. Of a repeated directive, the first counts."""
+    """One policy: values by directive name in lower case. Of a repeated directive, the first counts.
+
+    `unread` are the directives that browsers drop whole, for a character outside ASCII.
+    """
 
     directives: Mapping[str, tuple[str, ...]]
     text: str = ""
     repeated: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
     def get(self, directive: str) -> tuple[str, ...] | None:
         """The directive's values, None where the policy does not have it."""
@@ -61,19 +69,24 @@ def parse_policy(text: str) -> Policy:
     """One serialized policy. Never fails: what can't be read is not there."""
     directives: dict[str, tuple[str, ...]] = {}
     repeated = []
+    unread = []
+    text = text[:MAX_CHARACTERS]
     for part in text.split(";"):
         words = [word for word in _words(part) if word]
-        if words and words[0].lower() in directives:
+        if words and not part.isascii():
+            unread.append(words[0].lower())
+        elif words and words[0].lower() in directives:
             repeated.append(words[0].lower())
         elif words:
             directives[words[0].lower()] = tuple(words[1:])
-    return Policy(directives, text.strip(ASCII_WHITESPACE), tuple(repeated))
+    return Policy(directives, text.strip(ASCII_WHITESPACE), tuple(repeated), tuple(unread))
 
 
 def parse_policies(values: Sequence[str]) -> tuple[Policy, ...]:
     """The policies of several field lines; commas separate policies within one. Empty ones are left out."""
-    policies = [parse_policy(text) for value in values for text in value.split(",")]
-    return tuple(policy for policy in policies if policy.directives)
+    texts = (text for value in values for text in value.split(",") if text.strip(ASCII_WHITESPACE))
+    policies = map(parse_policy, itertools.islice(texts, MAX_POLICIES))
+    return tuple(policy for policy in policies if policy.directives or policy.unread)
 
 
 def header_policies(headers: Headers) -> tuple[Policy, ...]:
@@ -84,11 +97,11 @@ def header_policies(headers: Headers) -> tuple[Policy, ...]:
 def meta_policies(document: Document) -> tuple[Policy, ...]:
     """The policies in the document's `<meta>`, without the directives that mean nothing there."""
     found = []
-    for content in http_equivs(document, HEADER):
+    for content in http_equivs(document, HEADER)[:MAX_POLICIES]:
         policy = parse_policy(content)
         kept = {name: value for name, value in policy.directives.items() if name not in NOT_IN_META}
-        if kept:
-            found.append(Policy(kept, policy.text, policy.repeated))
+        if kept or policy.unread:
+            found.append(replace(policy, directives=kept))
     return tuple(found)
 
 

@@ -22,13 +22,15 @@ HOSTS = frozenset(
         *("storage.googleapis.com", "s3.amazonaws.com", "pastebin.com", "gitcdn.xyz"),
     }
 )
+# Below these, public libraries serve every package there is, so that such a path keeps nothing out.
+_OPEN_PATHS = frozenset({"", "/", "/npm/", "/gh/", "/combine/", "/ajax/", "/ajax/libs/"})
 _SOURCE = re.compile(r"(?:https?://)?(?P<host>[*a-z0-9.-]{1,255})(?::(?:\d{1,5}|\*))?(?P<path>/.*)?", re.IGNORECASE)
 
 
 def bypass_host(source: str) -> str | None:
     """The known host that a source expression lets in; None where there is none, or a path keeps it narrow."""
     matched = _SOURCE.fullmatch(source)
-    if matched is None or (matched["path"] or "/") != "/":
+    if matched is None or (matched["path"] or "").lower() not in _OPEN_PATHS:
         return None
     host = matched["host"].lower()
     if host in HOSTS:

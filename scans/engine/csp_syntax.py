@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from scans.engine.csp import Policy, is_hash, is_nonce
@@ -33,12 +34,16 @@ FEW = 8
 
 def syntax_faults(policy: Policy) -> list[str]:
     """At most eight faults, each a clause such as “unsafe-inline stands without quotes in script-src”."""
-    found = [f"{name} is given twice, and browsers read the first" for name in policy.repeated]
+    found = [f"{excerpt(name, 60)} is given twice, and browsers read the first" for name in policy.repeated[:FEW]]
+    found += [
+        f"browsers drop {excerpt(name, 60)} whole for a character that no policy may have, such as a curly quote"
+        for name in policy.unread[:FEW]
+    ]
     for name, values in policy.directives.items():
         if name not in DIRECTIVES:
             found.append(f"{excerpt(name, 60)} is no directive")
         elif name in SOURCE_LISTS:
-            found.extend(_source_faults(name, values))
+            found.extend(itertools.islice(_source_faults(name, values), FEW))
     return found[:FEW]
 
 
@@ -52,8 +57,8 @@ def _source_faults(directive: str, values: tuple[str, ...]) -> Iterator[str]:
             yield f"{shown} stands without quotes in {directive}"
         elif value.startswith("'") and not _is_quoted_source(value):
             yield f"{shown} is no keyword, nonce or hash ({directive})"
-        elif not value.isascii() or value.startswith(('"', "`")):
-            yield f"{shown} has characters that no source has ({directive})"
+        elif value.startswith(('"', "`")):
+            yield f"{shown} has quotes that no source has ({directive})"
         elif lowered.endswith(","):
             yield f"a comma ends the policy after {shown}"
     if len(values) > 1 and "'none'" in map(str.lower, values):

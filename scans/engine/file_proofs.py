@@ -20,7 +20,8 @@ TAR_MAGIC_AT = 257
 ASSIGNMENT = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_.]{0,100})\s{0,4}=\s*(.*)")
 IS_SECRET = re.compile(
     r"PASSWORD|PASSWD|PASSPHRASE|SECRET|CREDENTIAL"
-    r"|(?:^|_)(?:PASS|PWD|TOKEN|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SALT|DSN|DATABASE_URL|DB_URL|REDIS_URL|MONGO\w*_UR[IL])(?:_|$)"
+    r"|(?:^|_)(?:PASS|PWD|TOKEN|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SALT|DSN|DATABASE_URL|DB_URL|REDIS_URL"
+    r"|MONGO\w{0,60}_UR[IL])(?:_|$)"
     r"|(?<!PUBLIC)_KEY$",
     re.IGNORECASE,
 )
@@ -55,7 +56,8 @@ PHP_SECRET = re.compile(
 SWAP_MAGIC = b"b0VIM "
 
 PHPINFO_MARK = re.compile(
-    r"<title>\s*(?:PHP [\d.]+\S* - )?phpinfo\(\)\s*</title>|<h1 class=\"p\">PHP Version|<td class=\"e\">", re.IGNORECASE
+    r"<title>\s*(?:PHP [\d.]{1,30}\S{0,60} - )?phpinfo\(\)\s*</title>|<h1 class=\"p\">PHP Version|<td class=\"e\">",
+    re.IGNORECASE,
 )
 PHP_VERSION = re.compile(r"PHP Version(?:</td><td class=\"v\">|\s|</?\w+>)*(\d+\.\d+[\w.+~-]{0,30})")
 STATUS_TITLE = re.compile(

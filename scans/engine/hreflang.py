@@ -15,6 +15,8 @@ from scans.engine.markup import attribute, live, resolve
 X_DEFAULT = "x-default"
 MAX_VERSIONS = 500
 TAG = re.compile(r"(?P<language>[a-z]{2,3})(?:-(?P<script>[a-z]{4}))?(?:-(?P<region>[a-z]{2}))?", re.IGNORECASE)
+ESCAPE = re.compile(r"%[0-9a-f]{2}", re.IGNORECASE)
+UN_REGION = re.compile(r"[a-z]{2,3}-(\d{3})", re.IGNORECASE)
 # ISO 3166-1 leaves these to whoever wants to use them.
 PRIVATE = re.compile(r"AA|Q[M-Z]|X[A-Z]|ZZ")
 # Codes that ISO 3166-1 only reserves, or has withdrawn; the registry of language tags knows them.
@@ -57,6 +59,8 @@ def code_fault(code: str) -> str | None:
     if code.lower() == X_DEFAULT:
         return None
     matched = TAG.fullmatch(code)
+    if matched is None and (numbered := UN_REGION.fullmatch(code)):
+        return f"ends with {numbered[1]}, a region of the United Nations, and no country"
     if matched is None:
         return "is no language, script and country joined by hyphens"
     if not langcodes.tag_is_valid(matched["language"]):
@@ -73,7 +77,12 @@ def own_addresses(page: Page, document: Document) -> frozenset[str]:
     """The addresses that mean this page: its own, and its canonical one."""
     canonical = named_url(canonicals(page, document))
     own = page.target.url.partition("#")[0]
-    return frozenset({own, canonical or own})
+    return frozenset({same_escapes(own), same_escapes(canonical or own)})
+
+
+def same_escapes(url: str) -> str:
+    """The URL with its percent escapes in capitals (RFC 3986, section 6.2.2.1); WordPress writes small ones."""
+    return ESCAPE.sub(lambda found: found[0].upper(), url)
 
 
 def _parse(reference: str, base: str) -> ada_url.URL | None:
@@ -87,4 +96,4 @@ def _clean(url: ada_url.URL | None) -> str | None:
     if url is None or url.protocol not in ("http:", "https:"):
         return None
     url.hash = ""
-    return url.href.removesuffix("#")
+    return same_escapes(url.href.removesuffix("#"))

@@ -21,12 +21,15 @@ BANNER_CHARACTERS = 64 * 1024
 MAX_ADDRESS = 2048
 MAX_LIBRARIES = 10
 
-_VERSION = r"(\d{1,4}\.\d{1,4}\.\d{1,6}(?:-[0-9A-Za-z.]{1,20})?)"
+# Of what stands behind a hyphen, only these belong to the version: `-min`, `-dist`, `-patched` do not.
+_VERSION = r"(\d{1,4}\.\d{1,4}\.\d{1,6}(?:-(?:wp|(?:alpha|beta|rc|pre|next|dev)[.-]?\d{0,4}))?)"
 # Opening comments, so that “needs jQuery v1.7.2” in the middle of one does not count.
-_OPENING = r"(?:/\*[!*]*|//!?)[\s*!]{0,20}(?:@(?:license|preserve)[\s*]{1,10})?"
-_SUFFIXES = r"(?:[.-](?:slim|min|bundle|full|esm|umd|global|prod|core))*"
+_OPENING = r"(?:/\*[!*]{0,80}|//!?)[\s*!]{0,20}(?:@(?:license|preserve)[\s*]{1,10})?"
+# And so that “jQuery v1.7.2 or later” does not: a banner goes on with a licence, an address, or not at all.
+_CLOSING = r"(?=[ \t]{0,4}(?:[|(<*\r\n]|\Z|jquery\.com|copyright)|[ \t]{1,4}-)"
+_SUFFIXES = r"(?:[.-](?:slim|min|bundle|full|esm|umd|global|prod|core|custom|pack|dist))*"
 
-# Other names of a library's folder or file.
+# Other names of a library's folder or file; on npm they are other packages.
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "angular": ("angularjs", "angular.js"),
     "chart.js": ("chart",),
@@ -40,6 +43,8 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "underscore": ("underscore.js",),
     "video.js": ("videojs", "video"),
 }
+# Words that anybody's own file or folder may have; they count only in the library's folder.
+COMMON_WORDS = frozenset({"chart", "video"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +116,20 @@ def by_address(url: str) -> Used | None:
         name = found["file"] or found["package"] or found["inside"]
         version = found["file_version"] or found["package_version"] or found["folder_version"]
         library = data.by_name[name]
-        is_elsewhere = found["folder"] not in (None, "ui") and data.by_name[found["folder"]] is not library
         # WordPress mends its own old jQuery without a new number.
-        if not is_elsewhere and not version.endswith("-wp"):
+        if not version.endswith("-wp") and _is_named(found, library, path, data):
             return Used(library, version)
     return None
+
+
+def _is_named(found: re.Match[str], library: Library, path: str, data: _Data) -> bool:
+    if found["package"]:
+        is_scoped = path[: found.start()].rpartition("/")[2].startswith("@")
+        return found["package"] == library.package and not is_scoped
+    if found["file"]:
+        return found["file"] not in COMMON_WORDS
+    folder = found["folder"]
+    return folder == "ui" or (folder not in COMMON_WORDS and data.by_name[folder] is library)
 
 
 def by_banner(text: str) -> list[Used]:
@@ -148,7 +162,7 @@ def _data() -> _Data:
         as_of=raw["as_of"],
         by_name=by_name,
         banners=tuple(
-            (re.compile(f"{_OPENING}{banner}{_VERSION}", re.IGNORECASE), library)
+            (re.compile(f"{_OPENING}{banner}{_VERSION}{_CLOSING}", re.IGNORECASE), library)
             for library, banner in libraries
             if banner
         ),

@@ -29,6 +29,8 @@ DESTINATIONS = {
     "font": ResourceKind.FONT,
     "fetch": ResourceKind.OTHER,
 }
+# Children of a picture that are looked at for each of its images.
+MAX_BEFORE_IMAGE = 50
 CANDIDATE = re.compile(r"[\s,]*+(?P<url>\S++)")
 DESCRIPTORS = re.compile(r"(?:[^,(]|\([^)]{0,100}\))*+,?")
 DESCRIPTOR = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)([wx])")
@@ -147,7 +149,9 @@ def _of_picture(image: LexborNode) -> str | None:
     if image.parent is None or image.parent.tag != "picture":
         return None
     child = image.parent.first_child
-    while child is not None and child.mem_id != image.mem_id:
+    for _ in range(MAX_BEFORE_IMAGE):
+        if child is None or child.mem_id == image.mem_id:
+            break
         if child.tag == "source":
             kind = (attribute(child, "type") or "").partition(";")[0].strip().lower()
             if kind in IMAGE_TYPES and not (attribute(child, "media") or "").strip():

@@ -5,6 +5,7 @@ Only what the documents call required; recommended properties are not asked for.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -50,7 +51,7 @@ def missing(graph: Graph) -> list[tuple[str, str]]:
     """Type and what is missing, such as ("Product", "offers, review or aggregateRating")."""
     found: list[tuple[str, str]] = []
     for top in graph.tops:
-        node = graph.by_id.get(str(top["@id"]), top) if "@id" in top else top
+        node = graph.by_id.get(top["@id"], top) if isinstance(top.get("@id"), str) else top
         for name in types(node):
             kind = ALIASES.get(name, name)
             if kind in REQUIRED:
@@ -70,21 +71,31 @@ def _missing(node: Node, kind: str, graph: Graph) -> Iterator[str]:
             yield " or ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
     if (deeper := DEEPER.get(kind)) is not None:
         yield from deeper(node, graph)
-    for name in ("aggregateRating",):
-        for rating in _nodes(node.get(name), graph):
-            yield from (f"{name}.{each}" for each in _missing(rating, "AggregateRating", graph))
+    # A rating has none of its own: references may go round in circles.
+    if kind != "AggregateRating":
+        for rating in _nodes(node.get("aggregateRating"), graph):
+            yield from (f"aggregateRating.{each}" for each in _missing(rating, "AggregateRating", graph))
 
 
 def _breadcrumbs(node: Node, graph: Graph) -> Iterator[str]:
     items = _nodes(node.get("itemListElement"), graph)
-    for position, item in enumerate(items):
+    # JSON-LD has no order but the positions; the last crumb is the page itself.
+    last = max(items, key=lambda item: _number(item.get("position")), default=None)
+    for item in items:
         inner = next(iter(_nodes(item.get("item"), graph)), {})
         if not _is_given(item.get("position")):
             yield "itemListElement.position"
         if not _is_given(item.get("name")) and not _is_given(inner.get("name")):
             yield "itemListElement.name"
-        if position < len(items) - 1 and not _is_given(item.get("item")):
+        if item is not last and not _is_given(item.get("item")):
             yield "itemListElement.item"
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return math.inf
 
 
 def _questions(node: Node, graph: Graph) -> Iterator[str]:
@@ -128,6 +139,8 @@ DEEPER: Mapping[str, Callable[[Node, Graph], Iterator[str]]] = {
 
 
 def _nodes(value: Any, graph: Graph) -> list[Node]:
+    if isinstance(value, Mapping) and isinstance(value.get("@list"), list):
+        value = value["@list"]
     values = value if isinstance(value, list) else [value]
     resolved = [graph.resolved(each) for each in values]
     # A reference to a node elsewhere (another page, another format) can't be judged.
@@ -135,8 +148,5 @@ def _nodes(value: Any, graph: Graph) -> list[Node]:
 
 
 def _is_given(value: Any) -> bool:
-    if isinstance(value, list):
-        return any(map(_is_given, value))
-    if isinstance(value, str):
-        return bool(value.strip())
-    return value is not None and value != {}
+    values = value if isinstance(value, list) else [value]
+    return any(each.strip() if isinstance(each, str) else each not in (None, {}, []) for each in values)

@@ -29,7 +29,8 @@ KEYS = {
     "sitemap": "sitemap",
     "site-map": "sitemap",
 }
-KEY = re.compile(r"[a-z][a-z -]*", re.IGNORECASE)
+KEY = re.compile(r"[a-z][a-z0-9_ -]*", re.IGNORECASE)
+ABSOLUTE = re.compile(rb"https?://[^/\s]", re.IGNORECASE)
 PRODUCT_TOKEN = re.compile(r"[a-z_-]+", re.IGNORECASE)
 ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
 UNRESERVED = frozenset(string.ascii_letters + string.digits + "-._~")
@@ -129,9 +130,14 @@ def parse_robots(content: bytes) -> Robots:
                     continue
                 rules.append(Rule(directive == "allow", normalised_pattern(value), number, text))
             case "sitemap":
-                sitemaps.append(value.decode("utf-8", "replace"))
+                if value:
+                    sitemaps.append(value.decode("utf-8", "replace"))
+                if not ABSOLUTE.match(value):
+                    faults.append(Fault(number, text, "is no address with scheme and host"))
             case None if not key:
-                faults.append(Fault(number, text, "has no “:” after a field's name"))
+                faults.append(Fault(number, text, "has no field's name with a “:” behind it"))
+            case None if key in ("http", "https") and value.startswith(b"//"):
+                faults.append(Fault(number, text, "is an address without a field's name"))
             case _:
                 pass  # other records, such as Crawl-delay, end no group (RFC 9309, section 2.2.4)
     if agents:

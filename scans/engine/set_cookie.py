@@ -33,7 +33,8 @@ _SESSION_NAMES = re.compile(
     r"|\.aspnetcore\.(session|cookies|identity\.application)",
     re.IGNORECASE,
 )
-_CSRF_WORDS = frozenset({"csrf", "xsrf", "csrftoken", "xsrftoken", "antiforgery", "csrfmiddlewaretoken"})
+# Nothing else has these in its name, so they need no boundaries; the last two are ASP.NET's.
+_CSRF = re.compile(r"csrf|xsrf|antiforgery|requestverificationtoken", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class Cookie:
     @property
     def is_csrf_token(self) -> bool:
         """Whether the name is that of a token that scripts send back (double submit)."""
-        return not _CSRF_WORDS.isdisjoint(_words(self.name))
+        return _CSRF.search(self.name) is not None
 
     @property
     def is_session_like(self) -> bool:
@@ -92,7 +93,7 @@ def cookies_of(hops: Iterable[Response], site_host: str, now: datetime) -> list[
             cookie = parse_cookie(line, host, now, over_https=address.protocol == "https:")
             if cookie is None or (cookie.secure and not cookie.over_https and cookie.broken_prefix is None):
                 continue  # browsers take no Secure cookie over plain HTTP
-            key = (cookie.name, cookie.domain or host, cookie.path or address.pathname.rpartition("/")[0])
+            key = (cookie.name, cookie.domain or host, cookie.path or address.pathname.rpartition("/")[0] or "/")
             if cookie.expires is not None and cookie.expires <= now:
                 jar.pop(key, None)
             else:

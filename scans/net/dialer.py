@@ -13,7 +13,7 @@ from scans.net import addresses
 from scans.net.addresses import IPAddress
 from scans.net.budget import Limits
 from scans.net.deadline import Deadline, GuardedSocket, GuardedTlsSocket, before_connect
-from scans.net.errors import Blocked, NetError, NotReachable, TimedOut
+from scans.net.errors import Blocked, NetError, NotReachable, Refused, TimedOut
 from scans.net.failures import NoAnswer
 from scans.net.policy import Policy
 from scans.net.resolver import Resolver, is_loopback_name
@@ -183,5 +183,5 @@ def _connect_error(host: str, port: int, error: OSError | None) -> NetError:
     if isinstance(error, TimeoutError):
         return TimedOut(f"{host} did not accept a connection on port {port} in time.")
     if isinstance(error, ConnectionRefusedError):
-        return NotReachable(f"{host} refuses connections on port {port}.")
+        return Refused(f"{host} refuses connections on port {port}.")
     return NotReachable(f"{host} can't be reached on port {port}.")

@@ -26,6 +26,10 @@ class NotReachable(NetError):
     code = "URL_NOT_REACHABLE"
 
 
+class Refused(NotReachable):
+    """The host is there, but accepts no connection on the port."""
+
+
 class TimedOut(NetError):
     code = "TIMEOUT"
 

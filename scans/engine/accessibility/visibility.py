@@ -19,6 +19,8 @@ HIDING_CLASS = re.compile(
     r"(?:[_-].*)?",
     re.IGNORECASE,
 )
+# Every element that has the key is held against each of them.
+MAX_RULES_OF_A_KEY = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +39,10 @@ class Visibility:
     def __init__(self, rules: tuple[StyleRule, ...] = ()) -> None:
         # By what an element must have for them, so that each element meets a few of many.
         self._rules: dict[str, list[StyleRule]] = {}
-        for rule in rules:
-            self._rules.setdefault(rule.key, []).append(rule)
+        for rule in dict.fromkeys(rules):
+            of_key = self._rules.setdefault(rule.key, [])
+            if len(of_key) < MAX_RULES_OF_A_KEY:
+                of_key.append(rule)
         self._states: dict[int, State] = {}
 
     def is_hidden(self, node: LexborNode) -> bool:
@@ -110,13 +114,7 @@ def _is_skipped(node: LexborNode) -> bool:
         return False
     if node.tag != "summary":
         return True
-    return any(each.tag == "summary" for each in _before(node))
-
-
-def _before(node: LexborNode) -> list[LexborNode]:
-    found = []
-    current = node.prev
-    while current is not None:
-        found.append(current)
-        current = current.prev
-    return found
+    before = node.prev
+    while before is not None and before.tag != "summary":
+        before = before.prev
+    return before is not None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import secrets
 
 from scans.engine.catalogue import probe
-from scans.engine.evidence import Cors, CorsAnswer, Page
+from scans.engine.evidence import Page
 from scans.engine.probes.page import ACCEPT, SiteProtected
+from scans.engine.security_evidence import Cors, CorsAnswer
 from scans.net.client import Network
 
 MAX_BYTES = 64 * 1024

@@ -5,9 +5,10 @@ from __future__ import annotations
 import concurrent.futures
 
 from scans.engine.catalogue import probe
-from scans.engine.evidence import AssetDirectories, Document, Page
+from scans.engine.evidence import Document, Page
 from scans.engine.probes.page import ACCEPT, SiteProtected
 from scans.engine.references import references
+from scans.engine.security_evidence import AssetDirectories
 from scans.net.client import Network
 from scans.net.response import Response
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from scans.engine.catalogue import probe
-from scans.engine.evidence import Authorities, MailPolicy, Page, SecurityTxt, Signatures
+from scans.engine.evidence import Page
 from scans.engine.probes.page import SiteProtected, authority
+from scans.engine.security_evidence import Authorities, MailPolicy, SecurityTxt, Signatures
 from scans.engine.sites import own_domain
 from scans.net.client import Network
 from scans.net.errors import BudgetExceeded, NetError, TimedOut

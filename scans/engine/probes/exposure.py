@@ -9,11 +9,12 @@ import time
 from collections.abc import Iterator
 
 from scans.engine.catalogue import probe
-from scans.engine.evidence import Document, Exposure, MissingPaths, Page, PathAnswer, ResourceKind
+from scans.engine.evidence import Document, Page, ResourceKind
 from scans.engine.exposed import JSON_BYTES, SensitiveFile, files_of, proof_of
 from scans.engine.file_proofs import source_map
 from scans.engine.masking import excerpt
 from scans.engine.references import references
+from scans.engine.security_evidence import Exposure, MissingPaths, PathAnswer
 from scans.engine.soft_404 import media_type, resembles, siblings
 from scans.net.client import Network
 from scans.net.errors import Blocked, BudgetExceeded, NetError, TimedOut

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from scans.engine.canonical import canonicals, named_url
 from scans.engine.catalogue import probe
-from scans.engine.evidence import CanonicalAnswer, Document, Page, RobotsFile
+from scans.engine.evidence import Document, Page
 from scans.engine.probes.page import ACCEPT, SiteProtected, challenge_sign, parse_document
 from scans.engine.robots import MAX_BYTES, Robots, parse_robots
+from scans.engine.seo_evidence import CanonicalAnswer, RobotsFile
 from scans.net.client import Network
 from scans.net.errors import BudgetExceeded, NetError, TimedOut, TooManyRedirects
 from scans.targets import InvalidUrl

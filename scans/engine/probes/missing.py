@@ -5,8 +5,9 @@ from __future__ import annotations
 import secrets
 
 from scans.engine.catalogue import probe
-from scans.engine.evidence import MissingPaths, Page
+from scans.engine.evidence import Page
 from scans.engine.probes.page import ACCEPT, SiteProtected, challenge_sign
+from scans.engine.security_evidence import MissingPaths
 from scans.net.client import Network
 from scans.net.errors import BudgetExceeded, NetError
 from scans.net.response import Response

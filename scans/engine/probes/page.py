@@ -13,6 +13,7 @@ from scans.engine import ScanFailed
 from scans.engine.catalogue import probe
 from scans.engine.evidence import Document, Page
 from scans.engine.findings import ScanType
+from scans.engine.parse_trial import bounded
 from scans.net.client import Network
 from scans.net.errors import NetError, TlsFailed
 from scans.net.response import Response
@@ -56,22 +57,6 @@ CHALLENGE_TITLES = re.compile(
     re.IGNORECASE,
 )
 TITLE = re.compile(rb"<title[^>]*>([^<]{0,200})", re.IGNORECASE)
-# Blink nests 512 elements at most and flattens what is deeper; some room for tags that are never closed.
-MAX_OPEN_ELEMENTS = 2_000
-TAGS = re.compile(
-    r"<!--.*?(?:-->|\Z)"
-    r"|<(?P<raw>script|style|textarea)\b.*?(?:</(?P=raw)|\Z)"
-    r"|<(?P<end>/?)(?P<name>[a-z][a-z0-9-]*)",
-    re.IGNORECASE | re.DOTALL,
-)
-# Elements without content, and those that end by themselves.
-NEVER_DEEP = frozenset(
-    re.findall(
-        r"\w+",
-        "area base br col embed hr img input link meta param source track wbr html head body script style "
-        "textarea p li dt dd option optgroup tr td th thead tbody tfoot colgroup caption rp rt",
-    )
-)
 COMMENT = re.compile(rb"<!--.*?(-->|\Z)", re.DOTALL)
 
 
@@ -158,13 +143,13 @@ def challenge_sign(response: Response) -> str | None:
 
 @probe()
 def parse_document(page: Page) -> Document:
-    """The page's markup as a tree, parsed as a browser does that runs scripts.
+    """The page's markup as a tree, parsed as a browser does that runs scripts; its beginning, if it costs too much.
 
     For what is not HTML the tree is empty, and `text` the source if it is text at all.
     """
     textual = page.is_html or _is_text(page.media_type)
     text, encoding = decode(page.response) if textual else ("", "")
-    tree = LexborHTMLParser(_shallow(text) if page.is_html else "", scripting=True)
+    tree = LexborHTMLParser(bounded(text) if page.is_html else "", scripting=True)
     return Document(tree=tree, text=text, encoding=encoding, base=_base(tree, page.target))
 
 
@@ -218,19 +203,3 @@ def _base(tree: LexborHTMLParser, address: Target) -> Target:
             path = url.pathname + url.search
             return Target(url.href, scheme, url.hostname.strip("[]"), port, path, address.policy)
     return address
-
-
-def _shallow(text: str) -> str:
-    """The source up to where more elements are open than any browser would nest.
-
-    The parser looks up the open elements for each tag, so a page of nothing but open tags would take hours.
-    """
-    depth = 0
-    for tag in TAGS.finditer(text):
-        name = tag["name"]
-        if name is None or name.lower() in NEVER_DEEP:
-            continue
-        depth = max(depth - 1, 0) if tag["end"] else depth + 1
-        if depth > MAX_OPEN_ELEMENTS:
-            return text[: tag.start()]
-    return text

@@ -7,10 +7,11 @@ import concurrent.futures
 import ada_url
 
 from scans.engine.catalogue import probe
-from scans.engine.evidence import Document, Page, PageScripts, ResourceKind, Script
+from scans.engine.evidence import Document, Page, ResourceKind
 from scans.engine.javascript_libraries import by_address
 from scans.engine.probes.page import SiteProtected, decode
 from scans.engine.references import references
+from scans.engine.security_evidence import PageScripts, Script
 from scans.engine.sites import is_same_site
 from scans.net.client import Network
 from scans.net.errors import BudgetExceeded, NetError, TimedOut

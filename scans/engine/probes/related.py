@@ -5,10 +5,11 @@ from __future__ import annotations
 import concurrent.futures
 
 from scans.engine.catalogue import probe
-from scans.engine.evidence import AlternateAnswer, AlternateAnswers, Document, Page, ShareImage
+from scans.engine.evidence import Document, Page
 from scans.engine.hreflang import own_addresses, versions
 from scans.engine.probes.page import ACCEPT, SiteProtected, parse_document
-from scans.engine.share import share_property
+from scans.engine.seo_evidence import AlternateAnswer, AlternateAnswers, ShareImage
+from scans.engine.share import share_picture
 from scans.net.client import Network
 from scans.net.errors import BudgetExceeded, NetError, TimedOut
 from scans.targets import InvalidUrl
@@ -50,7 +51,7 @@ def _alternate(url: str, page: Page, network: Network) -> AlternateAnswer:
 @probe()
 def share_image(page: Page, document: Document, network: Network) -> ShareImage:
     """The picture of og:image, its beginning only; its redirects are followed as networks do."""
-    reference = share_property(document, "og:image")
+    reference = share_picture(document)
     if not reference:
         return ShareImage()
     try:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from scans.engine.catalogue import probe
 from scans.engine.csp import header_policies, is_nonce, meta_policies
-from scans.engine.evidence import Document, Page, SecondLook
+from scans.engine.evidence import Document, Page
 from scans.engine.probes.page import ACCEPT, PAGE_MAX_BYTES, SiteProtected, parse_document
+from scans.engine.security_evidence import SecondLook
 from scans.net.client import Network
 
 

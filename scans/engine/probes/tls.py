@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from scans.engine.catalogue import probe
-from scans.engine.evidence import Page, TlsPeer, TlsSupport
+from scans.engine.evidence import Page
+from scans.engine.security_evidence import TlsPeer, TlsSupport
 from scans.net.client import Network
 from scans.net.errors import NotReachable, TimedOut, TlsFailed
 from scans.net.tls import HANDSHAKE_TIMEOUT_S, handshake, offer

@@ -6,8 +6,9 @@ import ada_url
 
 from config.errors import Refusal
 from scans.engine.catalogue import probe
-from scans.engine.evidence import HttpsAnswer, Page, PlainHttp, TlsPeer
+from scans.engine.evidence import Page
 from scans.engine.probes.page import ACCEPT, authority, plain_twin
+from scans.engine.security_evidence import HttpsAnswer, PlainHttp, TlsPeer
 from scans.net.client import Network
 from scans.net.errors import Blocked, BudgetExceeded, NetError
 from scans.targets import Target

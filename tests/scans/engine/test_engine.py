@@ -349,6 +349,23 @@ def test_when_the_time_is_up_the_network_is_closed_and_the_rest_could_not_run(pl
     assert (result.completed_at - result.started_at).total_seconds() < PATIENCE_S / 2
 
 
+def test_a_check_that_takes_too_long_is_ended_and_costs_no_other(plant: Plant) -> None:
+    @check("endless", name="Endless", severity=LOW, fix="-")
+    def endless(ground: Ground) -> Finding:
+        for _ in itertools.count():
+            try:
+                list(range(100))
+            except Exception:  # noqa: BLE001 -- not even this keeps it
+                continue
+        return Pass("never")
+
+    plant([endless, has_ground], probes=[ground])
+    result = run(time_limit_s=1)
+    assert [each.id for each in result.checks] == ["has-ground"]
+    assert [(each.id, each.reason) for each in result.skipped_checks] == [("endless", scans.engine.TOO_SLOW)]
+    assert (result.completed_at - result.started_at).total_seconds() < PATIENCE_S / 2
+
+
 def test_a_page_that_takes_all_the_time_fails_the_scan(plant: Plant) -> None:
     network = FakeNetwork()
 

@@ -126,6 +126,28 @@ def test_faults_have_their_line_and_reason() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("line", "is_fault"),
+    [
+        ("Crawl-delay: 10", False),
+        ("Host: site.example.com", False),
+        ("Clean-param: ref /articles/", False),
+        ("Content-Signal: search=yes, ai-train=no", False),
+        ("Request_rate: 1/5", False),
+        ("Noindex: /a", False),
+        ("Sitemap: https://site.example.com/sitemap.xml", False),
+        ("# anything at all", False),
+        ("Sitemap: /sitemap.xml", True),
+        ("Sitemap:", True),
+        ("https://site.example.com/sitemap.xml", True),
+        ("Everybody is welcome", True),
+        ("<!-- a comment -->", True),
+    ],
+)
+def test_lines_that_somebody_understands_are_no_faults(line: str, is_fault: bool) -> None:
+    assert bool(parse_robots(f"User-agent: *\nDisallow:\n{line}".encode()).faults) is is_fault
+
+
 def test_sitemaps_stand_anywhere() -> None:
     assert parse_robots(b"Sitemap: https://a.example/1.xml\nUser-agent: *\nSITEMAP:/2.xml").sitemaps == (
         "https://a.example/1.xml",

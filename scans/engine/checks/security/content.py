@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from selectolax.lexbor import LexborNode
 
 from scans.engine.catalogue import Category, check
-from scans.engine.evidence import Document, Page, PageScripts
+from scans.engine.csp import upgrades_insecure_requests
+from scans.engine.evidence import Document, Page
 from scans.engine.findings import (
     CRITICAL,
     HIGH,
@@ -25,6 +26,7 @@ from scans.engine.findings import (
 from scans.engine.javascript_libraries import Used, as_of, by_address, by_banner, version_key
 from scans.engine.markup import attribute, live, resolve
 from scans.engine.masking import excerpt
+from scans.engine.security_evidence import PageScripts
 from scans.engine.sites import is_same_site
 from scans.engine.wording import counted, some
 
@@ -41,38 +43,19 @@ SELF_UPDATING = (
     *("accounts.google.com", "maps.googleapis.com", "maps.google.com", "fonts.googleapis.com", "www.recaptcha.net"),
     *("pagead2.googlesyndication.com", "securepubads.g.doubleclick.net", "www.googleadservices.com"),
     *("js.stripe.com", "www.paypal.com", "www.paypalobjects.com", "js.braintreegateway.com", "checkout.stripe.com"),
-    *(
-        "connect.facebook.net",
-        "platform.twitter.com",
-        "platform.linkedin.com",
-        "snap.licdn.com",
-        "static.ads-twitter.com",
-    ),
+    *("connect.facebook.net", "platform.twitter.com", "platform.linkedin.com", "snap.licdn.com"),
+    *("static.ads-twitter.com", "js.hs-scripts.com", "js.hsforms.net", "www.clarity.ms", "bat.bing.com"),
     *("use.typekit.net", "p.typekit.net", "use.fontawesome.com", "kit.fontawesome.com", "fonts.bunny.net"),
     *("js.hcaptcha.com", "hcaptcha.com", "challenges.cloudflare.com", "static.cloudflareinsights.com"),
-    *(
-        "js.hs-scripts.com",
-        "js.hsforms.net",
-        "static.hotjar.com",
-        "script.hotjar.com",
-        "www.clarity.ms",
-        "bat.bing.com",
-    ),
+    *("static.hotjar.com", "script.hotjar.com"),
     *("cdn.segment.com", "widget.intercom.io", "js.intercomcdn.com", "static.zdassets.com", "embed.tawk.to"),
     *("consent.cookiebot.com", "cdn.cookielaw.org", "cmp.osano.com", "cdn-cookieyes.com", "player.vimeo.com"),
     *("www.youtube.com", "code.tidio.co", "plausible.io", "cdn.usefathom.com", "cdn.matomo.cloud", "js.sentry-cdn.com"),
 )
 # Domains through which altered scripts were handed out in 2023 and 2024 (Sansec, "Polyfill supply chain attack").
 COMPROMISED = (
-    *(
-        "polyfill.io",
-        "polyfill.com",
-        "polyfillcache.com",
-        "bootcss.com",
-        "bootcdn.net",
-        "staticfile.net",
-        "staticfile.org",
-    ),
+    *("polyfill.io", "polyfill.com", "polyfillcache.com", "bootcss.com", "bootcdn.net"),
+    *("staticfile.net", "staticfile.org"),
     *("unionadjs.com", "xhsbpza.com", "macoms.la", "newcrbpc.com"),
 )
 
@@ -129,19 +112,21 @@ def sri_third_party(page: Page, document: Document) -> Finding:
     ]
     if not others:
         return NotApplicable("No script or style sheet of another site.")
-    plain = [each for each in others if each.is_plain and not each.has_integrity]
+    # As a browser that was told so loads them over https, nothing is plain then.
+    is_upgraded = page.target.is_https and upgrades_insecure_requests(page.headers, document)
+    plain = [each for each in others if each.is_plain and not is_upgraded]
     if plain:
         return Fail(
-            f"{counted(len(plain), 'file')} of other sites over plain HTTP, which anybody on the way can change: "
-            f"{some([excerpt(each.url, 100) for each in plain])}.",
+            f"{counted(len(plain), 'file')} of other sites over plain HTTP, which browsers block, or anybody on the "
+            f"way can change: {some([excerpt(each.url, 100) for each in plain])}.",
             severity=HIGH,
             evidence=_addresses(plain),
         )
     loose = [each for each in others if not each.has_integrity and not _is_under(each.host, SELF_UPDATING)]
     if loose:
         return Warn(
-            f"{counted(len(loose), 'file')} of other sites without integrity: "
-            f"{some([excerpt(each.url, 100) for each in loose])}.",
+            f"{counted(len(loose), 'file')} of other sites without integrity, so whoever changes them there changes "
+            f"this page: {some([excerpt(each.url, 100) for each in loose])}.",
             evidence=_addresses(loose),
         )
     return Pass(f"{counted(len(others), 'file')} of other sites, all pinned or of services that change by design.")
@@ -174,7 +159,7 @@ def compromised_cdn(page: Page, document: Document) -> Finding:
     "vulnerable-js-library",
     name="No library with known holes",
     severity=MEDIUM,
-    fix="Update the library to the version that is named, or to the newest.",
+    fix="Update the library to the version that is named, or to the newest; replace one that nobody mends any more.",
     references=("CWE-1395", "OWASP Top 10, A06:2021"),
 )
 def vulnerable_js_library(page: Page, scripts: PageScripts) -> Finding:
@@ -209,8 +194,8 @@ def vulnerable_js_library(page: Page, scripts: PageScripts) -> Finding:
 def _described(used: Used) -> str:
     fixes = [each.fixed for each in used.known if each.fixed is not None]
     is_mended = len(fixes) == len(used.known)
-    remedy = f"mended in {max(fixes, key=version_key)}" if is_mended else "no version mends it"
-    numbers = ", ".join(each.id for each in used.known[:3])
+    remedy = f"mended in {max(fixes, key=version_key)}" if is_mended else "no version mends all of it"
+    numbers = some(list(dict.fromkeys(each.id for each in used.known)))
     return f"{used.library.name} {excerpt(used.version, 30)} has {numbers} ({remedy})"
 
 
@@ -218,7 +203,7 @@ def _described(used: Used) -> str:
     "link-noopener",
     name="Opened pages have no hold on this one",
     severity=LOW,
-    fix='Drop rel="opener", or write rel="noopener".',
+    fix='Drop rel="opener", or write <a href="https://…" target="_blank" rel="noopener">.',
     references=("HTML, link type opener", "CWE-1022"),
 )
 def link_noopener(page: Page, document: Document) -> Finding:
@@ -236,13 +221,13 @@ def link_noopener(page: Page, document: Document) -> Finding:
         url = resolve(document, reference)
         if "opener" not in relations or {"noopener", "noreferrer"} & set(relations) or url is None:
             continue
-        if url.protocol in ("http:", "https:") and url.origin != document.base.origin:
+        if url.protocol in ("http:", "https:") and url.origin != page.target.origin:
             found.append(url.href)
     if not blank:
         return NotApplicable("No link opens a new tab.")
     if found:
         return Warn(
-            f"{counted(len(found), 'link')} to other sites with rel=opener: "
+            f"{counted(len(found), 'link')} to other sites with rel=opener, which lets them replace this page: "
             f"{some([excerpt(url, 100) for url in found])}.",
             evidence=tuple({"url": excerpt(url)} for url in found[:EVIDENCE_ITEMS]),
         )

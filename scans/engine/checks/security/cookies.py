@@ -99,7 +99,8 @@ def cookie_httponly(page: Page, clock: Clock) -> Finding:
     "cookie-samesite",
     name="Cookies stay with their site",
     severity=MEDIUM,
-    fix="Add SameSite=Lax (or Strict); SameSite=None needs Secure beside it.",
+    fix="Send Set-Cookie: name=value; Secure; HttpOnly; SameSite=Lax (or Strict). "
+    "What other sites must embed needs SameSite=None; Secure.",
     references=("RFC 6265bis, section 4.1.2.7", "CWE-1275"),
 )
 def cookie_samesite(page: Page, clock: Clock) -> Finding:
@@ -129,7 +130,8 @@ def cookie_samesite(page: Page, clock: Clock) -> Finding:
     "cookie-prefix",
     name="Cookie prefixes kept",
     severity=LOW,
-    fix="__Host- needs Secure, Path=/ and no Domain; __Secure- needs Secure. Else rename the cookie.",
+    fix="Send Set-Cookie: __Host-name=value; Secure; Path=/; HttpOnly; SameSite=Lax (no Domain), or "
+    "Set-Cookie: __Secure-name=value; Secure; HttpOnly; SameSite=Lax. Else rename the cookie.",
     references=("RFC 6265bis, section 4.1.3",),
 )
 def cookie_prefix(page: Page, clock: Clock) -> Finding:

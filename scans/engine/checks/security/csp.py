@@ -5,7 +5,10 @@ Every policy holds, so a weakness counts only where all of them leave it open (C
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
+
+import ada_url
 
 from scans.engine.catalogue import Category, check
 from scans.engine.csp import (
@@ -22,9 +25,11 @@ from scans.engine.csp import (
 )
 from scans.engine.csp_bypasses import bypass_host
 from scans.engine.csp_syntax import SOURCE_LISTS, syntax_faults
-from scans.engine.evidence import Document, Page, SecondLook
+from scans.engine.evidence import Document, Page
 from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
+from scans.engine.markup import is_plaintext
 from scans.engine.masking import excerpt
+from scans.engine.security_evidence import SecondLook
 from scans.engine.wording import some
 
 CATEGORY = Category("Content Security Policy", weight=15)
@@ -38,7 +43,7 @@ NOT_HTML = NotApplicable("The page is not HTML, so nothing runs in it.")
 NO_POLICY = NotApplicable("The page has no policy.")
 SCRIPTS = ("script-src-elem", "script-src-attr")
 STYLES = ("style-src-elem", "style-src-attr")
-CACHE_HEADERS = ("X-Cache", "CF-Cache-Status", "X-Cache-Status", "X-Vercel-Cache", "X-Proxy-Cache", "Cache-Status")
+CACHE_HIT = re.compile(r"\bhit\b", re.IGNORECASE)
 
 
 def _policies(page: Page, document: Document) -> tuple[Policy, ...]:
@@ -112,6 +117,10 @@ def csp_script_inline(page: Page, document: Document) -> Finding:
             "Neither script-src nor default-src is set, so every inline script runs.", evidence=_shown(policies)
         )
     what = "inline event handlers" if is_open == ["script-src-attr"] else "inline scripts"
+    if not _restricting(policies, *is_open):
+        return Fail(
+            f"{is_open[0]} is not set, nor what it falls back to, so all {what} run.", evidence=_shown(policies)
+        )
     malformed = [
         value
         for values in _restricting(policies, *is_open)
@@ -190,14 +199,19 @@ def csp_object_base(page: Page, document: Document) -> Finding:
         return nothing
     faults = []
     if _all(policies, "object-src", lambda values: values is None or any(map(is_broad_source, values))):
-        is_unset = not _restricting(policies, "object-src")
-        faults.append("object-src and default-src are not set" if is_unset else "object-src allows every host")
+        broad = [value for values in _restricting(policies, "object-src") for value in values if is_broad_source(value)]
+        faults.append(
+            f"plug-ins may come from {some([excerpt(value, 40) for value in dict.fromkeys(broad)])}"
+            if broad
+            else "object-src and default-src are not set, so plug-ins may come from everywhere"
+        )
     scripts = _restricting(policies, "script-src-elem")
     bases = [values for policy in policies if (values := policy.get("base-uri")) is not None]
     if scripts and all(map(_trusts_by_nonce, scripts)) and all(any(map(is_broad_source, each)) for each in bases):
-        faults.append("base-uri is missing, so an injected <base> sends the page's own trusted scripts elsewhere")
+        what = "allows every address" if bases else "is missing"
+        faults.append(f"base-uri {what}, so an injected <base> sends the page's own trusted scripts elsewhere")
     if faults:
-        return Fail(f"{faults[0][0].upper()}{'; '.join(faults)[1:]}.", evidence=_shown(policies))
+        return Fail(f"The policy leaves a way in: {'; '.join(faults)}.", evidence=_shown(policies))
     return Pass("Plug-ins and the base address are restricted.")
 
 
@@ -222,9 +236,10 @@ def csp_insecure_source(page: Page, document: Document) -> Finding:
         return NotApplicable("The page itself came over plain HTTP.")
     if any("upgrade-insecure-requests" in policy for policy in policies):
         return Pass("upgrade-insecure-requests makes browsers load everything over https.")
+    # Nothing is loaded from those who may embed the page.
     found = [
         f"{excerpt(source, 80)} ({directive})"
-        for directive in sorted(SOURCE_LISTS)
+        for directive in sorted(SOURCE_LISTS - {"frame-ancestors"})
         for source in _insecure_sources(policies, directive)
     ]
     if found:
@@ -237,9 +252,19 @@ def _insecure_sources(policies: Sequence[Policy], directive: str) -> Iterator[st
     if not any(directive in policy for policy in policies):
         return
     lists = [values for policy in policies if (values := policy.effective(directive)) is not None]
-    insecure = [[value for value in values if value.lower().startswith("http:")] for values in lists]
+    insecure = [[value for value in values if _is_insecure(value)] for values in lists]
     if all(insecure):
         yield from dict.fromkeys(value for values in insecure for value in values)
+
+
+def _is_insecure(source: str) -> bool:
+    if not source.lower().startswith("http:"):
+        return False
+    try:
+        # A port may be “*” there, as in http://localhost:*.
+        return is_plaintext(ada_url.URL(source.removesuffix(":*")))
+    except ValueError:
+        return True
 
 
 @check(
@@ -256,8 +281,11 @@ def csp_style_inline(page: Page, document: Document) -> Finding:
         return nothing
     if not _restricting(policies, *STYLES):
         return NotApplicable("No policy restricts styles.")
-    if any(_all(policies, each, lambda values: allows_inline(values, script=False)) for each in STYLES):
-        return Warn("'unsafe-inline' lets injected styles change the page.", evidence=_shown(policies))
+    is_open = [each for each in STYLES if _all(policies, each, lambda values: allows_inline(values, script=False))]
+    if is_open:
+        is_set = bool(_restricting(policies, *is_open))
+        why = "'unsafe-inline' lets" if is_set else f"{is_open[0]} is not set, nor what it falls back to, which lets"
+        return Warn(f"{why} injected styles change the page.", evidence=_shown(policies))
     return Pass("Inline styles need a nonce or hash, or are not allowed.")
 
 
@@ -275,7 +303,9 @@ def csp_syntax(page: Page, document: Document) -> Finding:
         return nothing
     faults = list(dict.fromkeys(fault for policy in policies for fault in syntax_faults(policy)))
     if faults:
-        return Warn(f"The policy is not what it seems: {'; '.join(faults[:4])}.", evidence=_shown(policies))
+        return Warn(
+            f"Browsers read the policy otherwise than it looks: {'; '.join(faults[:4])}.", evidence=_shown(policies)
+        )
     return Pass("Every directive and keyword is known.")
 
 
@@ -292,7 +322,10 @@ def csp_nonce_static(page: Page, document: Document, again: SecondLook) -> Findi
         return NotApplicable("The policy has no nonce.")
     if any(map(_is_cached, (page, again.page))):
         return NotApplicable("The page came from a cache, so two visits say nothing about its nonces.")
-    repeated = _nonces(page, document) & _nonces(again.page, again.document)
+    second = _nonces(again.page, again.document)
+    if not second:
+        return NotApplicable("The second visit got no nonce to compare, so it was not the same page.")
+    repeated = _nonces(page, document) & second
     if repeated:
         return Fail(
             f"{'The nonce was' if len(repeated) == 1 else 'Nonces were'} the same on two visits, so an injected "
@@ -313,8 +346,13 @@ def _nonces(page: Page, document: Document) -> set[str]:
 
 
 def _is_cached(page: Page) -> bool:
-    age = (page.headers.get("Age") or "0").strip()
-    return age not in ("", "0") or any("hit" in (page.headers.get(name) or "").lower() for name in CACHE_HEADERS)
+    """Whether a cache says that it answered. Age alone says it, even 0 (RFC 9111, section 5.1)."""
+    if "Age" in page.headers or len((page.headers.get("X-Varnish") or "").split()) > 1:
+        return True
+    return any(
+        CACHE_HIT.search(value) and "cache" in name.lower() and name.lower() != "cache-control"
+        for name, value in page.headers
+    )
 
 
 @check(
@@ -334,6 +372,9 @@ def csp_allowlist_bypass(page: Page, document: Document) -> Finding:
         return NotApplicable("No policy restricts where scripts come from; csp-script-broad says so.")
     if any(has_keyword(values, "strict-dynamic") for values in lists):
         return Pass("Host names do not count beside 'strict-dynamic'.")
+    lists = [values for values in lists if not _broad_script_sources(values)]
+    if not lists:
+        return NotApplicable("The policy lets scripts come from anywhere; csp-script-broad says so.")
     hosts = [{host for value in values if (host := bypass_host(value))} for values in lists]
     common = set.intersection(*hosts)
     if common:

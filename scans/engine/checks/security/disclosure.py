@@ -9,12 +9,13 @@ from urllib.parse import urlsplit
 from scans.engine.catalogue import Category, check
 from scans.engine.directory_listings import listing_server
 from scans.engine.error_pages import debug_page
-from scans.engine.evidence import AssetDirectories, Document, MissingPaths, Page
+from scans.engine.evidence import Document, Page
 from scans.engine.findings import LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.markup import MAX_NODES
 from scans.engine.markup_comments import comments, has_credentials, is_undone
 from scans.engine.masking import excerpt
 from scans.engine.private_addresses import in_fields, in_prose, in_source
+from scans.engine.security_evidence import AssetDirectories, MissingPaths
 from scans.engine.wording import counted, some
 
 CATEGORY = Category("Information leakage", weight=5)

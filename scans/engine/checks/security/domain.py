@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import datetime
 
 from scans.engine.catalogue import Category, check
-from scans.engine.evidence import Authorities, Clock, MailPolicy, SecurityTxt, Signatures
+from scans.engine.evidence import Clock
 from scans.engine.findings import LOW, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.masking import excerpt
+from scans.engine.security_evidence import Authorities, MailPolicy, SecurityTxt, Signatures
 from scans.engine.wording import counted, some
 
 CATEGORY = Category("DNS and mail", weight=5)
@@ -16,8 +17,12 @@ CATEGORY = Category("DNS and mail", weight=5)
 NOT_OWN = NotApplicable("The host is an address, or its name is a hosting service's, which answers for its DNS.")
 ALL = re.compile(r"(?:^| )([-~?+]?)all(?: |$)", re.IGNORECASE)
 REDIRECT = re.compile(r"(?:^| )redirect=\S", re.IGNORECASE)
-ISSUE = re.compile(r"\d{1,3} issue(?:wild|mail|vmc)? ", re.IGNORECASE)
+# Records for wildcards, mail or logos alone leave ordinary certificates open (RFC 8659, section 4).
+ISSUE = re.compile(r"\d{1,3} issue ", re.IGNORECASE)
 FIELD = re.compile(r"([A-Za-z][A-Za-z-]{0,40}):[ \t]*(.*)")
+FIELDS = frozenset(
+    {"acknowledgments", "canonical", "contact", "encryption", "expires", "hiring", "policy", "preferred-languages"}
+)
 CONTACT = re.compile(r"(?:mailto:[^\s@]+@[^\s@]+|https://\S+|tel:\S+)", re.IGNORECASE)
 # RFC 3339, section 5.6.
 MOMENT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)")
@@ -42,7 +47,7 @@ def caa(found: Authorities) -> Finding:
         return Warn(f"No CAA record for {found.domain}: every authority may issue its certificates.")
     if not any(ISSUE.match(record) for record in found.records):
         return Warn(
-            f"The CAA records of {found.name} name no authority, so every one may issue.",
+            f"The CAA records of {found.name} have no issue property, so every authority may issue certificates.",
             evidence=_records("CAA", found.records),
         )
     return Pass(f"{counted(len(found.records), 'CAA record')} at {found.name}.", _records("CAA", found.records))
@@ -63,6 +68,8 @@ def dnssec(found: Signatures) -> Finding:
         return Pass(f"{found.domain} is signed.")
     if found.ds:
         return Warn(f"{found.domain} has a DS record at its parent, but no DNSKEY: validating resolvers refuse it.")
+    if found.dnskey:
+        return Warn(f"{found.domain} has keys, but no DS record at its parent, so nobody checks its signatures.")
     return Warn(f"{found.domain} is not signed, so a forged DNS answer cannot be told from a true one.")
 
 
@@ -79,7 +86,9 @@ def spf(mail: MailPolicy) -> Finding:
         return NOT_OWN
     evidence = _records("TXT", mail.spf)
     if not mail.spf:
-        no_mail = "" if mail.mx else ' It receives no mail; "v=spf1 -all" says that it sends none.'
+        # A lone dot says that there is no mail (RFC 7505).
+        receives = any(record.split()[-1:] != ["."] for record in mail.mx)
+        no_mail = "" if receives else ' It receives no mail; "v=spf1 -all" says that it sends none.'
         return Fail(f"{mail.domain} has no SPF record, so anybody may send mail in its name.{no_mail}")
     if len(mail.spf) > 1:
         return Fail(
@@ -115,11 +124,20 @@ def dmarc(mail: MailPolicy) -> Finding:
         return Fail(f"{mail.domain} has {what}, so receivers let forged mail pass.", evidence=evidence)
     tags = dict(_tags(mail.dmarc[0]))
     policy = tags.get("p", "")
+    # Without a valid p, a record that asks for reports counts as p=none (RFC 7489, section 6.6.3).
+    if policy not in ("none", "quarantine", "reject") and "mailto:" in tags.get("rua", ""):
+        return Warn(
+            "The DMARC record has no valid p, which receivers take for p=none: they only watch.", evidence=evidence
+        )
     if policy == "none":
         return Warn("p=none only watches: receivers let forged mail pass.", evidence=evidence)
     if policy not in ("quarantine", "reject"):
         return Fail("The DMARC record has no valid p, so it does not count.", evidence=evidence)
     share = tags.get("pct", "100")
+    if share.isdecimal() and int(share[:3]) == 0:
+        return Warn(
+            f"p={policy} with pct=0 holds for no mail at all: receivers let forged mail pass.", evidence=evidence
+        )
     if share.isdecimal() and int(share[:3]) < 100:
         return Pass(f"p={policy} for {int(share[:3])} % of forged mail.", evidence)
     return Pass(f"Receivers are told to {policy} forged mail.", evidence)
@@ -134,7 +152,8 @@ def _tags(record: str) -> list[tuple[str, str]]:
     "security-txt",
     name="Contact for security reports",
     severity=LOW,
-    fix="Serve /.well-known/security.txt as text/plain with Contact: mailto:… and Expires: within a year.",
+    fix="Serve /.well-known/security.txt as text/plain with the lines Contact: mailto:security@example.com and "
+    "Expires: 2030-01-01T00:00:00Z, a moment within a year.",
     references=("RFC 9116",),
 )
 def security_txt(file: SecurityTxt, clock: Clock) -> Finding:
@@ -143,6 +162,9 @@ def security_txt(file: SecurityTxt, clock: Clock) -> Finding:
         return Warn("No /.well-known/security.txt: whoever finds a hole does not know whom to tell.")
     text = file.response.body.decode("utf-8", "replace")
     fields = [(found[1].lower(), found[2].strip()) for line in text.splitlines()[:500] if (found := FIELD.match(line))]
+    if not {name for name, _ in fields} & FIELDS:
+        # Hosts that answer whatever they are asked, such as APIs, have no such file.
+        return Warn("/.well-known/security.txt has no field of one: whoever finds a hole does not know whom to tell.")
     faults = []
     media_type = (file.response.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
     if media_type != "text/plain":
@@ -155,7 +177,7 @@ def security_txt(file: SecurityTxt, clock: Clock) -> Finding:
     faults += _expiry_faults([value for name, value in fields if name == "expires"], clock.now)
     evidence = ({"url": excerpt(file.response.url), "fields": some(sorted({name for name, _ in fields}))},)
     if faults:
-        return Fail(f"security.txt does not hold: {'; '.join(faults)}.", evidence=evidence)
+        return Fail(f"security.txt is not valid: {'; '.join(faults)}.", evidence=evidence)
     return Pass(f"security.txt names {counted(len(contacts), 'contact')}.", evidence)
 
 
@@ -168,4 +190,4 @@ def _expiry_faults(values: list[str], now: datetime) -> list[str]:
         moment = datetime.fromisoformat(values[0].upper().replace(" ", "T"))
     except ValueError:
         return [f"Expires can't be read: {excerpt(values[0], 60)}"]
-    return [f"it expired on {moment.astimezone(UTC):%Y-%m-%d}"] if moment <= now else []
+    return [f"it expired on {moment.date()}"] if moment <= now else []

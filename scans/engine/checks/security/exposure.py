@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scans.engine.catalogue import Category, check
-from scans.engine.evidence import Exposure, PathAnswer
 from scans.engine.file_proofs import HEALTH_ONLY
 from scans.engine.findings import (
     CRITICAL,
@@ -20,6 +19,7 @@ from scans.engine.findings import (
     Warn,
 )
 from scans.engine.masking import excerpt
+from scans.engine.security_evidence import Exposure, PathAnswer
 from scans.engine.wording import counted, some
 from scans.net.errors import NetError
 

@@ -11,7 +11,7 @@ from http_sfv.types import Token
 from scans.engine.catalogue import Category, check
 from scans.engine.csp import HEADER as CSP
 from scans.engine.csp import header_policies, is_broad_source, parse_policy
-from scans.engine.evidence import Cors, CorsAnswer, Document, Page
+from scans.engine.evidence import Document, Page
 from scans.engine.findings import (
     CRITICAL,
     LOW,
@@ -25,6 +25,7 @@ from scans.engine.findings import (
 )
 from scans.engine.markup import attribute, http_equivs, live
 from scans.engine.masking import excerpt
+from scans.engine.security_evidence import Cors, CorsAnswer
 from scans.engine.wording import some
 
 CATEGORY = Category("HTTP headers", weight=15)

@@ -8,7 +8,7 @@ import ada_url
 
 from scans.engine.catalogue import Category, check
 from scans.engine.csp import upgrades_insecure_requests
-from scans.engine.evidence import Clock, Document, HttpsAnswer, Page, PlainHttp, TlsPeer, TlsSupport
+from scans.engine.evidence import Clock, Document, Page
 from scans.engine.findings import (
     CRITICAL,
     HIGH,
@@ -26,6 +26,7 @@ from scans.engine.hsts import BadHsts, is_preloaded, parse_hsts, valid_policy
 from scans.engine.insecure_requests import has_password_field, insecure_forms, insecure_resources
 from scans.engine.markup import http_equivs
 from scans.engine.masking import excerpt
+from scans.engine.security_evidence import HttpsAnswer, PlainHttp, TlsPeer, TlsSupport
 from scans.engine.wording import certificate_facts, counted, duration, some
 from scans.net.tls import Distrust
 from scans.net.tls_ciphers import TlsVersion, is_forward_secret, weakness

@@ -8,7 +8,7 @@ import ada_url
 
 from scans.engine.canonical import Canonical, alternates, answer_fault, canonicals, named_url
 from scans.engine.catalogue import Category, check
-from scans.engine.evidence import CanonicalAnswer, Clock, Document, Page, RobotsFile
+from scans.engine.evidence import Clock, Document, Page
 from scans.engine.findings import (
     CRITICAL,
     HIGH,
@@ -34,6 +34,7 @@ from scans.engine.masking import excerpt
 from scans.engine.misplaced import CANONICAL, ROBOTS, head_end, misplaced
 from scans.engine.refresh import refresh
 from scans.engine.robots import Decision, decide
+from scans.engine.seo_evidence import CanonicalAnswer, RobotsFile
 from scans.engine.sites import is_same_site
 from scans.engine.wording import some
 

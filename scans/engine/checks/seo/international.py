@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from scans.engine.catalogue import Category, check
-from scans.engine.evidence import AlternateAnswers, Document, Page
+from scans.engine.evidence import Document, Page
 from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.hreflang import X_DEFAULT, code_fault, own_addresses, versions
 from scans.engine.masking import excerpt
+from scans.engine.seo_evidence import AlternateAnswers
 from scans.engine.wording import counted, some
 
 CATEGORY = Category("International", weight=5)
@@ -31,7 +32,10 @@ def hreflang_code(page: Page, document: Document) -> Finding:
     faults = {each.code: fault for each in found if (fault := code_fault(each.code)) is not None}
     if faults:
         shown = some([f"“{excerpt(code, 40)}” {fault}" for code, fault in faults.items()])
-        return Fail(f"Search engines skip {shown}.", evidence=tuple({"hreflang": excerpt(code, 60)} for code in faults))
+        evidence: tuple[EvidenceItem, ...] = tuple(
+            {"hreflang": excerpt(code, 60)} for code in list(faults)[:EVIDENCE_ITEMS]
+        )
+        return Fail(f"Search engines skip {counted(len(faults), 'language code')}: {shown}.", evidence=evidence)
     return Pass(f"{counted(len(found), 'language version')}, all with codes that search engines know.")
 
 
@@ -54,7 +58,9 @@ def hreflang_absolute(page: Page, document: Document) -> Finding:
         )
         shown = some([excerpt(each.reference, 80) or "(empty)" for each in relative])
         return Fail(
-            f"{counted(len(relative), 'address', 'addresses')} without scheme and host: {shown}.", evidence=evidence
+            f"{counted(len(relative), 'address', 'addresses')} not given in full, with https:// and host, which "
+            f"search engines ask for: {shown}.",
+            evidence=evidence,
         )
     return Pass("Every language version has its full address.")
 
@@ -63,7 +69,7 @@ def hreflang_absolute(page: Page, document: Document) -> Finding:
     "hreflang-self",
     name="The page is among its language versions",
     severity=MEDIUM,
-    fix="Add a link with the page's own language and address to the set.",
+    fix='Add the page itself to the set: <link rel="alternate" hreflang="en" href="https://example.com/this-page">',
     references=(GOOGLE,),
 )
 def hreflang_self(page: Page, document: Document) -> Finding:
@@ -97,7 +103,8 @@ def hreflang_x_default(page: Page, document: Document) -> Finding:
     "hreflang-return",
     name="Language versions link back",
     severity=HIGH,
-    fix="Put the same set of hreflang links on every version, this page among them.",
+    fix="Put the same set of links on every version, this page among them: "
+    '<link rel="alternate" hreflang="en" href="https://example.com/this-page">',
     references=(GOOGLE,),
 )
 def hreflang_return(page: Page, document: Document, answers: AlternateAnswers) -> Finding:
@@ -107,18 +114,32 @@ def hreflang_return(page: Page, document: Document, answers: AlternateAnswers) -
     if not answers.answers:
         return NotApplicable("No other language version than the page itself could be looked at.")
     own = own_addresses(page, document)
+    # A page for everybody else may send visitors on by their language, as Google's own example does.
+    named = {each.url for each in versions(page, document) if each.code.lower() != X_DEFAULT}
     faults: list[tuple[str, str]] = []
+    judged = 0
     for each in answers.answers:
+        status = each.page.response.status if each.page is not None else None
+        if status is not None and (_proves_nothing(status) or (300 <= status < 400 and each.url not in named)):
+            continue
+        judged += 1
         if each.page is None or each.document is None:
             faults.append((each.url, f"does not load ({excerpt(each.error.rstrip('.'))})"))
-        elif each.page.response.status != 200:
-            faults.append((each.url, f"answers with status {each.page.response.status}"))
+        elif status != 200:
+            faults.append((each.url, f"answers with status {status}"))
         elif not own & {version.url for version in versions(each.page, each.document)}:
             faults.append((each.url, "does not link back"))
+    if not judged:
+        return NotApplicable("The other language versions did not let themselves be looked at.")
     if faults:
         shown = some([f"{excerpt(url, 80)} {fault}" for url, fault in faults])
         return Fail(
-            f"Of {counted(len(answers.answers), 'language version')} looked at, {shown}.",
+            f"Search engines ignore {len(faults)} of {counted(judged, 'language version')} looked at: {shown}.",
             evidence=tuple({"url": excerpt(url), "fault": fault} for url, fault in faults),
         )
-    return Pass(f"{counted(len(answers.answers), 'language version')} looked at, all link back.")
+    return Pass(f"{counted(judged, 'language version')} looked at, all link back.")
+
+
+def _proves_nothing(status: int) -> bool:
+    """Whether it may be meant for scanners like this, or pass: search engines may well get the page."""
+    return status in (401, 403, 405, 408, 429) or status >= 500

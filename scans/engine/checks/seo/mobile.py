@@ -64,7 +64,7 @@ def viewport_width(page: Page, document: Document) -> Finding:
     "font-legible",
     name="Letters large enough for phones",
     severity=LOW,
-    fix="Set running text at 16 pixels, nothing below 12.",
+    fix="Set running text at 16 pixels, nothing below 12: body { font-size: 16px }",
     references=("Lighthouse: legible font sizes",),
 )
 def font_legible(page: Page, rendered: Rendered) -> Finding:
@@ -75,18 +75,21 @@ def font_legible(page: Page, rendered: Rendered) -> Finding:
     if not total:
         return NotApplicable("The rendered page has no text.")
     legible = sum(letters for px, letters in rendered.letters_by_px.items() if px >= LEGIBLE_PX) / total
+    share = f"{int(legible * 100)} %"  # rounded down, so that 59.6 does not read as enough
     if legible < LEAST_LEGIBLE:
         return Warn(
-            f"{legible:.0%} of the text is set at {LEGIBLE_PX} pixels or more; it should be {LEAST_LEGIBLE:.0%}."
+            f"{share} of the text is set at {LEGIBLE_PX} pixels or more; it should be {int(LEAST_LEGIBLE * 100)} % "
+            "at least, so that people need not zoom in."
         )
-    return Pass(f"{legible:.0%} of the text is set at {LEGIBLE_PX} pixels or more.")
+    return Pass(f"{share} of the text is set at {LEGIBLE_PX} pixels or more.")
 
 
 @check(
     "tap-targets",
     name="Links and buttons large enough for fingers",
     severity=LOW,
-    fix=f"Make them {TARGET_PX} pixels wide and high at least, or keep others as far away.",
+    fix=f"Make them {TARGET_PX} pixels wide and high at least, as with min-width: {TARGET_PX}px; "
+    f"min-height: {TARGET_PX}px, or leave so much room between them.",
     references=("WCAG 2.2, 2.5.8 Target Size (Minimum)",),
 )
 def tap_targets(page: Page, rendered: Rendered) -> Finding:
@@ -100,11 +103,12 @@ def tap_targets(page: Page, rendered: Rendered) -> Finding:
     if small:
         what = counted(len(small), "link or button", "links and buttons")
         return Warn(
-            f"{what} of {len(rendered.targets)} are small and close to others: "
+            f"{what} of {len(rendered.targets)} under {TARGET_PX} pixels and close to others, so fingers miss them: "
             f"{some([excerpt(each.selector, 60) for each in small])}.",
             evidence=tuple(
                 {"selector": excerpt(each.selector), "width": each.width_px, "height": each.height_px}
                 for each in small[:EVIDENCE_ITEMS]
             ),
         )
-    return Pass(f"All {len(rendered.targets)} links and buttons can be tapped on.")
+    what = counted(len(rendered.targets), "link or button", "links and buttons")
+    return Pass(f"{what}, all large enough or far enough from others.")

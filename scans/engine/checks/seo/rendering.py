@@ -27,7 +27,8 @@ ENOUGH_CHARACTERS = 40_000
     "rendered-metadata",
     name="Same metadata with and without scripts",
     severity=MEDIUM,
-    fix="Send title, canonical and robots in the HTML itself, and do not change them by script.",
+    fix='Send <title>, <link rel="canonical"> and <meta name="robots"> in the HTML itself as the script would set '
+    "them, and do not change them by script.",
     references=(JAVASCRIPT_SEO,),
 )
 def rendered_metadata(page: Page, document: Document, rendered: Rendered) -> Finding:
@@ -45,7 +46,7 @@ def rendered_metadata(page: Page, document: Document, rendered: Rendered) -> Fin
             f"{name} from {_quoted(before)} to {_quoted(after)}" for name, (before, after) in changed.items()
         )
         return Warn(
-            f"Scripts change {shown}.",
+            f"Scripts change {shown}; search engines may take either.",
             evidence=tuple(
                 {"name": name, "raw": excerpt(before), "rendered": excerpt(after)}
                 for name, (before, after) in changed.items()
@@ -58,7 +59,8 @@ def rendered_metadata(page: Page, document: Document, rendered: Rendered) -> Fin
     "raw-noindex",
     name="No noindex that only scripts remove",
     severity=HIGH,
-    fix="Take noindex out of the HTML itself: search engines that see it do not run the scripts.",
+    fix='Take <meta name="robots" content="noindex"> out of the HTML itself: search engines that see it do not run '
+    "the scripts.",
     references=(JAVASCRIPT_SEO,),
 )
 def raw_noindex(page: Page, document: Document, rendered: Rendered, clock: Clock) -> Finding:
@@ -108,12 +110,14 @@ def _canonical(page: Page, document: Document) -> str:
 
 
 def _robots(document: Document) -> str:
+    """The rules that change anything, however they are written."""
     rules = {
-        " ".join((attribute(node, "content") or "").lower().split())
+        " ".join(rule.split())
         for node in live(document, "meta[name]")
         if (attribute(node, "name") or "").strip().lower() in ("robots", "googlebot")
+        for rule in (attribute(node, "content") or "").lower().split(",")
     }
-    return ", ".join(sorted(rules))
+    return ", ".join(sorted(rules - {"", "all", "index", "follow"}))
 
 
 def _is_excluded(page: Page, document: Document, clock: Clock) -> bool:

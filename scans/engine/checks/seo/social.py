@@ -6,10 +6,12 @@ import ada_url
 
 from scans.engine.canonical import ABSOLUTE, canonicals, named_url
 from scans.engine.catalogue import Category, check
-from scans.engine.evidence import Document, Page, ShareImage
+from scans.engine.evidence import Document, Page
 from scans.engine.findings import LOW, Finding, NotApplicable, Pass, Warn
+from scans.engine.hreflang import same_escapes
 from scans.engine.masking import excerpt
-from scans.engine.share import share_property
+from scans.engine.seo_evidence import ShareImage
+from scans.engine.share import share_picture, share_property
 
 CATEGORY = Category("Social cards", weight=3)
 
@@ -45,7 +47,7 @@ def og_image(page: Page, document: Document, image: ShareImage) -> Finding:
     """A link with a picture is seen."""
     if not page.is_html:
         return NOT_HTML
-    reference = share_property(document, "og:image")
+    reference = share_picture(document)
     if not reference:
         return Warn("No og:image, so a shared link has no picture.")
     shown = excerpt(reference, 120)
@@ -78,7 +80,9 @@ def og_url(page: Page, document: Document) -> Finding:
     except ValueError:
         return Warn(f"og:url is no address: {excerpt(reference, 120)}")
     url.hash = ""
-    if expected is not None and url.href.removesuffix("#") != expected:
+    if url.protocol not in ("http:", "https:"):
+        return Warn(f"og:url is no address on the web: {excerpt(reference, 120)}")
+    if expected is not None and same_escapes(url.href.removesuffix("#")) != same_escapes(expected):
         return Warn(f"og:url is {excerpt(url.href, 120)}, but the canonical address is {excerpt(expected, 120)}.")
     return Pass(f"og:url is {excerpt(url.href, 120)}.")
 

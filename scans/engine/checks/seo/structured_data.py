@@ -7,12 +7,13 @@ from scans.engine.evidence import Document, Page
 from scans.engine.findings import HIGH, MEDIUM, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.masking import excerpt
 from scans.engine.rich_results import has_rich_type, missing
-from scans.engine.structured_data import blocks, graph, types, unknown_properties, unknown_types
+from scans.engine.structured_data import blocks, graph, unknown_properties, unknown_types
 from scans.engine.wording import counted, some
 
 CATEGORY = Category("Structured data", weight=5)
 
 EVIDENCE_ITEMS = 20
+MAX_WORDS = 1000
 NONE = NotApplicable("The page has no JSON-LD.")
 
 
@@ -41,22 +42,22 @@ def jsonld_syntax(page: Page, document: Document) -> Finding:
     "jsonld-vocabulary",
     name="JSON-LD uses words of schema.org",
     severity=MEDIUM,
-    fix="Look the name up at schema.org; capitals count.",
+    fix='Write the name as schema.org does, where capitals count: {"@type": "Product", "name": "…"}.',
     references=("schema.org",),
 )
 def jsonld_vocabulary(page: Page, document: Document) -> Finding:
     """What is not in the vocabulary is not understood."""
     found = graph(document)
     if not found.nodes:
-        return NONE
-    kinds = dict.fromkeys(name for node in found.nodes for name in unknown_types(node))
-    properties = dict.fromkeys(
-        f"{'/'.join(types(node)) or 'a node'}.{name}" for node in found.nodes for name in unknown_properties(node)
+        return NotApplicable("The page has no JSON-LD of schema.org that can be read.")
+    names = (
+        *(f"the type {name}" for name in dict.fromkeys(unknown_types(found))),
+        *(f"the property {name}" for name in dict.fromkeys(unknown_properties(found))),
     )
-    words = [f"the type {excerpt(name, 60)}" for name in kinds] + [excerpt(name, 80) for name in properties]
+    words = [excerpt(name, 100) for name in names[:MAX_WORDS]]
     if words:
         return Warn(
-            f"schema.org does not know {some(words)}.",
+            f"schema.org does not know {some(words)}; search engines pass over what they do not know.",
             evidence=tuple({"name": word} for word in words[:EVIDENCE_ITEMS]),
         )
     return Pass(f"{counted(len(found.nodes), 'node')}, all in words of schema.org.")
@@ -66,7 +67,8 @@ def jsonld_vocabulary(page: Page, document: Document) -> Finding:
     "rich-result-required",
     name="Rich results complete",
     severity=MEDIUM,
-    fix="Add what is missing, or leave the type out.",
+    fix='Add what is named to the JSON-LD, such as "name": "…" or "offers": {"@type": "Offer", "price": "9.90", '
+    '"priceCurrency": "EUR"}, or leave the type out.',
     references=("Google Search Central: structured data",),
 )
 def rich_result_required(page: Page, document: Document) -> Finding:
@@ -76,5 +78,8 @@ def rich_result_required(page: Page, document: Document) -> Finding:
         return NotApplicable("No structured data of a type that becomes a rich result.")
     gaps = [f"{excerpt(kind, 40)} lacks {name}" for kind, name in missing(found)]
     if gaps:
-        return Warn(f"{some(gaps)}.", evidence=tuple({"missing": gap} for gap in gaps[:EVIDENCE_ITEMS]))
+        return Warn(
+            f"{some(gaps)}, so search engines show a plain link.",
+            evidence=tuple({"missing": gap} for gap in gaps[:EVIDENCE_ITEMS]),
+        )
     return Pass("Everything that rich results require is there.")

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from scans.engine.evidence import AssetDirectories, MissingPaths
 from scans.engine.findings import ScanType
 from scans.engine.probes.disclosure import asset_directories
 from scans.engine.probes.missing import missing_paths
 from scans.engine.probes.page import SiteProtected, fetch_page, parse_document
+from scans.engine.security_evidence import AssetDirectories, MissingPaths
 from scans.net.client import Network
 from scans.net.errors import NotReachable
 from tests.scans.engine.cast import POLICY, target

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from scans.engine import Budget, scan
-from scans.engine.evidence import Exposure, PathAnswer
 from scans.engine.findings import ScanType
 from scans.engine.probes import exposure as probe
 from scans.engine.probes.missing import missing_paths
 from scans.engine.probes.page import SiteProtected, fetch_page, parse_document
 from scans.engine.result import ScanResult
+from scans.engine.security_evidence import Exposure, PathAnswer
 from scans.net.client import Network
 from tests.scans.engine.cast import POLICY, target
 from tests.scans.engine.checks.cast import head

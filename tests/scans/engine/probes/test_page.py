@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from scans.engine.evidence import Page
 from scans.engine.findings import ScanType
+from scans.engine.parse_trial import MAX_DEPTH, SAMPLED
 from scans.engine.probes.page import (
-    MAX_OPEN_ELEMENTS,
     SiteProtected,
     TargetStatus,
     challenge_sign,
@@ -248,7 +248,7 @@ def test_noscript_is_text_as_in_a_browser() -> None:
 
 
 def test_deeper_than_browsers_go_the_page_is_cut_off() -> None:
-    html = "<div>" * (MAX_OPEN_ELEMENTS + 10) + "<p id=deep>"
+    html = "<div>" * (MAX_DEPTH + SAMPLED) + "<p id=deep>"
     assert parse_document(page(html)).tree.css("#deep") == []
 
 

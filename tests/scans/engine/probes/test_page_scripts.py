@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from scans.engine.evidence import PageScripts
 from scans.engine.findings import ScanType
 from scans.engine.probes.page import SiteProtected, fetch_page, parse_document
 from scans.engine.probes.page_scripts import MAX_READ, page_scripts
+from scans.engine.security_evidence import PageScripts
 from tests.scans.engine.cast import target
 from tests.scans.net.loopback import loopback_network
 from tests.sites.server import Answer, Site

@@ -4,10 +4,10 @@ import itertools
 
 import pytest
 
-from scans.engine.evidence import SecondLook
 from scans.engine.findings import ScanType
 from scans.engine.probes.page import SiteProtected, fetch_page, parse_document
 from scans.engine.probes.second_look import second_look
+from scans.engine.security_evidence import SecondLook
 from tests.scans.engine.cast import target
 from tests.scans.net.loopback import loopback_network
 from tests.sites.server import Answer, Request, Site

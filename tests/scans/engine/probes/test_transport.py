@@ -16,13 +16,14 @@ import pytest
 
 from scans.engine import Budget, scan
 from scans.engine.checks.security import transport as checks
-from scans.engine.evidence import Clock, Page, PlainHttp, TlsPeer
+from scans.engine.evidence import Clock, Page
 from scans.engine.findings import ScanType
 from scans.engine.probes import tls as tls_probe
 from scans.engine.probes.cors import cors
 from scans.engine.probes.page import SiteProtected, fetch_page
 from scans.engine.probes.tls import tls_peer, tls_support
 from scans.engine.probes.transport import https_answer, plain_http
+from scans.engine.security_evidence import PlainHttp, TlsPeer
 from scans.net.client import Network
 from scans.net.errors import Blocked, NetError, NotReachable, TlsFailed
 from scans.net.response import Headers, Response

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from scans.engine.evidence import Document, HttpsAnswer, Page, TlsPeer
+from scans.engine.evidence import Document, Page
 from scans.engine.findings import Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.probes.page import parse_document
+from scans.engine.security_evidence import HttpsAnswer, TlsPeer
 from scans.net.response import Headers, Response, TlsSession
 from scans.net.tls import Handshake, Trust
 from scans.net.tls_certificates import Certificate

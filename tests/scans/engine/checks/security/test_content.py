@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from scans.engine.checks.security import content as checks
-from scans.engine.evidence import PageScripts, Script
 from scans.engine.findings import Fail, Severity
 from scans.engine.javascript_libraries import by_address, by_banner, version_key
+from scans.engine.security_evidence import PageScripts, Script
 from tests.scans.engine.checks.security.cast import document, page, verdict
 
 DIGEST = "sha384-" + "A" * 64
@@ -35,7 +35,19 @@ PDF = ("Content-Type", "application/pdf")
         ("<base href=https://cdn.example.net/><script src=a.js></script>", "warn", None),
         ("<script src=https://one.github.io/a.js></script>", "warn", None),
         ("<script src=http://cdn.example.net/a.js></script>", "fail", Severity.HIGH),
-        (f"<script src=http://cdn.example.net/a.js integrity={DIGEST}></script>", "pass", None),
+        (f"<script src=http://cdn.example.net/a.js integrity={DIGEST}></script>", "fail", Severity.HIGH),
+        (
+            f"<meta http-equiv=Content-Security-Policy content=upgrade-insecure-requests>"
+            f"<script src=http://cdn.example.net/a.js integrity={DIGEST}></script>",
+            "pass",
+            None,
+        ),
+        (
+            "<meta http-equiv=Content-Security-Policy content=upgrade-insecure-requests>"
+            "<script src=http://cdn.example.net/a.js></script>",
+            "warn",
+            None,
+        ),
     ],
 )
 def test_sri_third_party(html: str, expected: str, severity: Severity | None) -> None:
@@ -76,6 +88,8 @@ def test_compromised_cdn(html: str, expected: str) -> None:
         ([Script("https://site.example.com/app.js", "x();\n/*!\n * Bootstrap v3.3.7 (http")], "fail"),
         ([Script("https://site.example.com/app.js", "/* A plug-in, tested with jQuery v1.11.0 */")], "n/a"),
         ([Script("https://site.example.com/app.js", "var text = 'jQuery v1.11.0'")], "n/a"),
+        ([Script("https://site.example.com/app.js", "// jQuery v1.11.0 or later is needed")], "n/a"),
+        ([Script("https://site.example.com/js/video-1.0.2.js")], "n/a"),  # a file of the site's own
         ([Script("https://site.example.com/jquery.js?ver=1.0.0")], "n/a"),
         ([], "n/a"),
     ],
@@ -89,7 +103,7 @@ def test_the_message_names_version_holes_and_remedy() -> None:
     finding = checks.vulnerable_js_library(page(), PageScripts(scripts))
     assert isinstance(finding, Fail)
     assert "jQuery 3.4.1 has CVE-2020-11022, CVE-2020-11023 (mended in 3.5.0)" in finding.message
-    assert "AngularJS 1.8.3 has CVE-2023-26116 (no version mends it)" in finding.message
+    assert "AngularJS 1.8.3 has CVE-2023-26116 (no version mends all of it)" in finding.message
 
 
 @pytest.mark.parametrize(
@@ -102,6 +116,17 @@ def test_the_message_names_version_holes_and_remedy() -> None:
         ("https://stackpath.bootstrapcdn.com/bootstrap/4.1.1/js/bootstrap.bundle.min.js", ("bootstrap", "4.1.1")),
         ("https://code.jquery.com/ui/1.12.1/jquery-ui.min.js", ("jquery-ui", "1.12.1")),
         ("https://code.jquery.com/jquery-3.0.0-beta1.js", ("jquery", "3.0.0-beta1")),
+        ("https://a.example/jquery-3.5.0-min.js", ("jquery", "3.5.0")),  # no pre-release
+        ("https://a.example/jquery-3.5.0-rc.1.min.js", ("jquery", "3.5.0-rc.1")),
+        ("https://a.example/jquery-ui-1.12.1.custom.min.js", ("jquery-ui", "1.12.1")),
+        ("https://a.example/jquery-1.12.4-patched.js", None),  # who knows what is mended there
+        ("https://cdnjs.cloudflare.com/ajax/libs/Chart.js/2.9.3/Chart.min.js", ("chart.js", "2.9.3")),
+        ("https://cdn.jsdelivr.net/npm/video.js@7.0.0/dist/video.min.js", ("video.js", "7.0.0")),
+        ("https://a.example/chart-1.2.3.min.js", None),  # files of the site's own
+        ("https://a.example/video/1.2.3/video.js", None),
+        ("https://cdn.jsdelivr.net/npm/chart@1.0.0/index.js", None),  # other packages
+        ("https://cdn.jsdelivr.net/npm/@scope/swiper@1.0.0/swiper.js", None),
+        ("https://cdn.jsdelivr.net/gh/jquery/jquery@3.4.1/dist/jquery.min.js", ("jquery", "3.4.1")),
         ("https://a.example/wp-includes/js/jquery/jquery.min.js?ver=3.4.1", ("jquery", "3.4.1")),
         ("https://a.example/wp-includes/js/jquery/jquery.js?ver=1.12.4-wp", None),  # mended without a new number
         ("https://a.example/js/jquery.min.js?ver=3.4.1", None),  # the site's own number
@@ -132,6 +157,13 @@ def test_libraries_by_address(url: str, expected: tuple[str, str] | None) -> Non
         ("//! moment.js\n//! version : 2.24.0\n", [("moment", "2.24.0")]),
         ("/*! @license DOMPurify 2.3.0 | (c) Cure53", [("dompurify", "2.3.0")]),
         ("a()\n/*! jQuery v3.4.1 */b()\n/*! Select2 4.0.5 | ", [("jquery", "3.4.1"), ("select2", "4.0.5")]),
+        ("/*! jQuery v1.7.2 jquery.com | jquery.org/license */", [("jquery", "1.7.2")]),
+        ("/*! jQuery v3.4.1 -ajax,-ajax/jsonp | (c) JS Foundation */", [("jquery", "3.4.1")]),
+        ("/*! jQuery v3.4.1", [("jquery", "3.4.1")]),
+        ("// Axios v0.21.1 Copyright (c) 2023 Matt Zabriskie", [("axios", "0.21.1")]),
+        ("/**\n * @license\n * Video.js 7.8.4 <http://videojs.com/>", [("video.js", "7.8.4")]),
+        ("/*! jQuery v1.12.4-patched */", []),
+        ("/* Bootstrap v3.3.7 overrides */", []),
         ("/*! jQuery v1.12.4-wp */", []),
         ("/* needs jQuery v1.7.2 */", []),
         ("/*! jQuery Foo v1.2.3 */", []),
@@ -156,6 +188,11 @@ def test_versions_are_compared_as_numbers() -> None:
         ("<a href=https://other.example.org/ target=_BLANK rel='external OPENER'>x</a>", "warn"),
         ("<form action=https://other.example.org/ target=_blank rel=opener></form>", "warn"),
         ("<a href=https://other.example.org/ rel=opener>x</a>", "n/a"),
+        ("<base href=https://other.example.org/><a href=/there target=_blank rel=opener>x</a>", "warn"),
+        (
+            "<base href=https://other.example.org/><a href=https://site.example.com/ target=_blank rel=opener>x</a>",
+            "pass",
+        ),
         ("<a href=https://other.example.org/ target=named rel=opener>x</a>", "n/a"),
         ("", "n/a"),
     ],

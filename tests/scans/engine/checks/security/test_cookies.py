@@ -35,6 +35,8 @@ def setting(*lines: str, url: str = f"https://{HOST}/") -> Page:
         (["sessionid=x; Expires=Thu, 01-Jan-1970 00:00:01 GMT"], "n/a", None),
         (["sessionid=1", "sessionid=2; Secure"], "pass", None),  # the second replaces the first
         (["sessionid=1", "sessionid=; Max-Age=0"], "n/a", None),
+        (["sessionid=1", "sessionid=; Max-Age=0; Path=/"], "n/a", None),  # the same path, by default
+        (["sessionid=1", "sessionid=; Max-Age=0; Path=/app"], "fail", None),
         (["sessionid=1; Domain=other.com"], "n/a", None),  # refused by browsers
         (["sessionid=1; Domain=com"], "n/a", None),
         (["sessionid=1; Domain=.example.com"], "fail", None),
@@ -79,7 +81,8 @@ def test_cookies_of_every_hop_of_the_site_count_and_those_of_others_do_not() -> 
     [
         (["sessionid=1; HttpOnly"], "pass"),
         (["lang=en"], "n/a"),
-        (["csrftoken=1", "XSRF-TOKEN=2", "_csrf=3"], "n/a"),  # scripts must read them
+        (["csrftoken=1", "XSRF-TOKEN=2", "_csrf=3", "anticsrftoken=4"], "n/a"),  # scripts must read them
+        (["__RequestVerificationToken_L2FwcA2=1"], "n/a"),  # ASP.NET's, with the application's path
         (["sessionid=1"], "fail"),
         (["a=1; HttpOnly", "authToken=1"], "fail"),
         ([], "n/a"),

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from scans.engine import catalogue
 from scans.engine.checks.security import csp as checks
+from scans.engine.csp import MAX_CHARACTERS, MAX_POLICIES, meta_policies
 from scans.engine.csp_bypasses import bypass_host
-from scans.engine.evidence import Document, Page, SecondLook
-from scans.engine.findings import ScanType
+from scans.engine.evidence import Document, Page
+from scans.engine.findings import Finding, ScanType
+from scans.engine.security_evidence import SecondLook
 from tests.scans.engine.checks.security.cast import document, page, verdict
 
 CSP = "Content-Security-Policy"
+Judge = Callable[[Page, Document], Finding]
 REPORT_ONLY = f"{CSP}-Report-Only"
 NONCE = "'nonce-dGhpcyBpcyBub3QgcmFuZG9t'"
 HASH = "'sha256-B2yPHKaXnvFWtRChIbabYmUBFZdVfKKXHbWtWidDVF8='"
@@ -38,6 +43,7 @@ def with_policies(policies: str, url: str = "https://site.example.com/") -> tupl
         ([], "<meta http-equiv=Content-Security-Policy-Report-Only content=\"default-src 'self'\">", "fail"),
         ([], "<!-- <meta http-equiv=Content-Security-Policy content=\"default-src 'self'\"> -->", "fail"),
         ([("Content-Type", "application/pdf")], "", "n/a"),
+        ([(CSP, "default-src 'none'"), ("Content-Type", "application/json")], "", "n/a"),  # an API
     ],
 )
 def test_csp_present(headers: list[tuple[str, str]], html: str, expected: str) -> None:
@@ -73,6 +79,8 @@ def test_csp_present(headers: list[tuple[str, str]], html: str, expected: str) -
         ("script-src 'unsafe-inline'||frame-ancestors 'none'", "fail"),
         ("script-src 'self'; script-src-attr 'unsafe-inline'", "fail"),  # the weakest decides
         ("script-src 'self'; script-src-elem 'unsafe-inline'", "fail"),
+        ("script-src \u2018self\u2019", "fail"),  # curly quotes: browsers drop the whole directive
+        ("script-src-elem 'self'", "fail"),  # nothing restricts event handlers
         ("", "n/a"),
     ],
 )
@@ -84,6 +92,50 @@ def test_a_malformed_nonce_is_named() -> None:
     finding = checks.csp_script_inline(*with_policies("script-src 'unsafe-inline' 'nonce-{{ nonce }}'"))
     assert "malformed" not in checks.csp_script_inline(*with_policies("script-src 'unsafe-inline'")).message  # type: ignore[union-attr]
     assert "'nonce-{{" in finding.message  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("judge", "policies", "said"),
+    [
+        (checks.csp_script_inline, "script-src-elem 'self'", "script-src-attr is not set"),
+        (checks.csp_style_inline, "style-src-elem 'self'", "style-src-attr is not set"),
+        (checks.csp_object_base, "default-src 'self' data:", "from data:"),
+        (checks.csp_object_base, f"script-src {NONCE}; object-src 'none'; base-uri *", "base-uri allows every"),
+        (checks.csp_object_base, f"script-src {NONCE}; object-src 'none'", "base-uri is missing"),
+        (checks.csp_object_base, "img-src 'self'", "are not set"),
+    ],
+)
+def test_what_is_not_in_the_policy_is_not_blamed(judge: Judge, policies: str, said: str) -> None:
+    finding = judge(*with_policies(policies))
+    assert said in finding.message  # type: ignore[union-attr]
+    assert "'unsafe-inline'" not in finding.message  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [
+        checks.csp_script_inline,
+        checks.csp_script_broad,
+        checks.csp_unsafe_eval,
+        checks.csp_object_base,
+        checks.csp_insecure_source,
+        checks.csp_style_inline,
+        checks.csp_syntax,
+        checks.csp_allowlist_bypass,
+    ],
+)
+def test_a_policy_on_what_is_not_html_is_not_judged(judge: Judge) -> None:
+    seen = page((CSP, "script-src *"), ("Content-Type", "application/json"))
+    assert verdict(judge(seen, document(seen))) == "n/a"
+
+
+def test_a_policy_that_is_made_to_be_slow_is_cut() -> None:
+    seen = page(html=f'<meta http-equiv=Content-Security-Policy content="{"a;" * 100_000}">' * 60)
+    found = meta_policies(document(seen))
+    assert len(found) == MAX_POLICIES
+    assert {len(each.text) for each in found} == {MAX_CHARACTERS}
+    finding = checks.csp_syntax(*with_policies(f"{'x' * 5000};" * 2))
+    assert len(finding.message) < 500  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -166,6 +218,10 @@ def test_csp_object_base(policies: str, expected: str) -> None:
         ("img-src http://img.example.com||img-src 'self'", "https://site.example.com/", "pass"),
         ("img-src http://img.example.com||default-src 'self'", "https://site.example.com/", "pass"),
         ("report-uri http://reports.example.com/", "https://site.example.com/", "pass"),
+        ("frame-ancestors http://portal.example.com", "https://site.example.com/", "pass"),  # loads nothing
+        # A program on the visitor's own machine, as banks have them.
+        ("connect-src http://127.0.0.1:* http://localhost:8080", "https://site.example.com/", "pass"),
+        ("form-action http://*.example.com:*", "https://site.example.com/", "fail"),
         ("img-src http://img.example.com", "https://site.example.com/", "fail"),
         ("default-src http:", "https://site.example.com/", "fail"),
         ("img-src HTTP://img.example.com||frame-ancestors 'none'", "https://site.example.com/", "fail"),
@@ -186,6 +242,7 @@ def test_csp_insecure_source(policies: str, url: str, expected: str) -> None:
         ("style-src 'self' 'unsafe-inline'", "warn"),
         ("default-src 'unsafe-inline'", "warn"),
         ("style-src 'self'; style-src-attr 'unsafe-inline'", "warn"),
+        ("style-src-elem 'self'", "warn"),
         (STRICT, "n/a"),  # a policy for scripts only is a good one
         ("", "n/a"),
     ],
@@ -212,8 +269,10 @@ def test_csp_style_inline(policies: str, expected: str) -> None:
         ("script-src 'nonce-{{ nonce }}'", "no keyword, nonce or hash"),
         ("default-src 'self' script-src 'self'", "semicolon before script-src is missing"),
         ("default-src 'self'; default-src *", "given twice"),
+        ("script-src \u2018self\u2019", "browsers drop script-src whole"),
+        ("img-src 'self'; script-src 'self' https://b\u00fccher.example", "browsers drop script-src whole"),
         ("script-src 'none' https://a.example.com", "'none' counts only by itself"),
-        ('script-src "self"', "characters that no source has"),
+        ('script-src "self"', "quotes that no source has"),
     ],
 )
 def test_csp_syntax(policies: str, said: str | None) -> None:
@@ -244,13 +303,19 @@ OTHER = STRICT.replace("dGhpcyBpcyBub3QgcmFuZG9t", "YW5vdGhlciBvbmUgdGhpcyB0aW1l
     ("again", "expected"),
     [
         (looked_again(OTHER), "pass"),
-        (looked_again("default-src 'self'"), "pass"),
+        (looked_again("default-src 'self'"), "n/a"),  # an error page, or another machine's answer
         (looked_again(STRICT), "fail"),
-        (looked_again(STRICT, ("Age", "0")), "fail"),
+        (looked_again(STRICT, ("Cache-Control", "hit")), "fail"),
+        (looked_again(STRICT, ("X-Varnish", "12345")), "fail"),
+        (looked_again(STRICT, ("Age", "0")), "n/a"),  # only caches send it
         (looked_again(STRICT, ("X-Cache", "MISS")), "fail"),
         (looked_again(STRICT, ("Age", "12")), "n/a"),
         (looked_again(STRICT, ("X-Cache", "HIT from edge")), "n/a"),
         (looked_again(STRICT, ("CF-Cache-Status", "HIT")), "n/a"),
+        (looked_again(STRICT, ("X-LiteSpeed-Cache", "hit")), "n/a"),
+        (looked_again(STRICT, ("X-Drupal-Cache", "HIT")), "n/a"),
+        (looked_again(STRICT, ("Cache-Status", "edge; hit; ttl=30")), "n/a"),
+        (looked_again(STRICT, ("X-Varnish", "12345 12300")), "n/a"),
         (SecondLook(), "n/a"),
     ],
 )
@@ -267,6 +332,9 @@ def test_csp_nonce_static(again: SecondLook, expected: str) -> None:
         ("script-src https://cdn.jsdelivr.net||script-src 'self'", "pass"),
         ("script-src https://notcdn.jsdelivr.net.example.com", "pass"),
         ("script-src cdn.jsdelivr.net", "warn"),
+        ("script-src https://cdn.jsdelivr.net/npm/", "warn"),  # every package there is
+        ("script-src https:||script-src cdn.jsdelivr.net", "warn"),
+        ("script-src https:", "n/a"),
         ("script-src https://AJAX.googleapis.com:443/", "warn"),
         ("default-src 'self' *.googleapis.com", "warn"),
         ("img-src cdn.jsdelivr.net", "n/a"),

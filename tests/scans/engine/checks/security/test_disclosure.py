@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from scans.engine.checks.security import disclosure as checks
-from scans.engine.evidence import AssetDirectories, MissingPaths, Page
+from scans.engine.evidence import Page
 from scans.engine.findings import Fail, Finding, Warn
+from scans.engine.security_evidence import AssetDirectories, MissingPaths
 from scans.net.response import Response
 from tests.scans.engine.checks.security.cast import HTML, bare_page, document, page, response, verdict
 

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scans.engine.checks.security import domain as checks
-from scans.engine.evidence import Authorities, Clock, MailPolicy, SecurityTxt, Signatures
+from scans.engine.evidence import Clock
+from scans.engine.security_evidence import Authorities, MailPolicy, SecurityTxt, Signatures
 from scans.engine.sites import own_domain
 from tests.scans.engine.checks.security.cast import NOW, response, verdict
 
@@ -18,7 +19,9 @@ GOOD = "Contact: mailto:security@example.com\nExpires: 2027-01-01T00:00:00Z\n"
     ("records", "expected"),
     [
         (('0 issue "letsencrypt.org"',), "pass"),
-        (('128 issuewild ";"', '0 iodef "mailto:a@example.com"'), "pass"),
+        (('0 issue "ca.example.net"', '128 issuewild ";"'), "pass"),
+        (('128 issuewild ";"', '0 iodef "mailto:a@example.com"'), "warn"),  # all but wildcards are open
+        (('0 issuemail ";"', '0 issuevmc ";"'), "warn"),
         (('0 issue ";"',), "pass"),  # nobody may
         (('0 iodef "mailto:a@example.com"',), "warn"),
         ((), "warn"),
@@ -62,8 +65,13 @@ def test_spf(records: tuple[str, ...], expected: str) -> None:
     assert verdict(checks.spf(MailPolicy(DOMAIN, ("10 mx.example.com.",), records))) == expected
 
 
-def test_a_domain_without_mail_is_told_how_to_say_so() -> None:
-    finding = checks.spf(MailPolicy(DOMAIN))
+def test_keys_without_a_ds_record_are_told_apart() -> None:
+    assert "no DS record" in checks.dnssec(Signatures(DOMAIN, dnskey=("257 3 13 AB",))).message  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("mx", [(), ("0 .",)])
+def test_a_domain_without_mail_is_told_how_to_say_so(mx: tuple[str, ...]) -> None:
+    finding = checks.spf(MailPolicy(DOMAIN, mx))
     assert verdict(finding) == "fail"
     assert '"v=spf1 -all"' in finding.message  # type: ignore[union-attr]
 
@@ -75,7 +83,9 @@ def test_a_domain_without_mail_is_told_how_to_say_so() -> None:
         (("v=DMARC1;p=QUARANTINE",), "pass"),
         (("v=DMARC1; p=quarantine; pct=10",), "pass"),
         (("v=DMARC1; p=none; sp=reject",), "warn"),
-        (("v=DMARC1; rua=mailto:a@example.com",), "fail"),
+        (("v=DMARC1; p=reject; pct=0",), "warn"),
+        (("v=DMARC1; rua=mailto:a@example.com",), "warn"),  # counts as p=none
+        (("v=DMARC1; p=drop; rua=mailto:a@example.com",), "warn"),
         (("v=DMARC1; p=drop",), "fail"),
         (("v=DMARC1; p=reject", "v=DMARC1; p=none"), "fail"),
         ((), "fail"),
@@ -101,7 +111,8 @@ def test_dmarc(records: tuple[str, ...], expected: str) -> None:
         ("Contact: mailto:a@example.com\nExpires: 2026-11-20T00:00:00Z", "text/plain", "expired on 2026-11-20"),
         ("Contact: mailto:a@example.com\nExpires: next year", "text/plain", "can't be read"),
         ("Contact: mailto:a@example.com\nExpires: 2027-02-30T00:00:00Z", "text/plain", "can't be read"),
-        ("", "text/plain", "Contact is missing"),
+        ("Contact: mailto:a@b.c\nExpires: 0001-01-01T00:00:00+14:00", "text/plain", "expired on 0001-01-01"),
+        ("Policy: https://example.com/", "text/plain", "Contact is missing"),
     ],
 )
 def test_security_txt(body: str, media_type: str, said: str | None) -> None:
@@ -114,6 +125,12 @@ def test_security_txt(body: str, media_type: str, said: str | None) -> None:
 
 def test_without_security_txt_there_is_a_warning() -> None:
     assert verdict(checks.security_txt(SecurityTxt(None), CLOCK)) == "warn"
+
+
+@pytest.mark.parametrize("body", ["", "ok", "Not found: /.well-known/security.txt"])
+def test_a_host_that_answers_whatever_it_is_asked_has_no_security_txt(body: str) -> None:
+    file = response("https://api.example.com/", ("Content-Type", "text/plain"), body=body.encode())
+    assert verdict(checks.security_txt(SecurityTxt(file), CLOCK)) == "warn"
 
 
 @given(st.text(max_size=200))

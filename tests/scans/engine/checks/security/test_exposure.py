@@ -4,9 +4,9 @@ import pytest
 
 from scans.engine.catalogue import checks as catalogue
 from scans.engine.checks.security import exposure as checks
-from scans.engine.evidence import Exposure, PathAnswer
 from scans.engine.file_proofs import HEALTH_ONLY
 from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, Fail, Finding, Pass, ScanType, Severity, Warn
+from scans.engine.security_evidence import Exposure, PathAnswer
 from tests.scans.engine.checks.security.cast import verdict
 
 FAMILIES: dict[str, tuple[Severity, str]] = {

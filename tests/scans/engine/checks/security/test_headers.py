@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from scans.engine.checks.security import headers as checks
-from scans.engine.evidence import Cors, CorsAnswer
 from scans.engine.findings import Severity
+from scans.engine.security_evidence import Cors, CorsAnswer
 from tests.scans.engine.checks.security.cast import bare_page, document, page, verdict
 
 CSP = "Content-Security-Policy"

@@ -6,8 +6,9 @@ from datetime import timedelta
 import pytest
 
 from scans.engine.checks.security import transport as checks
-from scans.engine.evidence import Clock, HttpsAnswer, PlainHttp, TlsSupport
+from scans.engine.evidence import Clock
 from scans.engine.findings import Severity
+from scans.engine.security_evidence import HttpsAnswer, PlainHttp, TlsSupport
 from scans.net.tls import Distrust, Trust
 from scans.net.tls_certificates import Certificate
 from scans.net.tls_ciphers import TlsVersion

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from scans.engine.checks.seo import indexability as checks
-from scans.engine.evidence import CanonicalAnswer, RobotsFile
 from scans.engine.findings import Fail, Severity, Warn
 from scans.engine.robots import Robots, parse_robots
+from scans.engine.seo_evidence import CanonicalAnswer, RobotsFile
 from tests.scans.engine.checks.cast import CLOCK, URL, document, head, message, page, response, verdict
 
 TAG = "X-Robots-Tag"

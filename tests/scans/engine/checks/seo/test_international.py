@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from scans.engine.checks.seo import international as checks
-from scans.engine.evidence import AlternateAnswer, AlternateAnswers, Page
+from scans.engine.evidence import Page
 from scans.engine.hreflang import code_fault
+from scans.engine.seo_evidence import AlternateAnswer, AlternateAnswers
 from tests.scans.engine.checks.cast import URL, document, head, message, page, verdict
 
 GERMAN = "https://site.example.com/de/shop/shoes"
@@ -45,7 +46,7 @@ def test_codes_that_search_engines_know(code: str) -> None:
     [
         ("en-UK", "the United Kingdom is GB"),
         ("en-EU", "no country"),
-        ("es-419", "no language, script and country"),
+        ("es-419", "a region of the United Nations"),
         ("en_US", "no language, script and country"),
         ("english", "no language, script and country"),
         ("xx", "no language"),
@@ -87,6 +88,11 @@ def test_hreflang_absolute(href: str, expected: str) -> None:
         (SET.replace(URL, f"{URL}#top"), "pass"),
         # The canonical address stands for the page.
         (f'<link rel=canonical href="{GERMAN}"><link rel=alternate hreflang=de href="{GERMAN}">', "pass"),
+        # WordPress writes percent escapes in small letters.
+        (
+            '<link rel=canonical href="/%e6%97%a5"><link rel=alternate hreflang=ja href="https://site.example.com/%E6%97%A5">',
+            "pass",
+        ),
         (f'<link rel=alternate hreflang=de href="{GERMAN}">', "warn"),
     ],
 )
@@ -130,6 +136,26 @@ def test_hreflang_return(answers: AlternateAnswers, said: str | None) -> None:
     finding = checks.hreflang_return(seen, document(seen), answers)
     assert verdict(finding) == ("pass" if said is None else "fail"), message(finding)
     assert (said or "") in message(finding)
+
+
+@pytest.mark.parametrize("status", [401, 403, 503])
+def test_a_version_that_shuts_scanners_out_is_not_judged(status: int) -> None:
+    seen = page(head(SET))
+    assert verdict(checks.hreflang_return(seen, document(seen), answering("", status))) == "n/a"
+
+
+@pytest.mark.parametrize(("codes", "expected"), [(["x-default"], "n/a"), (["x-default", "de"], "fail")])
+def test_a_page_for_everybody_else_may_redirect(codes: list[str], expected: str) -> None:
+    links = "".join(f'<link rel=alternate hreflang={code} href="{GERMAN}">' for code in codes)
+    seen = page(head(links))
+    assert verdict(checks.hreflang_return(seen, document(seen), answering("", 302))) == expected
+
+
+def test_the_message_reads_as_a_sentence() -> None:
+    seen = one("en-UK")
+    assert message(checks.hreflang_code(seen, document(seen))) == (
+        "Search engines skip 1 language code: “en-UK” ends with UK, which is no country; the United Kingdom is GB."
+    )
 
 
 def test_a_set_of_the_page_alone_has_nobody_to_link_back() -> None:

@@ -18,6 +18,9 @@ def meta(content: str) -> str:
         (meta("width=device-width, initial-scale=1"), "pass", "pass"),
         (meta("WIDTH=Device-Width;initial-scale=1.0"), "pass", "pass"),
         ("<META NAME=Viewport CONTENT=width=device-width>", "pass", "pass"),
+        (meta("width=device-width initial-scale=1"), "pass", "pass"),  # white space separates, too
+        (meta("width = device-width , initial-scale = 1"), "pass", "pass"),
+        (meta("width=,initial-scale=1"), "pass", "pass"),
         (meta("initial-scale=1"), "pass", "pass"),  # as wide as the device, too
         (meta("initial-scale=0.5"), "pass", "warn"),
         (meta("width=1024"), "pass", "warn"),
@@ -25,6 +28,8 @@ def meta(content: str) -> str:
         (meta("user-scalable=yes"), "pass", "warn"),
         (meta("width=1024") + meta("width=device-width"), "pass", "pass"),  # the last one counts
         (meta(""), "fail", "n/a"),
+        (meta("width device-width"), "fail", "n/a"),
+        (meta("="), "fail", "n/a"),
         ("<!-- <meta name=viewport content=width=device-width> -->", "fail", "n/a"),
         ("<noscript><meta name=viewport content=width=device-width></noscript>", "fail", "n/a"),
         ("", "fail", "n/a"),

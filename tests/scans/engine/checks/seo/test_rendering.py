@@ -22,6 +22,14 @@ def after(html: str) -> Rendered:
     [
         (head(""), head(""), None),
         (head("<meta name=robots content='index,  follow'>"), head("<meta name=robots content='INDEX, follow'>"), None),
+        # As search engines read them, these say the same.
+        (head("<meta name=robots content='index,follow'>"), head("<meta name=robots content='follow, index'>"), None),
+        (head(""), head("<meta name=robots content='index, follow'>"), None),
+        (
+            head("<meta name=robots content='nofollow,NOINDEX'>"),
+            head("<meta name=robots content='noindex, nofollow'>"),
+            None,
+        ),
         (head(""), head("").replace("A page", "Another"), "title from “A page” to “Another”"),
         (head(""), head('<link rel=canonical href="/other">'), "canonical from nothing to"),
         (head("<meta name=robots content=noindex>"), head(""), "robots from “noindex” to nothing"),

@@ -90,4 +90,4 @@ def test_a_protection_in_place_of_robots_txt_leaves_its_check_out() -> None:
     with Site({"/": Answer(head("")), "/robots.txt": challenge}) as site:
         result = scanned(f"{site.url}/")
     assert result.status == "partial"
-    assert [each.id for each in result.skipped_checks] == ["robots-blocked"]
+    assert [each.id for each in result.skipped_checks] == ["robots-blocked", "robots-txt"]

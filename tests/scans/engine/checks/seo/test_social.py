@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from scans.engine.checks.seo import social as checks
-from scans.engine.evidence import ShareImage
+from scans.engine.seo_evidence import ShareImage
 from tests.scans.engine.checks.cast import URL, document, head, message, page, verdict
 
 PDF = ("Content-Type", "application/pdf")
@@ -49,6 +49,12 @@ def test_og_image(reference: str, image: ShareImage, said: str | None) -> None:
     assert (said or "") in message(finding)
 
 
+@pytest.mark.parametrize("name", ["og:image:url", "og:image:secure_url"])
+def test_other_names_of_the_picture_count(name: str) -> None:
+    seen = page(head(og(name, "https://cdn.example.com/a.jpg")))
+    assert verdict(checks.og_image(seen, document(seen), ShareImage(200))) == "pass"
+
+
 @pytest.mark.parametrize(
     ("markup", "expected"),
     [
@@ -59,6 +65,8 @@ def test_og_image(reference: str, image: ShareImage, said: str | None) -> None:
         (CANONICAL + og("og:url", f"{URL}?ref=1"), "warn"),
         (CANONICAL + og("og:url", "http://site.example.com/shop/shoes"), "warn"),
         (CANONICAL + og("og:url", "https://[broken"), "warn"),
+        ('<link rel=canonical href="/%e6%97%a5">' + og("og:url", "https://site.example.com/\u65e5"), "pass"),
+        (og("og:url", "fb:12345"), "warn"),
         (CANONICAL, "warn"),
     ],
 )

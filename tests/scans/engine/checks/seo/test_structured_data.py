@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -29,6 +30,8 @@ def saying(*nodes: dict[str, Any]) -> tuple[Page, Document]:
         ('{"@context": "https://schema.org", "@type": "Thing"}', None),
         ('\ufeff [{"a": "\\u003c/script\\u003e"}] ', None),
         ('{"a": 1e400}', None),
+        ('{"a": ' + "1" * 5000 + "}", None),
+        ('{"a": "x\u2028y",}', "line 1, column"),  # no line end to JSON
         ('{"a": 1,}', "line 1, column"),
         ("{'a': 1}", "line 1, column 2"),
         ('{"a": 1} // note', "line 1, column 10"),
@@ -77,6 +80,7 @@ def test_the_body_and_other_spellings_of_the_type_count() -> None:
         ({"@type": "gs1:Product"}, "pass"),
         ({"@type": "SearchAction", "query-input": "required name=q", "target": "x"}, "pass"),
         ({"@graph": [{"@type": "WebPage", "name": "x"}, "odd", 7]}, "pass"),
+        ({"@context": [SCHEMA, {"sku2": "gs1:sku"}], "@type": "Product", "sku2": "1"}, "pass"),  # its own term
         ({"@type": "Produkt"}, "warn"),
         ({"@type": "product"}, "warn"),
         ({"@type": "Product", "Name": "Shoe"}, "warn"),
@@ -142,7 +146,19 @@ QUESTION = {"@type": "Question", "name": "Why?", "acceptedAnswer": {"@type": "An
             "ratingCount or reviewCount",
         ),
         ({"@type": "BreadcrumbList", "itemListElement": CRUMBS}, None),
-        ({"@type": "BreadcrumbList", "itemListElement": [CRUMBS[1], CRUMBS[0]]}, "itemListElement.item"),
+        ({"@type": "BreadcrumbList", "itemListElement": [CRUMBS[1], CRUMBS[0]]}, None),  # positions are the order
+        ({"@type": "BreadcrumbList", "itemListElement": {"@list": CRUMBS}}, None),
+        (
+            {"@type": "BreadcrumbList", "itemListElement": [{"position": 1, "name": "Shop"}, CRUMBS[1]]},
+            "itemListElement.item",
+        ),
+        ({"@type": "BreadcrumbList", "itemListElement": [{"name": "Shop"}]}, "itemListElement.position"),
+        ({"@type": "BreadcrumbList", "itemListElement": [{"position": 1}]}, "itemListElement.name"),
+        ({"@type": "FAQPage", "mainEntity": [QUESTION | {"name": ""}]}, "mainEntity.name"),
+        (
+            {"@type": "FAQPage", "mainEntity": [QUESTION | {"acceptedAnswer": {"@type": "Answer"}}]},
+            "mainEntity.acceptedAnswer.text",
+        ),
         (
             {
                 "@type": "BreadcrumbList",
@@ -180,6 +196,29 @@ def test_rich_result_required(node: dict[str, Any], said: str | None) -> None:
 )
 def test_types_that_become_no_rich_result_are_not_judged(node: dict[str, Any]) -> None:
     assert verdict(checks.rich_result_required(*saying(node))) == "n/a"
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        # References that go round in circles.
+        '{"@graph": [{"@type": "Product", "name": "x", "aggregateRating": {"@id": "#r"}},'
+        ' {"@id": "#r", "ratingValue": 1, "aggregateRating": {"@id": "#r"}}]}',
+        '{"@context": ["https://schema.org", %s], "@type": "Product"}' % ("[" * 900 + "]" * 900),
+        '{"@type": "Product", "name": %s}' % ("[" * 900 + "]" * 900),
+        '{"@type": "Product", "@id": %s, "name": "x"}' % ("[" * 900 + "]" * 900),
+        json.dumps(
+            {"@type": [f"T{number}" for number in range(20_000)]} | {f"p{number}": 1 for number in range(20_000)}
+        ),
+        json.dumps({"@graph": [{"@id": "#a"} | {f"k{i}_{j}": 1 for j in range(50)} for i in range(2000)]}),
+    ],
+)
+def test_what_is_made_to_be_slow_or_deep_is_judged_in_time(block: str) -> None:
+    seen, seen_document = with_blocks(block.replace("{", f'{{"@context": "{SCHEMA}", ', 1))
+    began = time.process_time()
+    for judge in (checks.jsonld_vocabulary, checks.rich_result_required):
+        assert verdict(judge(seen, seen_document)) in ("pass", "warn", "n/a")
+    assert time.process_time() - began < 5
 
 
 def test_a_node_that_is_spread_over_blocks_is_put_together() -> None:

@@ -15,6 +15,10 @@ from tests.scans.engine.checks.cast import message, page, verdict
         ("/%C3%BCber-uns", None),  # the hexadecimal digits of ü are no capitals
         ("/search?sid=", None),
         ("/search?side=left_hand", None),
+        ("/%E6%97%A5%E6%9C%AC%E8%AA%9E" * 5, None),  # twenty letters to a reader
+        ("/%E6%97%A5" * 60, "characters"),
+        ("/learn-c++", None),
+        ("/c++/why", None),
         ("/red_shoes", "underscores"),
         ("/Red-Shoes", "capitals"),
         ("/red%20shoes", "spaces"),
@@ -31,6 +35,20 @@ def test_url_hygiene(path: str, said: str | None) -> None:
     assert (said or "") in message(finding)
 
 
-def test_a_session_is_not_repeated_in_the_report() -> None:
-    finding = checks.url_hygiene(page(url="https://site.example.com/shop?PHPSESSID=0123456789abcdef"))
-    assert "0123456789abcdef" not in message(finding)
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/shop?PHPSESSID={}",
+        "/shop?a=1&sessid={}#top",
+        "/shop.php?osCsid={}",
+        "/shop;jsessionid={}?a=1",
+        "/shop;jsessionid={}/cart",
+        "/?ASPSESSIONIDQQABCDEF={}",
+        "/(S({}))/cart.aspx",
+    ],
+)
+def test_a_session_is_found_and_not_repeated_in_the_report(path: str) -> None:
+    secret = "g123456789abcdefghij"
+    finding = checks.url_hygiene(page(url=f"https://site.example.com{path.format(secret)}"))
+    assert "a session's ID" in message(finding)
+    assert secret[:6] not in message(finding)

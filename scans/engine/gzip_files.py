@@ -1,0 +1,61 @@
+"""Files packed with gzip, unpacked in pieces: nobody has to hold what a bomb makes."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator
+
+GZIP_MAGIC = b"\x1f\x8b"
+PIECE_BYTES = 64 * 1024
+MAX_PACKED = 2  # a packed file may be sent packed once more
+MAX_GZIP_MEMBERS = 2_000  # those of bgzip hold 64 KiB each
+
+
+class BrokenGzip(Exception):
+    """Why a file can't be unpacked, as a clause."""
+
+
+def unpacked(content: bytes, is_cut: bool) -> Iterator[bytes]:
+    """The content in pieces, unpacked where it begins as gzip does, whatever its name or type says.
+
+    `is_cut`: only its beginning is there. Raises `BrokenGzip`, at the piece that is.
+    """
+    pieces: Iterator[bytes] = (content[at : at + PIECE_BYTES] for at in range(0, len(content), PIECE_BYTES))
+    for _ in range(MAX_PACKED):
+        first = next(pieces, b"")
+        whole = _joined(first, pieces)
+        if not first.startswith(GZIP_MAGIC):
+            return whole
+        pieces = _inflated(whole, is_cut)
+    return pieces
+
+
+def _joined(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes]:
+    if first:
+        yield first
+    yield from rest
+
+
+def _inflated(pieces: Iterable[bytes], is_cut: bool) -> Iterator[bytes]:
+    """What a gzip file's members hold (RFC 1952), in pieces; zeros and rubbish behind the last are ignored."""
+    decoder = zlib.decompressobj(zlib.MAX_WBITS | 16)
+    members = 1
+    for piece in pieces:
+        data = piece
+        while data:
+            if decoder.eof:
+                if not data.startswith(GZIP_MAGIC[:1]):
+                    return
+                members += 1
+                if members > MAX_GZIP_MEMBERS:
+                    raise BrokenGzip(f"is a gzip file of over {MAX_GZIP_MEMBERS:,} pieces")
+                decoder = zlib.decompressobj(zlib.MAX_WBITS | 16)
+            try:
+                output = decoder.decompress(data, PIECE_BYTES)
+            except zlib.error:
+                raise BrokenGzip("begins as a gzip file, and is none") from None
+            if output:
+                yield output
+            data = decoder.unused_data if decoder.eof else decoder.unconsumed_tail
+    if not decoder.eof and not is_cut:
+        raise BrokenGzip("is a gzip file that breaks off")

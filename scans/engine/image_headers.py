@@ -1,0 +1,212 @@
+"""What an image file says of itself in its first bytes: format, pixels, animation. No pixel is decoded.
+
+Sources: PNG (W3C), section 11.2.2; ITU T.81, annex B; GIF89a, sections 18 to 23; RFC 9649 (WebP); ISO 14496-12 and
+23008-12 (AVIF); SVG 2, section 8. A file is walked from part to part, never back, and at most MAX_PARTS of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+MAX_PARTS = 20_000
+MAX_PIXELS_A_SIDE = 65_535 * 16
+SVG_HEAD_BYTES = 16 * 1024
+
+SVG_ROOT = re.compile(rb"<(?:[\w-]{1,40}:)?svg(?=[\s>/])([^>]*+)>", re.IGNORECASE)
+SVG_BEGINNING = re.compile(rb"(?:\xef\xbb\xbf)?\s*+<(?:[?!]|(?:[\w-]{1,40}:)?svg[\s>/])", re.IGNORECASE)
+SVG_LENGTH = re.compile(rb"""\s(width|height)\s{0,9}=\s{0,9}["']\s{0,9}(\d{1,7})(?:\.\d{0,9})?(?:px)?\s{0,9}["']""")
+SVG_VIEW = re.compile(
+    rb"""\sviewBox\s{0,9}=\s{0,9}["']\s{0,9}[-+\d.e]{1,20}[\s,]{1,9}[-+\d.e]{1,20}"""
+    rb"""[\s,]{1,9}(\d{1,7})(?:\.\d{0,9})?[\s,]{1,9}(\d{1,7})"""
+)
+
+
+class ImageFormat(StrEnum):
+    """Formats by their signature, whatever the server calls them."""
+
+    PNG = "PNG"
+    JPEG = "JPEG"
+    GIF = "GIF"
+    WEBP = "WebP"
+    AVIF = "AVIF"
+    BMP = "BMP"
+    SVG = "SVG"
+
+
+@dataclass(frozen=True, slots=True)
+class ImageHeader:
+    """Width and height in pixels (of an SVG without lengths those of its view box, 0 for none)."""
+
+    format: ImageFormat
+    width: int
+    height: int
+    is_animated: bool = False
+
+    @property
+    def pixels(self) -> int:
+        """Width times height."""
+        return self.width * self.height
+
+
+def read_image_header(data: bytes) -> ImageHeader | None:
+    """The header of a file's beginning (or all of it); None where it is no image that is known here, or cut off.
+
+    `is_animated` is told from the bytes there are: a GIF whose second frame is further on passes for still.
+    """
+    if data.startswith(b"\x89PNG\r\n\x1a\n"):
+        found = _png(data)
+    elif data.startswith(b"\xff\xd8\xff"):
+        found = _jpeg(data)
+    elif data[:6] in (b"GIF87a", b"GIF89a"):
+        found = _gif(data)
+    elif data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        found = _webp(data)
+    elif data[4:8] == b"ftyp":
+        found = _avif(data)
+    elif data[:2] == b"BM" and len(data) >= 26 and _little(data, 14, 4) >= 40:
+        width, height = _little(data, 18, 4), _little(data, 22, 4)
+        # A negative height means that the rows begin at the top.
+        found = ImageHeader(ImageFormat.BMP, width, height if height < 1 << 31 else (1 << 32) - height)
+    else:
+        return _svg(data)
+    is_sane = found is not None and 0 < found.width <= MAX_PIXELS_A_SIDE and 0 < found.height <= MAX_PIXELS_A_SIDE
+    return found if is_sane else None
+
+
+def _big(data: bytes, at: int, size: int) -> int:
+    return int.from_bytes(data[at : at + size], "big")
+
+
+def _little(data: bytes, at: int, size: int) -> int:
+    return int.from_bytes(data[at : at + size], "little")
+
+
+def _png(data: bytes) -> ImageHeader | None:
+    if data[12:16] != b"IHDR" or len(data) < 24:
+        return None
+    at, is_animated = 8, False
+    for _ in range(MAX_PARTS):
+        kind = data[at + 4 : at + 8]
+        if len(kind) < 4 or kind == b"IDAT":
+            break
+        if kind == b"acTL":
+            is_animated = True
+            break
+        at += 12 + _big(data, at, 4)
+    return ImageHeader(ImageFormat.PNG, _big(data, 16, 4), _big(data, 20, 4), is_animated)
+
+
+def _jpeg(data: bytes) -> ImageHeader | None:
+    at = 2
+    for _ in range(MAX_PARTS):
+        if at + 9 > len(data) or data[at] != 0xFF:
+            return None
+        marker = data[at + 1]
+        if marker == 0xFF:  # fill bytes
+            at += 1
+        elif marker == 0x01 or 0xD0 <= marker <= 0xD7:  # without a length
+            at += 2
+        elif 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):  # a start of frame
+            return ImageHeader(ImageFormat.JPEG, _big(data, at + 7, 2), _big(data, at + 5, 2))
+        elif marker in (0xD9, 0xDA):  # the end, or pixels before any frame
+            return None
+        else:
+            at += 2 + max(2, _big(data, at + 2, 2))
+    return None
+
+
+def _gif(data: bytes) -> ImageHeader | None:
+    if len(data) < 13:
+        return None
+    frames = 0
+    at = 13 + _table_bytes(data[10])
+    for _ in range(MAX_PARTS):
+        introducer = data[at : at + 1]
+        if introducer == b"\x2c" and at + 10 <= len(data):
+            frames += 1
+            if frames == 2:
+                break
+            at = _behind_blocks(data, at + 10 + _table_bytes(data[at + 9]) + 1)
+        elif introducer == b"\x21":
+            at = _behind_blocks(data, at + 2)
+        else:
+            break
+    return ImageHeader(ImageFormat.GIF, _little(data, 6, 2), _little(data, 8, 2), frames > 1)
+
+
+def _table_bytes(flags: int) -> int:
+    return 3 << ((flags & 7) + 1) if flags & 0x80 else 0
+
+
+def _behind_blocks(data: bytes, at: int) -> int:
+    # Each block is at least two bytes, so this ends with the data; blocks are not counted as parts.
+    while at < len(data) and data[at]:
+        at += 1 + data[at]
+    return at + 1
+
+
+def _webp(data: bytes) -> ImageHeader | None:
+    kind = data[12:16]
+    if len(data) < 30:
+        return None
+    if kind == b"VP8X":
+        return ImageHeader(ImageFormat.WEBP, _little(data, 24, 3) + 1, _little(data, 27, 3) + 1, bool(data[20] & 2))
+    if kind == b"VP8 " and data[23:26] == b"\x9d\x01\x2a":
+        return ImageHeader(ImageFormat.WEBP, _little(data, 26, 2) & 0x3FFF, _little(data, 28, 2) & 0x3FFF)
+    if kind == b"VP8L" and data[20] == 0x2F:
+        bits = _little(data, 21, 4)
+        return ImageHeader(ImageFormat.WEBP, (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1)
+    return None
+
+
+def _avif(data: bytes) -> ImageHeader | None:
+    brands = data[8 : min(_big(data, 0, 4), 256)]
+    if b"avif" not in brands and b"avis" not in brands:
+        return None
+    # Of the image, its tiles, its alpha plane and its thumbnail the image is the largest.
+    sizes = [
+        (_big(data, at + 4, 4), _big(data, at + 8, 4))
+        for meta, meta_end in _boxes(data, 0, len(data), b"meta")
+        for properties, properties_end in _boxes(data, meta + 4, meta_end, b"iprp")
+        for container, container_end in _boxes(data, properties, properties_end, b"ipco")
+        for at, end in _boxes(data, container, container_end, b"ispe")
+        if at + 12 <= end
+    ]
+    if not sizes:
+        return None
+    width, height = max(sizes, key=lambda each: each[0] * each[1])
+    return ImageHeader(ImageFormat.AVIF, width, height, brands.startswith(b"avis"))
+
+
+def _boxes(data: bytes, at: int, end: int, kind: bytes) -> Iterator[tuple[int, int]]:
+    """Where the content of each box of that kind begins and ends, among those from `at` to `end`."""
+    for _ in range(MAX_PARTS):
+        if at + 8 > end:
+            return
+        size, head = _big(data, at, 4), 8
+        if size == 1:
+            size, head = _big(data, at + 8, 8), 16
+        elif size == 0:
+            size = end - at
+        if size < head:
+            return
+        if data[at + 4 : at + 8] == kind:
+            yield at + head, min(at + size, end)
+        at += size
+
+
+def _svg(data: bytes) -> ImageHeader | None:
+    head = data[:SVG_HEAD_BYTES]
+    if SVG_BEGINNING.match(head) is None:
+        return None
+    root = SVG_ROOT.search(head)
+    if root is None:
+        return None
+    lengths = {name: int(value) for name, value in SVG_LENGTH.findall(root[1])}
+    if b"width" in lengths and b"height" in lengths:
+        return ImageHeader(ImageFormat.SVG, lengths[b"width"], lengths[b"height"])
+    view = SVG_VIEW.search(root[1])
+    return ImageHeader(ImageFormat.SVG, int(view[1]), int(view[2])) if view else ImageHeader(ImageFormat.SVG, 0, 0)
