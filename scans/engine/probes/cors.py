@@ -6,7 +6,7 @@ import secrets
 
 from scans.engine.catalogue import probe
 from scans.engine.evidence import Page
-from scans.engine.probes.page import ACCEPT, SiteProtected
+from scans.engine.probes.page import ACCEPT, refuse_when_tired
 from scans.engine.security_evidence import Cors, CorsAnswer
 from scans.net.client import Network
 
@@ -25,8 +25,7 @@ def cors(page: Page, network: Network) -> Cors:
 
 def _ask(page: Page, network: Network, origin: str) -> CorsAnswer:
     response = network.fetch(page.target, headers={**ACCEPT, "Origin": origin}, max_bytes=MAX_BYTES, verify=False)
-    if response.status == 429:
-        raise SiteProtected("The site answered a further request with status 429, too many requests.")
+    refuse_when_tired(response)
     return CorsAnswer(
         origin,
         response.headers.all("Access-Control-Allow-Origin"),

@@ -6,7 +6,7 @@ import concurrent.futures
 
 from scans.engine.catalogue import probe
 from scans.engine.evidence import Document, Page
-from scans.engine.probes.page import ACCEPT, SiteProtected
+from scans.engine.probes.page import ACCEPT, refuse_when_tired
 from scans.engine.references import references
 from scans.engine.security_evidence import AssetDirectories
 from scans.net.client import Network
@@ -37,8 +37,7 @@ def asset_directories(page: Page, document: Document, network: Network) -> Asset
         response = network.fetch(
             page.target.join(url), headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=TIMEOUT_S, verify=False
         )
-        if response.status == 429:
-            raise SiteProtected("The site answered a further request with status 429, too many requests.")
+        refuse_when_tired(response)
         return response
 
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "directory") as pool:

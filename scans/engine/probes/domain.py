@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scans.engine.catalogue import probe
 from scans.engine.evidence import Page
-from scans.engine.probes.page import SiteProtected, authority
+from scans.engine.probes.page import authority, refuse_when_tired
 from scans.engine.security_evidence import Authorities, MailPolicy, SecurityTxt, Signatures
 from scans.engine.sites import own_domain
 from scans.net.client import Network
@@ -83,8 +83,7 @@ def _ask(network: Network, target: Target, origin: str) -> Response | None:
         raise
     except (NetError, InvalidUrl):
         return None
-    if response.status == 429:
-        raise SiteProtected("The site answered a further request with status 429, too many requests.")
+    refuse_when_tired(response)
     return response
 
 

@@ -13,6 +13,7 @@ from scans.engine.evidence import Document, Page, ResourceKind
 from scans.engine.exposed import JSON_BYTES, SensitiveFile, files_of, proof_of
 from scans.engine.file_proofs import source_map
 from scans.engine.masking import excerpt
+from scans.engine.probes.page import SiteTired
 from scans.engine.references import references
 from scans.engine.security_evidence import Exposure, MissingPaths, PathAnswer
 from scans.engine.soft_404 import media_type, resembles, siblings
@@ -157,7 +158,7 @@ class _Asker:
                 self._stop("The site stopped answering.")
             raise
         if response.status == 429:
-            self._stop("The site answered a further request with status 429, too many requests.")
+            self._stop(str(SiteTired()))
         return response
 
     def _stop(self, reason: str) -> None:

@@ -9,7 +9,7 @@ from scans.engine.catalogue import probe
 from scans.engine.evidence import Document, Page
 from scans.engine.indexing_rules import GOOGLE
 from scans.engine.page_links import LinkAnswer, LinkAnswers, is_internal, may_be_followed, page_links
-from scans.engine.probes.page import ACCEPT, SiteProtected, challenge_sign
+from scans.engine.probes.page import ACCEPT, SiteProtected, SiteTired, challenge_sign
 from scans.engine.robots import decide
 from scans.engine.sampling import spread
 from scans.engine.seo_evidence import RobotsFile
@@ -88,7 +88,7 @@ class _Asker:
         except (NetError, InvalidUrl) as error:
             return LinkAnswer(url, is_internal, None, None, str(error))
         if response.status == 429 and is_internal:
-            self.ended = SiteProtected("The site answered a further request with status 429, too many requests.")
+            self.ended = SiteTired()
         return LinkAnswer(url, is_internal, response.status, _is_broken(response, is_internal))
 
     def _ask(self, target: Target) -> Response:

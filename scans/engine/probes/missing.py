@@ -6,7 +6,7 @@ import secrets
 
 from scans.engine.catalogue import probe
 from scans.engine.evidence import Page
-from scans.engine.probes.page import ACCEPT, SiteProtected, challenge_sign
+from scans.engine.probes.page import ACCEPT, SiteProtected, challenge_sign, refuse_when_tired
 from scans.engine.security_evidence import MissingPaths
 from scans.net.client import Network
 from scans.net.errors import BudgetExceeded, NetError
@@ -37,8 +37,7 @@ def _ask(page: Page, network: Network, path: str) -> Response:
     response = network.fetch(
         page.target.join(path), headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=TIMEOUT_S, verify=False
     )
-    if response.status == 429:
-        raise SiteProtected("The site answered a further request with status 429, too many requests.")
+    refuse_when_tired(response)
     if sign := challenge_sign(response):
         raise SiteProtected(f"The site's protection answered a further request: {sign}.")
     return response

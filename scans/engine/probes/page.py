@@ -70,6 +70,19 @@ class SiteProtected(TargetStatus):
     """A bot protection or rate limit answered instead of the site."""
 
 
+class SiteTired(SiteProtected):
+    """The site asks for no more requests."""
+
+    def __init__(self) -> None:
+        super().__init__("The site answered a further request with status 429, too many requests.")
+
+
+def refuse_when_tired(response: Response) -> None:
+    """Raise SiteTired for a 429: whoever gets one stops asking."""
+    if response.status == 429:
+        raise SiteTired
+
+
 @probe(essential=True)
 def fetch_page(target: Target, network: Network, scan_type: ScanType) -> Page:
     """Load the target through all its redirects, over an untrusted certificate too, as browsers offer to.

@@ -9,7 +9,7 @@ import ada_url
 from scans.engine.catalogue import probe
 from scans.engine.evidence import Document, Page, ResourceKind
 from scans.engine.javascript_libraries import by_address
-from scans.engine.probes.page import SiteProtected, decode
+from scans.engine.probes.page import decode, refuse_when_tired
 from scans.engine.references import references
 from scans.engine.security_evidence import PageScripts, Script
 from scans.engine.sites import is_same_site
@@ -49,6 +49,5 @@ def _beginning(url: str, page: Page, network: Network) -> str:
         raise
     except (NetError, InvalidUrl):
         return ""
-    if response.status == 429:
-        raise SiteProtected("The site answered a further request with status 429, too many requests.")
+    refuse_when_tired(response)
     return decode(response)[0] if response.status == 200 else ""

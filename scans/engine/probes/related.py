@@ -7,7 +7,7 @@ import concurrent.futures
 from scans.engine.catalogue import probe
 from scans.engine.evidence import Document, Page
 from scans.engine.hreflang import own_addresses, versions
-from scans.engine.probes.page import ACCEPT, SiteProtected, parse_document
+from scans.engine.probes.page import ACCEPT, parse_document, refuse_when_tired
 from scans.engine.seo_evidence import AlternateAnswer, AlternateAnswers, ShareImage
 from scans.engine.share import share_picture
 from scans.net.client import Network
@@ -42,8 +42,7 @@ def _alternate(url: str, page: Page, network: Network) -> AlternateAnswer:
         raise
     except (NetError, InvalidUrl) as error:
         return AlternateAnswer(url, error=str(error))
-    if response.status == 429:
-        raise SiteProtected("The site answered a further request with status 429, too many requests.")
+    refuse_when_tired(response)
     answered = Page(requested=target, target=target, hops=(response,))
     return AlternateAnswer(url, answered, parse_document(answered))
 
@@ -63,6 +62,5 @@ def share_image(page: Page, document: Document, network: Network) -> ShareImage:
         raise
     except (NetError, InvalidUrl) as error:
         return ShareImage(error=str(error))
-    if response.status == 429:
-        raise SiteProtected("The site answered a further request with status 429, too many requests.")
+    refuse_when_tired(response)
     return ShareImage(response.status)

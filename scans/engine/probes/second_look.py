@@ -5,7 +5,7 @@ from __future__ import annotations
 from scans.engine.catalogue import probe
 from scans.engine.csp import header_policies, is_nonce, meta_policies
 from scans.engine.evidence import Document, Page
-from scans.engine.probes.page import ACCEPT, PAGE_MAX_BYTES, SiteProtected, parse_document
+from scans.engine.probes.page import ACCEPT, PAGE_MAX_BYTES, parse_document, refuse_when_tired
 from scans.engine.security_evidence import SecondLook
 from scans.net.client import Network
 
@@ -22,7 +22,6 @@ def second_look(page: Page, document: Document, network: Network) -> SecondLook:
     response = network.fetch(
         page.target, headers={**ACCEPT, "Cache-Control": "no-cache"}, max_bytes=PAGE_MAX_BYTES, verify=False
     )
-    if response.status == 429:
-        raise SiteProtected("The site answered a further request with status 429, too many requests.")
+    refuse_when_tired(response)
     again = Page(requested=page.target, target=page.target, hops=(response,))
     return SecondLook(again, parse_document(again))

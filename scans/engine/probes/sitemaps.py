@@ -10,7 +10,7 @@ from dataclasses import replace
 from scans.engine.catalogue import probe
 from scans.engine.evidence import Document, Page
 from scans.engine.hreflang import own_addresses
-from scans.engine.probes.page import SiteProtected, challenge_sign
+from scans.engine.probes.page import SiteProtected, SiteTired, challenge_sign
 from scans.engine.sampling import spread
 from scans.engine.seo_evidence import RobotsFile
 from scans.engine.sitemaps import Sitemap, SitemapFile, SitemapKind, Sitemaps, parse_sitemap
@@ -86,8 +86,7 @@ class _Loader:
             return replace(file, error=str(error))
         file = replace(file, url=response.url, status=response.status)
         if response.status == 429:
-            message = "The site answered a further request with status 429, too many requests."
-            return self._untold(file, SiteProtected(message))
+            return self._untold(file, SiteTired())
         if sign := challenge_sign(response):
             return self._untold(file, SiteProtected(f"The site's protection answered for a sitemap: {sign}."))
         if not 200 <= response.status < 300:
