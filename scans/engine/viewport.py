@@ -17,8 +17,14 @@ def viewport_metas(document: Document) -> Iterator[tuple[LexborNode, dict[str, s
     """Each viewport element with its properties in lower case; of one that is named twice the last counts."""
     for node in live(document, "meta[name][content]"):
         if (attribute(node, "name") or "").strip().lower() == "viewport":
-            pairs = (each.partition("=") for each in re.split(r"[,;]", (attribute(node, "content") or "").lower()))
-            yield node, {name.strip(): value.strip() for name, _, value in pairs if value.strip()}
+            yield node, _properties((attribute(node, "content") or "").lower())
+
+
+def _properties(content: str) -> dict[str, str]:
+    """White space separates as a comma does, and may stand around the equals sign."""
+    parts = (part.replace("=", " = ").split() for part in re.split(r"[,;]", content))
+    threes = (three for words in parts for three in zip(words, words[1:], words[2:], strict=False))
+    return {name: value for name, sign, value in threes if sign == "=" and value != "="}
 
 
 def scale(value: str) -> float | None:

@@ -26,7 +26,8 @@ ADVISORIES = {
                         {
                             "type": "SEMVER",
                             "events": [
-                                {"introduced": "1.0.0"}, {"fixed": "1.9.0"}, {"introduced": "2.0.0"}, {"fixed": "2.2.0"}
+                                {"introduced": "1.0.0"}, {"fixed": "1.9.0"}, {"introduced": "2.0.0"},
+                                {"fixed": "2.2.0"}, {"introduced": "3.0.0"},
                             ],
                         },
                         {"type": "GIT", "events": [{"introduced": "0"}]},
@@ -88,13 +89,14 @@ def test_the_data_are_rewritten_from_the_database(data: Path) -> None:
     assert found["jquery"] == [
         {"introduced": "1.0.0", "fixed": "1.9.0", "id": "CVE-2099-1"},
         {"introduced": "2.0.0", "fixed": "2.2.0", "id": "CVE-2099-1"},
+        {"introduced": "3.0.0", "fixed": None, "id": "CVE-2099-1"},
     ]
     assert found["angular"] == [{"introduced": "0", "fixed": None, "id": "GHSA-3", "last": "1.8.3"}]
     assert found["prototype"] == [{"introduced": "1.5.0", "fixed": None, "id": "GHSA-4"}]
     assert found["bootstrap"] == []
     assert [each["banner"] for each in after["libraries"]] == [each["banner"] for each in before["libraries"]]
     assert after["as_of"] > before["as_of"]
-    assert out.getvalue() == f"4 entries for {len(found)} libraries, as of {after['as_of']}.\n"
+    assert out.getvalue() == f"5 entries for {len(found)} libraries, as of {after['as_of']}.\n"
 
 
 @pytest.mark.parametrize(

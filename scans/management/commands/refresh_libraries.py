@@ -74,12 +74,15 @@ def _entries(advisory: dict[str, Any], package: str) -> Iterator[dict[str, str |
         for each in affected.get("ranges", ()):
             if each["type"] != "SEMVER":
                 continue
-            introduced = "0"
+            introduced: str | None = None
             for event in each["events"]:
                 introduced = event.get("introduced", introduced)
                 if "fixed" in event:
-                    yield {"introduced": introduced, "fixed": event["fixed"], "id": number}
+                    yield {"introduced": introduced or "0", "fixed": event["fixed"], "id": number}
+                    introduced = None
                 elif "last_affected" in event:
-                    yield {"introduced": introduced, "fixed": None, "id": number, "last": event["last_affected"]}
-            if not any({"fixed", "last_affected"} & set(event) for event in each["events"]):
+                    last = event["last_affected"]
+                    yield {"introduced": introduced or "0", "fixed": None, "id": number, "last": last}
+                    introduced = None
+            if introduced is not None:
                 yield {"introduced": introduced, "fixed": None, "id": number}

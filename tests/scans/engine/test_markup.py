@@ -128,6 +128,9 @@ def test_a_page_made_to_be_slow_is_not(html: str) -> None:
         '{"password": "hunter2hunter2"}',
         "https://user:hunter2hunter2@a.example/",
         "PHPSESSID=hunter2hunter2; path=/",
+        "https://a.example/?sessid=hunter2hunter2&a=1",
+        "https://a.example/?ASPSESSIONIDQQABCDEF=hunter2hunter2",
+        "https://a.example/?osCsid=hunter2hunter2",
     ],
 )
 def test_a_secret_by_its_name_is_masked(text: str) -> None:

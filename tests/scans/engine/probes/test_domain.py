@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator, Mapping
 
 import dns.flags
 import dns.message
 import dns.rcode
 import dns.rdatatype
+import dns.resolver
 import dns.rrset
 import pytest
 
@@ -16,12 +18,14 @@ from scans.engine.findings import ScanType
 from scans.engine.probes.domain import authorities, mail_policy, security_txt, signatures
 from scans.engine.probes.page import SiteProtected, fetch_page
 from scans.net.client import Network
+from scans.net.deadline import Deadline
+from scans.net.dns_records import SystemLookup
 from scans.net.errors import NotReachable, TimedOut
 from scans.net.policy import Policy
 from tests.scans.engine.cast import target
 from tests.scans.net.loopback import NETWORKS, loopback_network
 from tests.sites.name_server import Zone, failing, name_server
-from tests.sites.server import Answer, Certificate, Site
+from tests.sites.server import Answer, Certificate, Request, Site
 
 HOST = target("https://www.shop.example.co.uk/")
 
@@ -29,7 +33,7 @@ HOST = target("https://www.shop.example.co.uk/")
 def zone(known: Mapping[str, Mapping[str, tuple[str, ...]]], *, validating: bool = False) -> Zone:
     """A name server that has these records by name and type; other names do not exist."""
 
-    def answer(query: dns.message.Message) -> dns.message.Message:
+    def answer(query: dns.message.Message) -> dns.message.Message | None:
         question = query.question[0]
         name = question.name.to_text(omit_final_dot=True)
         if name not in known:
@@ -82,7 +86,7 @@ def test_signatures_of_the_registered_domain(network: Network, monkeypatch: pyte
 
 
 def test_mail_policies_are_found_among_other_texts(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
-    records = {
+    records: dict[str, dict[str, tuple[str, ...]]] = {
         "example.co.uk": {
             "MX": ("10 mx.example.co.uk.",),
             "TXT": ('"google-site-verification=x"', '"V=spf1 include:a " "-all"', '"v=spf10 -all"'),
@@ -119,6 +123,7 @@ def test_addresses_and_hosted_names_are_not_asked_for(network: Network, monkeypa
     assert asked == []
 
 
+GOOD = "Contact: mailto:security@example.com\nExpires: 2027-01-01T00:00:00Z\n"
 TEXT = {"Content-Type": "text/plain"}
 
 
@@ -164,6 +169,38 @@ def test_a_site_that_has_enough_says_so() -> None:
         page, network = seen(site)
         with network, pytest.raises(SiteProtected):
             security_txt(page, network)
+
+
+def test_the_file_of_the_domain_stands_for_its_hosts() -> None:
+    class Here:
+        def resolve(self, host: str, deadline: Deadline) -> tuple[str, ...]:
+            return ("127.0.0.1",)
+
+    def answer(request: Request) -> Answer:
+        return Answer(GOOD, headers=TEXT) if request.header("Host") == "example.co.uk" else Answer(status=404)
+
+    with Site({"*": answer}, certificate=Certificate.VALID) as site:
+
+        def dial(address: str, port: int, timeout_s: float) -> socket.socket:
+            return socket.create_connection((address, site.port), timeout_s)
+
+        page = Page(HOST, HOST, ())
+        with Network(Policy(allowed_networks=NETWORKS), resolver=Here(), dialer=dial) as network:
+            file = security_txt(page, network)
+    assert file.response is not None
+    assert file.response.url == "https://example.co.uk/.well-known/security.txt"
+
+
+def test_name_servers_that_are_silent_or_missing_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    with name_server(lambda _: None, monkeypatch), pytest.raises(TimedOut):
+        SystemLookup().lookup("example.co.uk", "TXT", Deadline(0.3))
+
+    def none() -> dns.resolver.Resolver:
+        raise dns.resolver.NoResolverConfiguration
+
+    monkeypatch.setattr(dns.resolver, "Resolver", none)
+    with pytest.raises(NotReachable, match="No name server"):
+        SystemLookup().lookup("example.co.uk", "TXT", Deadline(1.0))
 
 
 def test_a_site_over_plain_http_has_none() -> None:

@@ -34,6 +34,11 @@ def test_the_beginnings_of_the_sites_own_scripts_are_read() -> None:
     assert sorted(site.paths()) == ["/", "/a.js", "/gone.js"]
 
 
+def test_a_script_that_cannot_be_reached_is_there_without_a_text() -> None:
+    with Site({"/": Answer("<script src=http://127.0.0.1:1/a.js></script>")}) as site:
+        assert [(each.url, each.text) for each in read(site).scripts] == [("http://127.0.0.1:1/a.js", "")]
+
+
 def test_a_page_of_scripts_is_read_within_bounds() -> None:
     html = "".join(f"<script src=/{number}.js></script>" for number in range(500))
     with Site({"/": Answer(html)}) as site:

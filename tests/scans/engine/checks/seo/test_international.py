@@ -109,6 +109,11 @@ def test_versions_in_link_headers_count() -> None:
     assert verdict(checks.hreflang_x_default(seen, document(seen))) == "pass"
 
 
+def test_a_link_header_that_leads_nowhere_is_no_address() -> None:
+    seen = page(head(""), ("Link", "<https://[broken>; rel=alternate; hreflang=de"))
+    assert verdict(checks.hreflang_absolute(seen, document(seen))) == "fail"
+
+
 def test_without_x_default_there_is_a_warning() -> None:
     seen = page(head(SET))
     assert verdict(checks.hreflang_x_default(seen, document(seen))) == "warn"

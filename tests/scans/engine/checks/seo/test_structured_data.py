@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from scans.engine.checks.seo import structured_data as checks
 from scans.engine.evidence import Document, Page
+from scans.engine.structured_data import MAX_BLOCKS, MAX_DEPTH, blocks
 from tests.scans.engine.checks.cast import document, head, message, page, verdict
 
 SCHEMA = "https://schema.org"
@@ -219,6 +220,15 @@ def test_what_is_made_to_be_slow_or_deep_is_judged_in_time(block: str) -> None:
     for judge in (checks.jsonld_vocabulary, checks.rich_result_required):
         assert verdict(judge(seen, seen_document)) in ("pass", "warn", "n/a")
     assert time.process_time() - began < 5
+
+
+def test_the_first_blocks_and_levels_are_read() -> None:
+    assert len(blocks(with_blocks(*["{}"] * (MAX_BLOCKS + 10))[1])) == MAX_BLOCKS
+    deep: dict[str, Any] = {"@type": "Nonsense"}
+    for _ in range(MAX_DEPTH + 1):
+        deep = {"@type": "Thing", "subjectOf": deep}
+    assert verdict(checks.jsonld_vocabulary(*saying(deep))) == "pass"
+    assert verdict(checks.jsonld_vocabulary(*saying(deep["subjectOf"]))) == "warn"
 
 
 def test_a_node_that_is_spread_over_blocks_is_put_together() -> None:
