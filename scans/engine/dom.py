@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scans.engine.evidence import Document
+from scans.engine.markup import select
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class DomSize:
 def measure(document: Document) -> DomSize:
     """Count the elements of the tree, without the content of templates."""
     body = document.tree.body
-    elements = sum(1 for _ in document.tree.css("*"))
+    elements = sum(1 for _ in select(document.tree, "*"))
     node, depth = body, 0
     deepest, deepest_depth = body, 0
     while node is not None:

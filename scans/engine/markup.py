@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ipaddress
 import itertools
+import threading
 from collections.abc import Iterator
 
 import ada_url
-from selectolax.lexbor import LexborNode
+from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from scans.engine.evidence import Document
 
@@ -16,13 +17,26 @@ MAX_NODES = 20_000
 MAX_DEPTH = 512
 
 
+def select(within: LexborHTMLParser | LexborNode, selector: str) -> list[LexborNode]:
+    """Every element that matches, in document order; the only way to ask a tree for elements.
+
+    A tree keeps the state of a search in itself. Making the results may run a finalizer, which lets another thread go
+    on, and its search in the same tree then ends the process.
+    """
+    with _one_search:
+        return within.css(selector)
+
+
+_one_search = threading.Lock()
+
+
 def live(document: Document, selector: str) -> Iterator[LexborNode]:
     """The first elements that match, in document order.
 
     What stands in `<template>` and `<noscript>` is not in the tree, as in a browser that runs scripts.
     `selector` had better be without descendant combinators: they take forever on deep pages.
     """
-    return itertools.islice(document.tree.css(selector), MAX_NODES)
+    return itertools.islice(select(document.tree, selector), MAX_NODES)
 
 
 def enclosing(node: LexborNode, tag: str) -> LexborNode | None:

@@ -14,7 +14,7 @@ from selectolax.lexbor import LexborNode
 
 from scans.engine.accessibility.roles import NAMED_BY_CONTENT, explicit_role, is_presentational
 from scans.engine.accessibility.tree import AccessibleDocument
-from scans.engine.markup import attribute
+from scans.engine.markup import attribute, select
 
 MAX_NODES = 2_000  # of one name
 MAX_TEXTS = 50_000  # of a whole page
@@ -167,7 +167,7 @@ def _value(node: LexborNode) -> str:
         kind = (attribute(node, "type") or "").strip().lower()
         return (attribute(node, "value") or "") if node.tag != "input" or kind in {*TEXT_INPUTS, "range"} else ""
     if node.tag == "select":
-        options = node.css("option")
+        options = select(node, "option")
         chosen = [each for each in options if attribute(each, "selected") is not None] or options[:1]
         return " ".join(each.text() for each in chosen)
     return node.text() if node.tag in ("textarea", "output") else ""

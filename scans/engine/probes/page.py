@@ -13,6 +13,7 @@ from scans.engine import ScanFailed
 from scans.engine.catalogue import probe
 from scans.engine.evidence import Document, Page
 from scans.engine.findings import ScanType
+from scans.engine.markup import select
 from scans.engine.parse_trial import bounded
 from scans.net.client import Network
 from scans.net.errors import NetError, TlsFailed
@@ -204,7 +205,7 @@ def _is_text(media_type: str) -> bool:
 
 def _base(tree: LexborHTMLParser, address: Target) -> Target:
     """The first `<base href>` (HTML, "document base URL"); one that is not http(s) is ignored."""
-    for node in tree.css("base[href]")[:1]:
+    for node in select(tree, "base[href]")[:1]:
         try:
             url = ada_url.URL(node.attributes["href"] or "", address.url)
         except ValueError:

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scans.engine import markup
 from scans.engine.csp import header_policies, is_broad_source, meta_policies, parse_policies, parse_policy
 from scans.engine.hsts import BadHsts, parse_hsts
 from scans.engine.insecure_requests import insecure_forms, insecure_resources
@@ -164,3 +169,46 @@ def test_an_excerpt_is_short_and_printable() -> None:
     shown = excerpt("a\x00b\r\n" + "x" * 500)
     assert shown.startswith("a b x")
     assert len(shown) <= 160
+
+
+# What is thrown away while a search makes its results has a finalizer, which lets other threads go on.
+MANY_SEARCHES = """
+import sys, threading, time
+from selectolax.lexbor import LexborHTMLParser
+from scans.engine.markup import select
+
+tree = LexborHTMLParser("<p class=a><a href=x>t</a></p>" * 20_000)
+search = select if sys.argv[1] == "select" else lambda tree, selector: tree.css(selector)
+
+class Thrown:
+    def __init__(self):
+        self.me = self
+
+    def __del__(self):
+        time.sleep(0)
+
+def work(selector):
+    for _ in range(10):
+        Thrown()
+        assert len(search(tree, selector)) in (0, 20_000)
+
+threads = [threading.Thread(target=work, args=(each,)) for each in ("p", "a[href]", "p.a", "a", "img")]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+def test_many_threads_may_search_in_one_tree() -> None:
+    ran = subprocess.run([sys.executable, "-c", MANY_SEARCHES, "select"], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_nothing_searches_in_a_tree_by_itself() -> None:
+    engine = Path(markup.__file__).parent
+    searching = {
+        path.name for path in engine.rglob("*.py") if re.search(r"\.css(_first|_matches)?\(", path.read_text())
+    }
+    # The trial has a process of its own.
+    assert searching == {"markup.py", "parse_trial.py"}
