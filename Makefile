@@ -14,7 +14,7 @@ DEV := .venv/.dev
 TEST_PROCESSES ?= 2
 ARGS ?=
 
-.PHONY: help run test browser lint format check bench site lock docs clean
+.PHONY: help run test browser lint format check bench soak site lock docs clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -45,6 +45,9 @@ bench: $(DEV) ## Measure speed and detection
 browser: $(RUNTIME) requirements-browser.txt ## Install what scans with a browser need, Chromium too
 	@$(call install,requirements-browser.txt)
 	@$(chromium)
+
+soak: $(DEV) ## Scan hostile sites for minutes and watch what the worker holds (ARGS="--scans 100")
+	@$(BIN)/python -m benchmarks.soak $(ARGS)
 
 site: $(DEV) ## Start a small HTTPS site on this machine, to scan it
 	@$(BIN)/python -m tests.sites

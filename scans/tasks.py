@@ -18,6 +18,7 @@ from config.errors import Refusal
 from config.logging import current_id
 from scans import services
 from scans.engine import Budget, Progress, scan
+from scans.engine.memory import give_back, use_one_heap
 from scans.engine.result import ScanError, ScanResult
 from scans.engine.scoring import CATALOGUE_VERSION
 from scans.models import IdempotencyRecord
@@ -26,6 +27,8 @@ from scans.policy import scan_policy
 from scans.targets import parse_target
 
 logger = logging.getLogger(__name__)
+
+use_one_heap()  # in the worker, before it forks its pool
 
 PROGRESS_STEP_S = 0.5
 # Well within the lease, so that one late write does not lose it.
@@ -45,6 +48,7 @@ def run_scan(scan_id: str) -> None:
             logger.warning("scan %s was ended by another attempt", scan_id)
     finally:
         current_id.reset(token)
+        give_back()
 
 
 def _scan(claim: services.Claim) -> ScanResult:

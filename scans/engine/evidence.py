@@ -120,8 +120,8 @@ class Resource:
     depth: int  # 1: the document refers to it, 2: a style sheet of it does
     status: int | None
     wire_bytes: int = 0  # bodies as they were sent, those of redirects too
-    own_wire_bytes: int = 0  # the last response's body alone
     body_bytes: int = 0
+    own_wire_bytes: int = 0  # the last response's body alone, as it was sent
     is_cut: bool = False  # more came, or should have come, than is counted here
     header_bytes: int = 0  # the largest head among the redirects' and its own
     http_version: str = "1.1"  # that our client was answered with; browsers may agree on another
@@ -180,8 +180,8 @@ class Styles:
     """What the page's style sheets, and those that they import, say that checks want to know.
 
     `families` are the font families, in lower case, that come first where a rule, that an element of the
-    document may match, names fonts. `sized` are the elements for which a rule sets the height or takes them out of
-    the flow.
+    document may match, names fonts. `sized` are the elements, of names that there are in the
+    document, for which a rule sets the height or takes them out of the flow; `Compound()` means any.
     """
 
     faces: tuple[FontFace, ...] = ()

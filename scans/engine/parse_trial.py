@@ -23,7 +23,8 @@ MEMORY_BYTES = 256 * 1024 * 1024
 # For a machine that has no time for the trial; then its result so far counts.
 WAIT_S = 10.0
 
-FIRST_BYTES = 1024
+FIRST_BYTES = 4 * 1024  # never too costly, so that there is always something to judge
+LONGER = 8  # times as long is the next beginning
 MAX_ELEMENTS = 400_000
 # Blink nests 512 elements at most and flattens what is deeper; some room for tags that are never closed.
 MAX_DEPTH = 2_000
@@ -39,14 +40,13 @@ def bounded(markup: str) -> str:
     source = markup.encode("utf-8", "surrogatepass")
     if len(source) <= SAFE_BYTES and source.count(b"<") <= SAFE_TAGS:
         return markup
-    # Nearly every page is good as a whole; only for the others is it looked for how much of them is.
-    length = _tried(source, len(source)) or _tried(source, FIRST_BYTES)
+    length = _tried(source)
     return markup if length == len(source) else source[:length].decode("utf-8", "ignore")
 
 
-def _tried(source: bytes, first_bytes: int) -> int:
+def _tried(source: bytes) -> int:
     """Bytes of the longest beginning that the trial came through with, 0 when not even with the first."""
-    command = [sys.executable, "-I", __file__, str(first_bytes)]
+    command = [sys.executable, "-I", __file__]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as trial:
         try:
             output, _ = trial.communicate(source, timeout=WAIT_S)
@@ -72,12 +72,15 @@ def is_bounded(source: bytes) -> bool:
 
 
 def main() -> None:
-    """Try ever longer beginnings of what comes in, each twice as long, and say which were good."""
+    """Try ever longer beginnings of what comes in, and say which were good.
+
+    A page that is good as a whole costs little more than its own parsing, one that is not fails early.
+    """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
     source = sys.stdin.buffer.read()
-    length = int(sys.argv[1])
+    length = FIRST_BYTES
     while True:
         length = min(length, len(source))
         if not is_bounded(source[:length]):
@@ -86,7 +89,7 @@ def main() -> None:
         sys.stdout.flush()
         if length == len(source):
             return
-        length *= 2
+        length *= LONGER
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ MAX_SELECTORS = 200  # of one rule
 # Possessive, so that a style sheet that is made to be slow is not.
 TOKENS = re.compile(
     r"(?P<comment>/\*.*?(?:\*/|\Z))"
-    r"""|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'"""
+    r"""|"(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?"""
     r"|url\([^\S\n]{0,9}[^\s\"'()]*+"
     r"|(?P<mark>[{};])",
     re.IGNORECASE | re.DOTALL,
@@ -26,6 +26,8 @@ PSEUDO = re.compile(r"(?<!\\)::?[\w-]++")
 COMBINATORS = re.compile(r"(?<!\\)[\s>+~]++")
 NAMES = re.compile(r"([.#])((?:[\w-]|\\.)++)")
 TAG = re.compile(r"[\w-]++")
+FLEXIBLE = re.compile(r"auto|inherit|initial|unset|revert|revert-layer|(?:fit|min|max)-content", re.IGNORECASE)
+OUT_OF_FLOW = frozenset({"absolute", "fixed"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +97,21 @@ def last_compounds(selectors: str) -> Iterator[Compound]:
         for sign, name in NAMES.findall(compound):
             names[sign].add(name.replace("\\", ""))
         yield Compound(tag[0].lower() if tag else "", next(iter(names["#"]), ""), frozenset(names["."]))
+
+
+def declarations(style: str) -> tuple[tuple[str, str], ...]:
+    """The declarations of a style attribute."""
+    found = next(rules(f"*{{{style[:MAX_LENGTH]}}}"), None)
+    return (found.declarations or ()) if found else ()
+
+
+def is_sizing(name: str, value: str) -> bool:
+    """Whether a declaration may set the height of an element before its content has come, or keep it from mattering."""
+    match name:
+        case "height" | "block-size" | "aspect-ratio":
+            return FLEXIBLE.match(value) is None
+        case "position":
+            return value.lower().partition("!")[0].strip() in OUT_OF_FLOW
+        case "display":
+            return value.lower().startswith("none")
+    return False

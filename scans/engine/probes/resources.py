@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from scans.engine.catalogue import probe
 from scans.engine.evidence import Document, Page, Resource, ResourceKind, Resources, Timing
+from scans.engine.image_headers import ImageFormat, ImageHeader, read_image_header
 from scans.engine.references import Reference, keep, references
 from scans.engine.stylesheets import style_references
 from scans.net.client import Network
@@ -30,6 +31,7 @@ ACCEPT = {
     ResourceKind.STYLESHEET: "text/css,*/*;q=0.1",
 }
 TEXTUAL = frozenset({ResourceKind.SCRIPT, ResourceKind.STYLESHEET})
+PICTURES = frozenset({ResourceKind.IMAGE, ResourceKind.ICON})
 
 
 @probe()
@@ -95,18 +97,27 @@ class _Loader:
                 return None  # it is our own time that ran out
             return replace(empty, error=str(error))
         last = hops[-1]
+        picture = read_image_header(last.body) if wanted.kind in PICTURES else None
         return replace(
             empty,
             status=last.status,
             wire_bytes=sum(each.body_wire_bytes for each in hops),
+            own_wire_bytes=last.body_wire_bytes,
             body_bytes=len(last.body),
-            header_bytes=sum(each.header_bytes for each in hops),
+            is_cut=last.truncated,
+            header_bytes=max(each.header_bytes for each in hops),
+            http_version=last.http_version,
             headers=last.headers,
-            body=last.body if wanted.kind in TEXTUAL else last.body[:KEPT_BYTES],
+            body=last.body if _is_text(wanted.kind, picture) else last.body[:KEPT_BYTES],
             body_sha256=hashlib.sha256(last.body).hexdigest(),
             final_url=last.url,
             redirects=len(hops) - 1,
+            picture=picture,
         )
+
+
+def _is_text(kind: ResourceKind, picture: ImageHeader | None) -> bool:
+    return kind in TEXTUAL or (picture is not None and picture.format is ImageFormat.SVG)
 
 
 def _of_style_sheets(items: Sequence[Resource]) -> list[Reference]:

@@ -295,7 +295,7 @@ def test_the_api_accepts_neither_a_scan_nor_a_receiver_at_the_canary(open_settin
 
 
 @plain_only
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_a_name_that_is_rebound_after_its_scan_was_accepted_is_refused(open_settings: World, home: Member) -> None:
     answer = home.api.post("/v1/scan", {"url": open_settings.url("rebind.example.com"), "type": "seo"})
     assert answer.status_code == 201

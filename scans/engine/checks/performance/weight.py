@@ -1,7 +1,7 @@
 """Page weight: how much visitors have to load, in bytes, files and hosts.
 
 Counted is what the markup and its style sheets load with the page. What is lazy or comes by script is not known
-without a browser, and fonts neither, of which browsers load those that the text needs.
+without a browser; of fonts, of which browsers load those that the text needs, only what is certain (`web_fonts`).
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import Counter
 
 from scans.engine.catalogue import Category, check
-from scans.engine.evidence import Page, Resource, ResourceKind, Resources
+from scans.engine.evidence import Page, Resource, ResourceKind, Resources, Styles
 from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.masking import excerpt
 from scans.engine.sites import is_same_site, site_of
+from scans.engine.web_fonts import ADAPTING_HOSTS, certain_fonts
 from scans.engine.wording import counted, some
 
 CATEGORY = Category("Page weight", weight=10)
@@ -74,6 +75,25 @@ def css_weight(page: Page, resources: Resources) -> Finding:
 )
 def image_weight(page: Page, resources: Resources) -> Finding:
     return _kind_weighed(page, resources, ResourceKind.IMAGE, "image", 700 * KB, 1_500 * KB)
+
+
+@check(
+    "font-weight",
+    name="Weight of fonts",
+    severity=MEDIUM,
+    fix="Cut fonts down to the characters that the site needs (pyftsubset), use fewer weights, and send WOFF2.",
+    references=("HTTP Archive: font bytes", "YellowLabTools: fontsSize"),
+)
+def font_weight(page: Page, resources: Resources, styles: Styles) -> Finding:
+    """At least these: preloaded ones, and one of each family in use, but none of services that adapt to browsers."""
+    if not page.is_html:
+        return NOT_HTML
+    fonts = [each for each in certain_fonts(resources, styles) if each.host not in ADAPTING_HOSTS]
+    if not fonts:
+        return NotApplicable("No font file is sure to be loaded.")
+    verb = "weighs" if len(fonts) == 1 else "weigh"
+    least = f"{counted(len(fonts), 'font')} that the page is sure to load {verb}"
+    return _weighed(least, fonts, resources, 130 * KB, 300 * KB)
 
 
 @check(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import threading
 from collections.abc import Iterator
 
@@ -7,6 +8,7 @@ import pytest
 
 from scans.engine.evidence import Page, Resource, Resources
 from scans.engine.findings import ScanType
+from scans.engine.image_headers import ImageFormat, ImageHeader
 from scans.engine.probes import resources as probe
 from scans.engine.probes.page import fetch_page, parse_document
 from scans.engine.probes.timing import timing
@@ -139,3 +141,35 @@ def test_timing_ends_where_the_site_has_enough(site: Site) -> None:
     with Network(POLICY) as network:
         page = fetch_page(target(site.url), network, ScanType.PERFORMANCE)
         assert len(timing(page, network).ttfb_s) == 1
+
+
+def test_what_was_sent_is_told_beside_what_came_of_it(site: Site) -> None:
+    body = b"run();" * 1000
+    packed = gzip.compress(body)
+    site.routes["/old.js"] = Answer.redirect("/a.js", X_Padding="x" * 3000)
+    site.routes["/a.js"] = Answer(packed, headers={"Content-Encoding": "gzip", "Content-Type": "text/javascript; a=b"})
+    (script,) = loaded(site, "<script src=/old.js></script>").items
+    assert (script.body, script.body_bytes, script.own_wire_bytes) == (body, len(body), len(packed))
+    assert script.headers.get("Content-Encoding") == "gzip"
+    assert 3000 < script.header_bytes < 3300  # the largest of the two, not their sum
+    assert (script.media_type, script.http_version, script.is_cut) == ("text/javascript", "1.1", False)
+
+
+def test_what_is_larger_than_the_limit_is_cut_and_says_so(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe, "MAX_BYTES", 100)
+    site.routes["/a.js"] = Answer(b"a" * 101)
+    (script,) = loaded(site, "<script src=/a.js></script>").items
+    assert (script.body_bytes, script.is_cut) == (100, True)
+
+
+def test_a_picture_is_read_behind_what_is_kept_of_it(site: Site) -> None:
+    # A photograph with large metadata: its size stands behind what is kept.
+    part = b"\xff\xe2\xff\xff" + b"x" * 65_533
+    photo = b"\xff\xd8" + part * 2 + b"\xff\xc0\x00\x0b\x08\x01\xe0\x02\x80\x03abc"
+    site.routes |= {"/a.jpg": Answer(photo), "/b.svg": Answer("<svg width='9' height='8'>" + " " * 70_000 + "</svg>")}
+    found = by_path(site, loaded(site, "<img src=/a.jpg><img src=/b.svg><img src=/c.png>"))
+    assert found["/a.jpg"].picture == ImageHeader(ImageFormat.JPEG, 640, 480)
+    assert len(found["/a.jpg"].body) == probe.KEPT_BYTES
+    assert found["/b.svg"].picture == ImageHeader(ImageFormat.SVG, 9, 8)
+    assert len(found["/b.svg"].body) == found["/b.svg"].body_bytes > probe.KEPT_BYTES
+    assert found["/c.png"].picture is None

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from scans.engine.checks.performance import weight as checks
-from scans.engine.evidence import Page, Resource, ResourceKind, Resources
+from scans.engine.evidence import Page, Resource, ResourceKind, Resources, Styles
 from scans.engine.findings import Finding
 from tests.scans.engine.checks.cast import message, page, verdict
 
@@ -150,7 +150,8 @@ def test_only_an_html_page_has_weight() -> None:
     seen = page("%PDF-1.7", ("Content-Type", "application/pdf"))
     for function in vars(checks).values():
         if hasattr(function, "__check__"):
-            assert verdict(function(seen, Resources((resource(),)))) == "n/a"
+            styles = (Styles(),) if function is checks.font_weight else ()
+            assert verdict(function(seen, Resources((resource(),)), *styles)) == "n/a"
 
 
 def test_severities_are_those_of_the_catalogue() -> None:
@@ -164,6 +165,7 @@ def test_severities_are_those_of_the_catalogue() -> None:
         "js-weight": "high",
         "css-weight": "medium",
         "image-weight": "medium",
+        "font-weight": "medium",
         "requests": "medium",
         "domains": "low",
         "third-party-share": "medium",

@@ -1,0 +1,255 @@
+"""`make soak`: hundreds of scans of the zoo and of good pages through one worker, whose resources are watched.
+
+A real Celery worker on the embedded stack takes the scans from the queue. Every second threads, descriptors,
+child processes and resident memory of its whole process tree are read from /proc. They are compared at rest:
+after the warm-up, when every process of the pool has had its share of scans, and at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+
+import django
+import psutil
+
+from config import embedded
+from scans.engine.findings import ScanType
+from tests.sites.sample import sample_site
+from tests.sites.zoo import ZOO
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+MIB = 1024 * 1024
+SAMPLE_EVERY_S = 1.0
+REST_S = 3.0  # what a finished scan leaves running has this long to end
+PATIENCE_S = 15 * 60.0
+START_S = 60.0
+SWEEP_EVERY_S = 15.0
+LOG_CHARACTERS = 6_000
+WARM_UP_SCANS = 6  # for each process of the pool
+# Heavy animals are few among many, as in life.
+HEAVY_SHARE = 0.15
+GOOD_SHARE = 0.3
+MEMORY_FACTOR, MEMORY_EXTRA_BYTES = 1.1, 20 * MIB
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What a tree of processes holds at one moment."""
+
+    processes: int
+    threads: int
+    descriptors: int
+    memory_bytes: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.processes:9} processes {self.threads:6} threads {self.descriptors:6} descriptors "
+            f"{self.memory_bytes / MIB:8.0f} MiB"
+        )
+
+
+@dataclass(frozen=True)
+class Job:
+    """A scan to order."""
+
+    url: str
+    type: str
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the figures; 1 when something grew or a scan did not end."""
+    parser = argparse.ArgumentParser(prog="make soak", description="Scans the zoo and watches the worker.")
+    parser.add_argument("--scans", type=int, default=500)
+    parser.add_argument("--concurrency", type=int, default=8)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args(arguments)
+    with ExitStack() as cleanup:
+        folder = Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="wss-soak-")))
+        folder.chmod(0o755)
+        stack = cleanup.enter_context(embedded.stack(folder, durable=False))
+        jobs, ca_file = _jobs(cleanup, options.scans, random.Random(options.seed))
+        os.environ |= stack.env | {
+            "DATA_DIR": str(folder),
+            "SECRET_KEY": "soak-" * 10,
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "SCAN_ALLOWED_NETWORKS": "127.0.0.0/8",
+            "SCAN_CA_BUNDLE": ca_file,
+            # Above what the quick need, below what the slow would like.
+            "SCAN_TIME_LIMIT": "20",
+        }
+        subprocess.run([sys.executable, "manage.py", "prepare"], cwd=BASE_DIR, check=True)
+        django.setup()
+        with _worker(folder, options.concurrency) as worker:
+            status = _soak(worker, jobs, options.concurrency)
+        if status:
+            print((folder / "worker.log").read_text(errors="replace")[-LOG_CHARACTERS:])
+        return status
+
+
+def _jobs(cleanup: ExitStack, count: int, dice: random.Random) -> tuple[list[Job], str]:
+    """So many scans in random order, and the root that their sites' certificates lead to."""
+    good_site = cleanup.enter_context(sample_site())
+    good = [Job(f"{good_site.url}/", str(scan_type)) for scan_type in ScanType]
+    quick: list[Job] = []
+    heavy: list[Job] = []
+    for animal in ZOO:
+        if not animal.is_slow:
+            site = cleanup.enter_context(animal.start())
+            of_animal = [Job(animal.url(site), str(scan_type)) for scan_type in animal.only]
+            (heavy if animal.is_heavy else quick).extend(of_animal)
+    jobs = []
+    for kind, share in ((heavy, HEAVY_SHARE), (good, GOOD_SHARE), (quick, 1 - HEAVY_SHARE - GOOD_SHARE)):
+        dice.shuffle(kind)
+        jobs += [kind[number % len(kind)] for number in range(round(count * share))]
+    dice.shuffle(jobs)
+    return jobs, str(good_site.ca_file)
+
+
+@contextmanager
+def _worker(folder: Path, concurrency: int) -> Iterator[psutil.Process]:
+    """The worker as `manage.py up` runs it, with its log in the folder."""
+    from config.management.commands.up import programs
+
+    program = next(each for each in programs(folder, 0, dict(os.environ)) if each.name == "worker")
+    command = list(program.command)
+    command[command.index("--concurrency") + 1] = str(concurrency)
+    env = dict(os.environ) | {"PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges"}
+    env["PYTHONFAULTHANDLER"] = "1"  # a crash says in the log where it was
+    with (folder / "worker.log").open("wb") as log:
+        process = subprocess.Popen(command, cwd=BASE_DIR, env=env, stdout=log, stderr=log)
+    try:
+        yield psutil.Process(process.pid)
+    finally:
+        process.terminate()
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _soak(worker: psutil.Process, jobs: list[Job], concurrency: int) -> int:
+    from accounts.services import ensure_organization
+
+    organization = ensure_organization(name="Soak")
+    began = time.monotonic()
+    ends_at = began + PATIENCE_S
+    warm_up = min(max(len(jobs) // 5, WARM_UP_SCANS * concurrency), len(jobs) // 2)
+    samples: list[Sample] = []
+    _wait_for_children(worker)
+    pool = {each.pid for each in worker.children()}
+    start = _sample(worker)
+    all_ended = _scan(organization.id, jobs[:warm_up], worker, samples, ends_at)
+    warm = _rest(worker, samples)
+    all_ended &= _scan(organization.id, jobs[warm_up:], worker, samples, ends_at)
+    end = _rest(worker, samples)
+    peak = Sample(*(max(getattr(each, field.name) for each in samples) for field in fields(Sample)))
+    print(f"{len(jobs)} scans in {time.monotonic() - began:.0f} s: {_ends()}")
+    for name, sample in (("start", start), ("warmed up", warm), ("end", end), ("peak", peak)):
+        print(f"{name:12}{sample}")
+    faults = _growth(warm, end) + ([] if all_ended else ["some scans did not come to an end"])
+    if crashed := pool - {each.pid for each in worker.children()}:
+        faults.append(f"{len(crashed)} processes of the pool had to be replaced")
+    print("\n".join(faults) or "Nothing grew, and every scan came to an end.")
+    return int(bool(faults))
+
+
+def _growth(before: Sample, after: Sample) -> list[str]:
+    allowed_bytes = before.memory_bytes * MEMORY_FACTOR + MEMORY_EXTRA_BYTES * after.processes
+    # A process that puts something into the queue for the first time keeps its connection.
+    extra = {"descriptors": after.processes}
+    faults = [
+        f"{field.name} grew from {was} to {now}"
+        for field, was, now in zip(fields(Sample)[:3], astuple(before)[:3], astuple(after)[:3], strict=True)
+        if now > was + extra.get(field.name, 0)
+    ]
+    if after.memory_bytes > allowed_bytes:
+        faults.append(f"memory grew above {allowed_bytes / MIB:.0f} MiB")
+    return faults
+
+
+def _wait_for_children(worker: psutil.Process) -> None:
+    """Until the pool is complete: no more children come."""
+    deadline = time.monotonic() + START_S
+    before = -1
+    while (children := len(worker.children())) == 0 or children != before:
+        assert time.monotonic() < deadline, "the worker does not start"
+        before = children
+        time.sleep(SAMPLE_EVERY_S)
+
+
+def _scan(organization_id: int, jobs: list[Job], worker: psutil.Process, samples: list[Sample], ends_at: float) -> bool:
+    """Order the scans and watch until all have ended; False when time or the worker ended before them."""
+    from django.db.models import Q
+    from django.utils import timezone
+
+    from accounts.usage import month_of
+    from config.celery import app, enqueue
+    from scans.models import Scan
+
+    ordered = [
+        Scan.objects.create(
+            organization_id=organization_id, type=job.type, url=job.url, period=month_of(timezone.now())
+        )
+        for job in jobs
+    ]
+    for row in ordered:
+        enqueue("scans.tasks.run_scan", row.id)
+    waiting = Scan.objects.filter(Q(status=Scan.Status.QUEUED) | Q(status=Scan.Status.SCANNING))
+    next_sweep = time.monotonic() + SWEEP_EVERY_S
+    while waiting.exists():
+        if time.monotonic() >= next_sweep:  # as the scheduler does
+            app.send_task("scans.tasks.sweep")
+            next_sweep += SWEEP_EVERY_S
+        if time.monotonic() > ends_at or not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE:
+            for row in waiting[:10]:
+                print(f"not ended: {row.type} of {row.url}, {row.status}, attempt {row.attempts}")
+            return False
+        samples.append(_sample(worker))
+        time.sleep(SAMPLE_EVERY_S)
+    return True
+
+
+def _rest(worker: psutil.Process, samples: list[Sample]) -> Sample:
+    """What is held when nothing runs."""
+    time.sleep(REST_S)
+    samples.append(_sample(worker))
+    return samples[-1]
+
+
+def _sample(worker: psutil.Process) -> Sample:
+    processes = threads = descriptors = memory_bytes = 0
+    for process in [worker, *worker.children(recursive=True)]:
+        try:
+            with process.oneshot():
+                held = (process.num_threads(), process.num_fds(), process.memory_info().rss)
+        except psutil.Error:
+            continue  # it has just ended
+        processes += 1
+        threads += held[0]
+        descriptors += held[1]
+        memory_bytes += held[2]
+    return Sample(processes, threads, descriptors, memory_bytes)
+
+
+def _ends() -> str:
+    from django.db.models import Count
+
+    from scans.models import Scan
+
+    counted = Scan.objects.values_list("status", "error_code").annotate(n=Count("id")).order_by("status", "error_code")
+    return ", ".join(f"{n} {status}{f' ({code})' if code else ''}" for status, code, n in counted)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

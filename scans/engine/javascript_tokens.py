@@ -1,0 +1,132 @@
+"""White space, comments and literals of a script, told from its code without parsing it (ECMAScript, section 12).
+
+Whether a slash divides or begins a regular expression depends on grammar. It divides behind a name, a number, a literal
+and a closing bracket, and begins an expression behind an operator and words such as `return`. Behind `)`, `}`, `++` and
+`--` both may be: what is left of that line is given up, and with it the rest of the script if something could begin
+there that goes on in the next line. So what is told is true, and some is not told.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from enum import Enum, auto
+
+# For text decoded as latin-1, so that lengths are bytes: no white space beyond ASCII.
+TOKENS = re.compile(
+    r"""(?P<space>[ \t\n\r\f\v]++)|(?P<comment>//[^\n\r]*+|/\*.*?(?:\*/|\Z))"""
+    r"""|(?P<string>"(?:[^"\\\n\r]|\\(?:\r\n|.))*+(?P<double>")?"""
+    r"""|'(?:[^'\\\n\r]|\\(?:\r\n|.))*+(?P<single>')?)|(?P<mark>[`/])""",
+    re.DOTALL,
+)
+TOKENS_AND_BRACES = re.compile(TOKENS.pattern + r"|(?P<brace>[{}])", re.DOTALL)
+REGEX = re.compile(r"/(?:[^/\\\[\n\r]|\\[^\n\r]|\[(?:[^\]\\\n\r]|\\[^\n\r])*+\])++/[A-Za-z]*+")
+TEMPLATE = re.compile(r"(?:[^`\\$]|\\.|\$(?!\{))*+(`|\$\{|\Z)", re.DOTALL)
+LINE = re.compile(r"[^\n\r]*+")
+LAST_WORD = re.compile(r"(?<![\w$.])[a-z]{2,10}\Z")
+BEFORE_REGEX = frozenset(
+    {"return", "typeof", "case", "in", "do", "else", "void", "delete", "instanceof", "new", "throw"}
+)
+IN_DOUBT = frozenset({"of", "await", "yield"})  # to some scripts these are names
+OPERATORS = "(,=:[!&|?{;+-*%~^<>"
+MAX_NESTED = 50
+LOOK_BACK = 12
+# What stands for a literal, and for what is not known, in front of a slash.
+A_LITERAL, IN_QUESTION = '"', ")"
+
+
+class Kind(Enum):
+    """What a piece of a script is; what lies between two pieces is code."""
+
+    SPACE = auto()
+    COMMENT = auto()
+    LITERAL = auto()
+    UNKNOWN = auto()
+
+
+def pieces(script: str) -> Iterator[tuple[Kind, int, int]]:
+    """Pieces with their beginning and end, in order. A last one that is UNKNOWN up to the script's end: lost."""
+    position = 0
+    before = ""  # the end of the code before the next token
+    braces: list[int] = []  # in each substitution of a template that is open, the braces that are
+    while True:
+        token = (TOKENS_AND_BRACES if braces else TOKENS).search(script, position)
+        if token is None:
+            return
+        start, end = token.span()
+        if start > position:
+            before = script[max(position, start - LOOK_BACK) : start]
+        position = end
+        kind = token.lastgroup
+        if kind == "space":
+            yield Kind.SPACE, start, end
+            continue
+        if kind == "comment":
+            if token[0].startswith("/*") and (len(token[0]) < 4 or not token[0].endswith("*/")):
+                yield Kind.UNKNOWN, start, len(script)
+                return
+            yield Kind.COMMENT, start, end
+            continue
+        is_template = token[0] == "`"
+        if kind == "brace":
+            before = token[0]
+            if token[0] == "{":
+                braces[-1] += 1
+                continue
+            if braces[-1]:
+                braces[-1] -= 1
+                continue
+            braces.pop()
+            is_template = True  # its text goes on
+        if kind == "string" and (token["double"] or token["single"]):
+            yield Kind.LITERAL, start, end
+            before = A_LITERAL
+        elif is_template:
+            text = TEMPLATE.match(script, end)
+            if text is None or not text[1] or len(braces) == MAX_NESTED:
+                yield Kind.UNKNOWN, start, len(script)
+                return
+            position = text.end()
+            yield Kind.LITERAL, start, position
+            before = A_LITERAL
+            if text[1] == "${":
+                braces.append(0)
+                before = "{"
+        elif token[0] == "/" and (is_regex := _begins_regex(before)) is not None:
+            expression = REGEX.match(script, start) if is_regex else None
+            if expression is not None:
+                position = expression.end()
+                yield Kind.LITERAL, start, position
+                before = A_LITERAL
+            elif is_regex:
+                position = _end_of_doubt(script, start)
+                yield Kind.UNKNOWN, start, position
+                before = IN_QUESTION
+            else:
+                before = "/"
+        else:  # a string that does not end in its line, or a slash that may be anything
+            position = _end_of_doubt(script, start)
+            yield Kind.UNKNOWN, start, position
+            before = IN_QUESTION
+
+
+def _end_of_doubt(script: str, start: int) -> int:
+    """Where the line ends, or the script, where something could begin in that line that goes on in the next."""
+    line = LINE.match(script, start)
+    end = line.end() if line else start
+    rest = script[start:end]
+    return len(script) if "`" in rest or "/*" in rest or rest.endswith("\\") else end
+
+
+def _begins_regex(before: str) -> bool | None:
+    """Whether a slash behind this code begins a regular expression; None where only grammar knows."""
+    if not before:
+        return True
+    if before[-1] in ")}" or before.endswith(("++", "--")):
+        return None
+    if before[-1] in OPERATORS or before[-1] == "/":
+        return True
+    word = LAST_WORD.search(before)
+    if word is not None and word[0] in IN_DOUBT:
+        return None
+    return word is not None and word[0] in BEFORE_REGEX
