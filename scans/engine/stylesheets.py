@@ -12,7 +12,9 @@ TOKENS = re.compile(
     r"|(?P<import>@import\b)"
     r"|(?P<face>@font-face\b)"
     r"""|url\(\s*+(?:"(?P<double>[^"\n]*+)"|'(?P<single>[^'\n]*+)'|(?P<bare>[^\s"'()]*+))\s*+\)"""
-    r"""|"(?P<dstring>(?:[^"\\\n]|\\.){0,500}+)"|'(?P<sstring>(?:[^'\\\n]|\\.){0,500}+)'"""
+    # A string that its line ends is none, and is passed over whole (CSS Syntax, "consume a string token").
+    r"""|"(?P<dstring>[^"\\\n]*+(?:\\.[^"\\\n]*+)*+)(?:"|\Z)|'(?P<sstring>[^'\\\n]*+(?:\\.[^'\\\n]*+)*+)(?:'|\Z)"""
+    r"""|"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+"""
     r"""|(?P<format>\bformat\(\s{0,9}["']?(?P<name>[\w-]{1,40})["']?[^)]{0,100}\))"""
     r"|(?P<mark>[{};])",
     re.IGNORECASE | re.DOTALL,

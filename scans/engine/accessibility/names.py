@@ -1,22 +1,32 @@
 """The accessible name of an element (W3C Accessible Name and Description Computation 1.2), from markup alone.
 
-Two differences, both as axe-core has them: a hidden label does not name, and what a style sheet adds by
-::before or ::after is not known.
+Where it differs, it does as axe-core: a hidden label does not name, a label around a control names it whatever its
+`for` says, the content of what is embedded (svg, video …) is not read, and what a style sheet adds by ::before or
+::after is not known.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from selectolax.lexbor import LexborNode
 
-from scans.engine.accessibility.roles import NAMED_BY_CONTENT, explicit_role, is_presentational
+from scans.engine.accessibility.roles import (
+    HOLDING_A_VALUE,
+    NAMED_BY_CONTENT,
+    explicit_role,
+    is_focusable,
+    is_presentational,
+    says_more,
+)
 from scans.engine.accessibility.tree import AccessibleDocument
 from scans.engine.markup import attribute, select
 
 MAX_NODES = 2_000  # of one name
+MAX_DEPTH = 100  # of one name; each level takes a few of Python's frames
+TOO_DEEP = 0  # among the nodes that were visited: there were deeper ones than that
 MAX_TEXTS = 50_000  # of a whole page
 # Elements in a line of text: what is in them runs on into what stands beside them.
 INLINE = frozenset(
@@ -26,11 +36,17 @@ INLINE = frozenset(
 NATIVELY_NAMED_BY_CONTENT = frozenset(
     ("a", "button", "summary", "h1", "h2", "h3", "h4", "h5", "h6", "th", "td", "option", "legend", "caption", "output")
 )
+BUTTONS = frozenset({"button", "submit", "reset"})
 # Buttons that have a text of their own.
 DEFAULT_VALUES = {"submit": "Submit", "reset": "Reset", "image": "Submit"}
 LABELLED = frozenset({"input", "select", "textarea", "meter", "progress", "output", "button"})
 # Where a child element of this kind names its parent.
-CAPTIONS = {"fieldset": "legend", "figure": "figcaption", "table": "caption", "svg": "title"}
+CAPTIONS = {"fieldset": "legend", "figure": "figcaption", "table": "caption"}
+# What is in them is shown only where they can't be, or is no HTML.
+EMBEDDED = frozenset({"audio", "canvas", "embed", "iframe", "img", "math", "object", "svg", "video"})
+# What is in them is their value. (A textbox's is its text.)
+SILENT_WIDGETS = HOLDING_A_VALUE - {"textbox"}
+VALUED = frozenset({"select", "textarea"})
 TEXT_INPUTS = frozenset({"", "text", "search", "tel", "url", "email", "password", "number"})
 
 
@@ -39,13 +55,32 @@ class _Walk:
     """One name's way through the tree: what it has visited, and where it is."""
 
     seen: set[int] = field(default_factory=set)
+    depth: int = 0
     in_reference: bool = False  # below an element that aria-labelledby names, which names no further
+    in_label: bool = False  # below a label, where a control is its value
     shows_hidden: bool = False  # that element is hidden, and is read all the same
 
 
 def accessible_name(document: AccessibleDocument, node: LexborNode) -> str:
     """The name with its whitespace collapsed; empty where assistive technology finds none."""
     return _collapsed(_name(document, node, _Walk()))
+
+
+def has_content_name(document: AccessibleDocument, node: LexborNode) -> bool:
+    """Whether what is in an element names it; yes, too, where there was too much of it to read."""
+    role = explicit_role(node)
+    if node.tag in EMBEDDED or role in HOLDING_A_VALUE:
+        return False
+    if role not in (None, "none") and role not in NAMED_BY_CONTENT:
+        return False
+    walk = _Walk({node.mem_id})
+    text = _content(document, node, walk)
+    return bool(text.strip()) or _is_cut(walk) or document.name_steps_left <= 0
+
+
+def label_text(document: AccessibleDocument, label: LexborNode, control: LexborNode) -> str:
+    """What a label says about a control: its text, and the values of other controls in it."""
+    return _collapsed(_name(document, label, _Walk({control.mem_id}, in_label=True), in_content=True))
 
 
 def visible_text(document: AccessibleDocument, node: LexborNode) -> str:
@@ -78,6 +113,10 @@ def has_title(node: LexborNode) -> bool:
     return bool((attribute(node, "title") or "").strip())
 
 
+def _is_cut(walk: _Walk) -> bool:
+    return len(walk.seen) >= MAX_NODES or TOO_DEEP in walk.seen
+
+
 def _collapsed(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
 
@@ -86,34 +125,38 @@ def _labelledby(document: AccessibleDocument, node: LexborNode, walk: _Walk) -> 
     parts = []
     for each in document.referenced(node, "aria-labelledby"):
         is_hidden = document.visibility.is_hidden_from_at(each)
-        inner = _Walk(set(walk.seen), in_reference=True, shows_hidden=is_hidden)
+        inner = replace(walk, depth=walk.depth + 1, in_reference=True, shows_hidden=is_hidden)
         parts.append(_name(document, each, inner, in_content=True))
     return " ".join(parts)
 
 
 def _name(document: AccessibleDocument, node: LexborNode, walk: _Walk, *, in_content: bool = False) -> str:
     """Steps 2A to 2I. `in_content`: it is read as a part of another element's name."""
-    if node.mem_id in walk.seen or len(walk.seen) >= MAX_NODES:
+    if walk.depth > MAX_DEPTH:
+        walk.seen.add(TOO_DEEP)
+    if node.mem_id in walk.seen or document.name_steps_left <= 0 or _is_cut(walk):
         return ""
+    document.name_steps_left -= 1
     if in_content and not walk.shows_hidden and document.visibility.is_hidden_from_at(node):
         return ""
-    if not walk.in_reference and (by_ids := _labelledby(document, node, walk)).strip():
+    if not (walk.in_reference or walk.in_label) and (by_ids := _labelledby(document, node, walk)).strip():
         return by_ids
     walk.seen.add(node.mem_id)
     label = attribute(node, "aria-label") or ""
     if label.strip():
         return label
-    if in_content or not is_presentational(node):
+    is_silent = is_presentational(node)
+    if not is_silent:
         native = _native(document, node, walk, in_content=in_content)
         if native.strip():
             return native
     role = explicit_role(node)
     by_content = role in NAMED_BY_CONTENT if role else node.tag in NATIVELY_NAMED_BY_CONTENT
-    if by_content or in_content:
+    if (by_content or in_content) and node.tag not in EMBEDDED | VALUED and role not in SILENT_WIDGETS:
         text = _content(document, node, walk)
         if text.strip():
             return text
-    return _last_resort(node)
+    return "" if is_silent or (in_content and _is_decoration(node)) else _last_resort(node)
 
 
 def _native(document: AccessibleDocument, node: LexborNode, walk: _Walk, *, in_content: bool) -> str:
@@ -124,16 +167,20 @@ def _native(document: AccessibleDocument, node: LexborNode, walk: _Walk, *, in_c
         if alternative.strip() or kind != "image":
             return alternative
     if tag in LABELLED and kind != "hidden":
-        if in_content:
+        if not (walk.in_reference or walk.in_label):
+            inner = replace(walk, depth=walk.depth + 1, in_label=True)
+            parts = [_name(document, each, inner, in_content=True) for each in document.labels(node)]
+            if (text := " ".join(parts)).strip():
+                return text
+        if in_content and kind not in BUTTONS:
             # A control inside a label adds its value to that label's text.
-            return _value(node)
-        parts = [_name(document, each, walk, in_content=True) for each in document.labels(node)]
-        if (text := " ".join(parts)).strip():
-            return text
-    if kind in ("button", "submit", "reset"):
-        return (attribute(node, "value") or "").strip() or DEFAULT_VALUES.get(kind, "")
+            return "" if explicit_role(node) in SILENT_WIDGETS else _value(node) or _default(kind)
+    if kind in BUTTONS:
+        return (attribute(node, "value") or "").strip() or _default(kind)
     if kind == "image" and not has_title(node):
         return (attribute(node, "value") or "").strip()
+    if tag == "svg":
+        return _svg_title(document, node, walk)
     if tag in CAPTIONS:
         return _caption(document, node, walk, CAPTIONS[tag])
     return ""
@@ -142,24 +189,46 @@ def _native(document: AccessibleDocument, node: LexborNode, walk: _Walk, *, in_c
 def _caption(document: AccessibleDocument, node: LexborNode, walk: _Walk, tag: str) -> str:
     child = node.first_child
     while child is not None:
-        if child.tag == tag and (tag == "title" or not document.visibility.is_hidden_from_at(child)):
+        if child.tag == tag and not document.visibility.is_hidden_from_at(child):
             return _content(document, child, walk)
         child = child.next
     return ""
 
 
+def _svg_title(document: AccessibleDocument, node: LexborNode, walk: _Walk) -> str:
+    """The first title in the drawing, however deep, but not that of a drawing in it; as axe-core."""
+    inside = (each for each in node.css("title, svg") if each.mem_id != node.mem_id)
+    first = next(inside, None)
+    return _content(document, first, walk) if first is not None and first.tag == "title" else ""
+
+
 def _content(document: AccessibleDocument, node: LexborNode, walk: _Walk) -> str:
     parts: list[str] = []
-    child = node.first_child
-    while child is not None:
+    inner = replace(walk, depth=walk.depth + 1)
+    for child in (*_children(node), *document.referenced(node, "aria-owns")):
         if child.is_text_node:
             parts.append(child.text_content or "")
         elif child.is_element_node:
-            text = _name(document, child, walk, in_content=True)
+            text = _name(document, child, inner, in_content=True)
             is_inline = child.tag in INLINE
             parts.append(text if is_inline else f" {text} ")
-        child = child.next
     return "".join(parts)
+
+
+def _children(node: LexborNode) -> Iterator[LexborNode]:
+    child = node.first_child
+    while child is not None:
+        yield child
+        child = child.next
+
+
+def _is_decoration(node: LexborNode) -> bool:
+    """An image with an empty alt has no name, not even by its title."""
+    return node.tag == "img" and attribute(node, "alt") == "" and not is_focusable(node) and not says_more(node)
+
+
+def _default(kind: str) -> str:
+    return DEFAULT_VALUES.get(kind, "")
 
 
 def _value(node: LexborNode) -> str:
@@ -194,9 +263,4 @@ def _texts(is_hidden: Callable[[LexborNode], bool], node: LexborNode, limit: int
         elif each.is_element_node and not is_hidden(each):
             if each.tag not in INLINE:
                 yield " "
-            children = []
-            child = each.first_child
-            while child is not None:
-                children.append(child)
-                child = child.next
-            pending.extend(reversed(children))
+            pending.extend(reversed([*_children(each)]))

@@ -38,14 +38,22 @@ ROLES = WAI_ARIA | DPUB | GRAPHICS
 
 # "Accessible Name Required: True" in the characteristics of WAI-ARIA 1.2, in so far as axe-core asks for it.
 NAME_REQUIRED = _words("""
-    alertdialog application button checkbox columnheader combobox dialog form grid heading img link listbox
-    menuitem menuitemcheckbox menuitemradio meter option progressbar radio radiogroup region rowheader
-    searchbox slider spinbutton switch tab table textbox tooltip tree treegrid treeitem
+    alertdialog application button checkbox combobox dialog graphics-document graphics-symbol img link listbox
+    menuitem menuitemcheckbox menuitemradio meter option progressbar radio searchbox slider spinbutton switch
+    textbox toolbar treeitem
 """)
-# "Name From: contents".
+# "Name From: contents", in WAI-ARIA 1.2, 1.1 (directory, figure, listitem, table, term) and DPUB-ARIA; as axe-core.
 NAMED_BY_CONTENT = _words("""
-    button cell checkbox columnheader gridcell heading link menuitem menuitemcheckbox menuitemradio option
-    radio row rowheader switch tab tooltip treeitem
+    button cell checkbox columnheader directory doc-backlink doc-biblioref doc-glossref doc-noteref figure
+    graphics-object gridcell heading link listitem menuitem menuitemcheckbox menuitemradio option radio row
+    rowgroup rowheader switch tab table term tooltip treeitem
+""")
+# Widgets that hold a value: what is in them is that value, and not their name.
+HOLDING_A_VALUE = _words("combobox listbox progressbar scrollbar slider spinbutton textbox")
+# WAI-ARIA 1.2, section 5.3.2, those that are no composites.
+WIDGETS = _words("""
+    button checkbox combobox gridcell link listbox menuitem menuitemcheckbox menuitemradio option progressbar
+    radio scrollbar searchbox slider spinbutton switch tab textbox treeitem
 """)
 # Section 6.4, without aria-hidden, which says nothing about how an element is presented.
 GLOBAL_ATTRIBUTES = _words("""
@@ -68,7 +76,7 @@ def explicit_role(node: LexborNode) -> str | None:
 
 def is_presentational(node: LexborNode) -> bool:
     """Whether role none holds: it is ignored where the element takes the focus or says more by aria-*."""
-    return explicit_role(node) == "none" and not is_focusable(node) and not _says_more(node)
+    return explicit_role(node) == "none" and not is_focusable(node) and not says_more(node)
 
 
 def is_focusable(node: LexborNode) -> bool:
@@ -90,5 +98,6 @@ def is_focusable(node: LexborNode) -> bool:
     return tag in CONTROLS or (editable is not None and editable.strip().lower() in ("", "true"))
 
 
-def _says_more(node: LexborNode) -> bool:
-    return any((attribute(node, name) or "").strip() for name in node.attributes if name in GLOBAL_ATTRIBUTES)
+def says_more(node: LexborNode) -> bool:
+    """Whether it has an attribute of ARIA that every element may have, even an empty one; as axe-core."""
+    return any(name in GLOBAL_ATTRIBUTES for name in node.attributes)

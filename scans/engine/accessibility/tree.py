@@ -11,6 +11,8 @@ from scans.engine.accessibility.visibility import Visibility
 from scans.engine.evidence import Document
 from scans.engine.markup import attribute, enclosing, live
 
+MAX_NAME_STEPS = 200_000  # a few seconds; an ordinary page takes some thousand
+
 
 class AccessibleDocument:
     """A document with its hidden elements and its IDs worked out."""
@@ -24,6 +26,8 @@ class AccessibleDocument:
         self._labels: dict[str, list[LexborNode]] = {}
         for node in live(document, "label[for]"):
             self._labels.setdefault(attribute(node, "for") or "", []).append(node)
+        # What is left of the work that names may make; `accessibility.names` counts it down.
+        self.name_steps_left = MAX_NAME_STEPS
 
     def exposed(self, selector: str) -> Iterator[LexborNode]:
         """The elements that match and that assistive technology meets, in document order."""
@@ -37,10 +41,17 @@ class AccessibleDocument:
         return [self._by_id[each] for each in ids if each in self._by_id]
 
     def labels(self, node: LexborNode) -> list[LexborNode]:
-        """The label elements of a form control: those that name its ID, and one around it."""
-        own_id = attribute(node, "id")
-        found = list(self._labels.get(own_id, [])) if own_id else []
+        """The label elements of a form control: those that name its ID, and the nearest one around it.
+
+        As axe-core has it, the one around counts even if it names the ID of another control.
+        """
+        found = self.explicit_labels(node)
         around = enclosing(node, "label")
-        if around is not None and attribute(around, "for") is None:
+        if around is not None and all(around.mem_id != each.mem_id for each in found):
             found.append(around)
         return found
+
+    def explicit_labels(self, node: LexborNode) -> list[LexborNode]:
+        """The label elements that name a control's ID, in document order."""
+        own_id = attribute(node, "id")
+        return list(self._labels.get(own_id, [])) if own_id else []

@@ -125,3 +125,21 @@ def test_what_a_style_sheet_refers_to(css: str, expected: StyleReferences) -> No
 @given(st.text(alphabet="@importurl(fn-ace){};\"'/* :", max_size=60))
 def test_whatever_stands_in_a_style_sheet_it_is_read(css: str) -> None:
     assert isinstance(style_references(css), StyleReferences)
+
+
+@pytest.mark.parametrize(
+    ("css", "imports", "images"),
+    [
+        ("@import 'a.css'; b{background:url(c)}", ("a.css",), ("c",)),
+        ("a{content:'\\'; url(no)'} b{background:url(yes)}", (), ("yes",)),
+        (f"a{{content:'{'x' * 2000} url(no)'}} b{{background:url(yes)}}", (), ("yes",)),
+        ('a{content:"no end url(no)\n} b{background:url(yes)}', (), ("yes",)),
+        ('@import "no-end.css\n; b{background:url(yes)}', (), ("yes",)),
+        ('@import "the-file-ends-it.css', ("the-file-ends-it.css",), ()),
+    ],
+)
+def test_strings_of_a_style_sheet_are_read_as_browsers_do(
+    css: str, imports: tuple[str, ...], images: tuple[str, ...]
+) -> None:
+    found = style_references(css)
+    assert (found.imports, found.images) == (imports, images)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from selectolax.lexbor import LexborNode
 
+from scans.engine.accessibility.languages import has_text_of_its_language, is_registered, primary_subtag
 from scans.engine.accessibility.offenders import BEST_PRACTICE, Criterion, judge, selector, start_tag
 from scans.engine.accessibility.tree import AccessibleDocument
 from scans.engine.catalogue import Category, check
@@ -31,6 +32,8 @@ CATEGORY = Category("Language and document", weight=5)
 
 NOT_HTML = NotApplicable("The page is not HTML.")
 LANGUAGE_OF_PAGE = Criterion("3.1.1", "A")
+LANGUAGE_OF_PARTS = Criterion("3.1.2", "AA")
+LANGUAGE_ATTRIBUTES = ("lang", "xml:lang")
 PAGE_TITLED = Criterion("2.4.2", "A")
 TIMING_ADJUSTABLE = Criterion("2.2.1", "A")
 RESIZE_TEXT = Criterion("1.4.4", "AA")
@@ -65,6 +68,55 @@ def html_has_lang(page: Page, document: Document) -> Finding:
 
 
 @check(
+    "html-lang-valid",
+    name="Language of the page exists",
+    severity=HIGH,
+    fix='Write a language of the IANA registry: <html lang="en">, "de", "pt-BR", …',
+    references=("WCAG 3.1.1 Language of Page (A)", "RFC 5646, section 2.2.1", "axe-core: html-lang-valid"),
+)
+def html_lang_valid(page: Page, document: Document) -> Finding:
+    root = document.tree.root
+    if not page.is_html or root is None:
+        return NOT_HTML
+    if not any(attribute(root, name) for name in LANGUAGE_ATTRIBUTES):
+        return NotApplicable("The html element has no language.")
+    if faults := _language_faults(root):
+        shown = " and ".join(excerpt(each, 60) for each in faults)
+        return Fail(
+            f"The html element says {shown}, which is no language, so screen readers guess how to pronounce the page.",
+            evidence=(_item(root, LANGUAGE_OF_PAGE),),
+        )
+    return Pass(f"The language of the page is registered: {excerpt(start_tag(root), 80)}.")
+
+
+@check(
+    "valid-lang",
+    name="Languages of parts exist",
+    severity=HIGH,
+    fix='Write a language of the IANA registry: <q lang="fr">, or remove the attribute.',
+    references=("WCAG 3.1.2 Language of Parts (AA)", "RFC 5646, section 2.2.1", "axe-core: valid-lang"),
+)
+def valid_lang(page: Page, document: AccessibleDocument) -> Finding:
+    if not page.is_html:
+        return NOT_HTML
+    parts = [
+        each
+        for each in document.exposed(r"[lang], [xml\:lang]")
+        if each.tag != "html" and any(attribute(each, name) is not None for name in LANGUAGE_ATTRIBUTES)
+    ]
+    if not parts:
+        return NotApplicable("No part of the page has a language of its own.")
+    return judge(
+        document,
+        parts,
+        [each for each in parts if _language_faults(each) and has_text_of_its_language(document, each)],
+        LANGUAGE_OF_PARTS,
+        passed=f"All languages of parts ({len(parts)}) are registered.",
+        failed="parts in a language that does not exist, so screen readers guess how to pronounce them",
+    )
+
+
+@check(
     "html-xml-lang-mismatch",
     name="lang and xml:lang agree",
     severity=MEDIUM,
@@ -79,7 +131,7 @@ def html_xml_lang_mismatch(page: Page, document: Document) -> Finding:
     if not language or not xml_language:
         return NotApplicable("The html element does not have both lang and xml:lang.")
     shown = f"lang is “{excerpt(language, 40)}”, xml:lang “{excerpt(xml_language, 40)}”"
-    if _primary(language) == _primary(xml_language):
+    if primary_subtag(language) == primary_subtag(xml_language):
         return Pass(f"The same language twice: {shown}.")
     return Fail(f"Two languages for one page: {shown}.", evidence=(_item(root, LANGUAGE_OF_PAGE),))
 
@@ -303,8 +355,14 @@ def _language(root: LexborNode, name: str) -> str:
     return (attribute(root, name) or "").strip()
 
 
-def _primary(language: str) -> str:
-    return language.lower().partition("-")[0]
+def _language_faults(node: LexborNode) -> list[str]:
+    """The attributes whose language is blank or not registered, as written."""
+    faults = []
+    for name in LANGUAGE_ATTRIBUTES:
+        value = attribute(node, name)
+        if value and not is_registered(primary_subtag(value)):
+            faults.append(f"{name}=“{value[:100]}”")
+    return faults
 
 
 def _item(node: LexborNode, criterion: Criterion) -> EvidenceItem:

@@ -41,6 +41,93 @@ def test_the_language_of_the_page(root: str, has_lang: str, mismatch: str) -> No
     assert by_document(checks.html_xml_lang_mismatch, html) == mismatch
 
 
+ROOTS = [
+    ("", "n/a"),
+    ("lang=''", "n/a"),  # missing, which is another check's business
+    ("lang=' '", "fail"),
+    ("lang=en", "pass"),
+    ("lang=EN", "pass"),
+    ("lang=' en '", "pass"),
+    ("lang=en-US", "pass"),
+    ("lang=en-US-x-twain", "pass"),
+    ("lang=en-nonsense", "pass"),  # the primary subtag counts
+    ("lang=zh-min-nan", "pass"),
+    ("lang=cmn-Hans-CN", "pass"),
+    ("lang=en_US", "fail"),
+    ("lang=us", "fail"),
+    ("lang=eng", "fail"),  # English is registered with two letters only
+    ("lang=tgl", "fail"),
+    ("lang=fil", "pass"),
+    ("lang=gsw", "pass"),
+    ("lang=iw", "pass"),  # deprecated, and registered
+    ("lang=tok", "pass"),  # registered in 2022
+    ("lang=drh", "pass"),
+    ("lang=english", "fail"),
+    ("lang=xyzzy", "fail"),
+    ("lang=x-klingon", "fail"),
+    ("lang=i-klingon", "fail"),
+    ("lang=qab", "fail"),
+    ("lang=mul", "pass"),
+    ("lang=und", "pass"),
+    ("lang={{lang}}", "fail"),
+    ("lang=en xml:lang=en", "pass"),
+    ("lang=en xml:lang=us", "fail"),
+    ("lang='' xml:lang=us", "fail"),
+    ("xml:lang=en", "pass"),
+    ("xml:lang=us", "fail"),
+]
+PARTS = [
+    ("<p>None", "n/a"),
+    ("<p lang=fr>Oui", "pass"),
+    ("<p lang=fr-CA>Oui", "pass"),
+    ("<p lang=us>Oui", "fail"),
+    ("<p lang=''>Oui", "pass"),  # unknown on purpose
+    ("<p lang=' '>Oui", "fail"),
+    ("<p xml:lang=us>Oui", "fail"),
+    ("<p lang=us>", "pass"),  # nothing is read
+    ("<p lang=us> &nbsp; ", "pass"),
+    ("<p lang=us hidden>Oui", "n/a"),
+    ("<p lang=us aria-hidden=true>Oui", "n/a"),
+    ("<p lang=us class=d-none>Oui", "warn"),
+    ("<p lang=us><b>Oui</b>", "fail"),
+    ("<p lang=us><b hidden>Oui</b>", "pass"),
+    ("<p lang=us><b lang=fr>Oui</b>", "pass"),
+    ("<p lang=us><b lang=fr>Oui</b> non", "fail"),
+    ("<p lang=us><img src=a alt=Oui>", "fail"),
+    ("<p lang=us><img src=a alt=''>", "pass"),
+    ("<p lang=us><script>1</script>", "pass"),
+    ("<a href=/de hreflang=us>Deutsch</a>", "n/a"),
+    ("<p lang=fr>Oui<p lang=us>Oui", "fail"),
+    ("<div lang=us><p lang=fr>Oui</div>", "pass"),
+    ("<svg><text xml:lang=us>Oui</text></svg>", "fail"),
+]
+CASES = {
+    "html-lang-valid": [(f"<!doctype html><html {root}><title>A page</title><p>Text", to) for root, to in ROOTS],
+    "valid-lang": PARTS,
+}
+
+
+@pytest.mark.parametrize(("html", "expected"), CASES["html-lang-valid"])
+def test_html_lang_valid(html: str, expected: str) -> None:
+    assert by_document(checks.html_lang_valid, html) == expected
+
+
+@pytest.mark.parametrize(("markup", "expected"), PARTS)
+def test_valid_lang(markup: str, expected: str) -> None:
+    assert by_tree(checks.valid_lang, markup) == expected
+
+
+def test_the_fault_is_quoted() -> None:
+    seen = page("<!doctype html><html lang=en_US><p>Text")
+    finding = checks.html_lang_valid(seen, document(seen))
+    assert message(finding).startswith("The html element says lang=“en_US”, which is no language")
+
+
+@pytest.mark.parametrize("markup", ["<p lang=us>" + "<b>" * 5_000 + "Oui", f"<p lang={'a' * 100_000}>Oui"])
+def test_parts_that_are_made_to_be_slow_are_judged_all_the_same(markup: str) -> None:
+    assert by_tree(checks.valid_lang, markup) in ("pass", "fail")
+
+
 @pytest.mark.parametrize(
     ("html", "expected"),
     [
@@ -169,6 +256,8 @@ def test_severities_are_the_impacts_of_axe_core() -> None:
     }
     assert declared == {
         "html-has-lang": "high",
+        "html-lang-valid": "high",
+        "valid-lang": "high",
         "html-xml-lang-mismatch": "medium",
         "document-title": "high",
         "meta-refresh": "critical",
