@@ -197,7 +197,7 @@ def _caption(document: AccessibleDocument, node: LexborNode, walk: _Walk, tag: s
 
 def _svg_title(document: AccessibleDocument, node: LexborNode, walk: _Walk) -> str:
     """The first title in the drawing, however deep, but not that of a drawing in it; as axe-core."""
-    inside = (each for each in node.css("title, svg") if each.mem_id != node.mem_id)
+    inside = (each for each in select(node, "title, svg") if each.mem_id != node.mem_id)
     first = next(inside, None)
     return _content(document, first, walk) if first is not None and first.tag == "title" else ""
 

@@ -6,7 +6,7 @@ from selectolax.lexbor import LexborNode
 
 from scans.engine.accessibility.roles import explicit_role
 from scans.engine.accessibility.tree import AccessibleDocument
-from scans.engine.markup import MAX_DEPTH, attribute, live
+from scans.engine.markup import MAX_DEPTH, attribute, live, select
 
 # Elements that HTML itself gives ways to be named by, so that other rules judge them.
 NAMED_NATIVELY = frozenset(
@@ -40,7 +40,7 @@ def _is_named_natively(node: LexborNode) -> bool:
 def _wraps_an_input(node: LexborNode) -> bool:
     """A combobox of ARIA 1.1: its input takes the name."""
     return explicit_role(node) == "combobox" and any(
-        (attribute(each, "type") or "").strip().lower() != "hidden" for each in node.css("input")
+        (attribute(each, "type") or "").strip().lower() != "hidden" for each in select(node, "input")
     )
 
 
