@@ -66,8 +66,11 @@ def _by_size() -> Iterator[Site]:
 
 
 def _large_page() -> str:
-    paragraph = "<p class=text id=a{0}><a href=/link/{1}>Some text of a page</a> that goes on for a while.</p>\n"
-    body = "".join(paragraph.format(number, number % LINKS) for number in range(1024 * 1024 // len(paragraph)))
+    """A megabyte of paragraphs, a link in every fifth: far more than a usual page has of either."""
+    plain = "<p class=text id=a{0}>Some text of a page that goes on for a while, as texts on pages do.</p>\n"
+    linked = "<p class=text id=a{0}><a href=/link/{1}>Some text of a page</a> that goes on for a while.</p>\n"
+    count = 1024 * 1024 // len(plain)
+    body = "".join((plain if number % 5 else linked).format(number, number % LINKS) for number in range(count))
     return PAGE.replace("</body>", f"{body}</body>")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,6 +32,10 @@ ACTING_FIRST = re.compile(
 ACTION = re.compile(r"[?&;](?:action|do|op|cmd|command|task)=", re.IGNORECASE)
 # A link that works once, or for one visitor.
 ONE_TIME = re.compile(r"[?&;][\w-]{0,20}?(?:nonce|token|csrf|otp|signature)=", re.IGNORECASE)
+
+
+# Who has more has a list made by a machine, whose links are alike.
+MAX_LINKS = 3_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +77,10 @@ class LinkAnswers:
 
 
 def page_links(page: Page, document: Document) -> Iterator[Link]:
-    """The links of the document that lead to another page, in its order; those within the page are left out."""
+    """The document's links that lead to another page, in its order, of the first `MAX_LINKS` elements."""
     own = without_fragment(page.target.url)
     base = without_fragment(document.base.url)
-    for node in live(document, "a, area"):
+    for node in itertools.islice(live(document, "a, area"), MAX_LINKS):
         reference = reference_of(node)
         if reference is None or reference.strip().startswith("#"):
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 
@@ -17,7 +18,7 @@ from scans.engine.link_texts import is_generic
 from scans.engine.local_addresses import is_local_host, local_addresses
 from scans.engine.markup import attribute, live, resolve
 from scans.engine.masking import excerpt
-from scans.engine.page_links import LinkAnswer, LinkAnswers, acts, is_same_host, page_links, reference_of
+from scans.engine.page_links import MAX_LINKS, LinkAnswer, LinkAnswers, acts, is_same_host, page_links, reference_of
 from scans.engine.wording import counted, some
 
 CATEGORY = Category("Links", weight=10)
@@ -51,7 +52,7 @@ PRIVATE = re.compile(
 def crawlable_anchors(page: Page, document: Document) -> Finding:
     if (out := _not_judged(page)) is not None:
         return out
-    anchors = list(live(document, "a"))
+    anchors = list(itertools.islice(live(document, "a"), MAX_LINKS))
     if not anchors:
         return NotApplicable("The page has no links.")
     faulty = [(node, why) for node in anchors if (why := _uncrawlable(document, node))]
