@@ -75,6 +75,20 @@ def failing(code: dns.rcode.Rcode) -> Zone:
     return answer
 
 
+def _listeners() -> tuple[socket.socket, socket.socket]:
+    """For TCP and for UDP, on the same port: one that is free for both."""
+    while True:
+        stream = socket.create_server(("127.0.0.1", 0))
+        datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        try:
+            datagrams.bind(stream.getsockname())
+        except OSError:  # somebody else's
+            stream.close()
+            datagrams.close()
+        else:
+            return stream, datagrams
+
+
 @contextlib.contextmanager
 def name_server(zone: Zone, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """The server, for the system to ask; gives what it was asked: `www.example.com. A`. UDP and TCP.
@@ -83,10 +97,8 @@ def name_server(zone: Zone, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[st
     """
     asked: list[str] = []
     with contextlib.ExitStack() as cleanup:
-        stream = cleanup.enter_context(socket.create_server(("127.0.0.1", 0)))
+        stream, datagrams = (cleanup.enter_context(each) for each in _listeners())
         port: int = stream.getsockname()[1]
-        datagrams = cleanup.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
-        datagrams.bind(("127.0.0.1", port))
 
         def answer(wire: bytes) -> dns.message.Message | None:
             query = dns.message.from_wire(wire)
