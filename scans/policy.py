@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from django.conf import settings
 
 from scans.models import BlockedDomain
+from scans.net.addresses import IPNetwork
 from scans.net.policy import Policy
+
+
+def settings_policy(*also_allowed: IPNetwork) -> Policy:
+    """The settings alone, for commands: no database is asked."""
+    return Policy(
+        allowed_networks=(*settings.SCAN_ALLOWED_NETWORKS, *also_allowed),
+        allowed_ports=settings.SCAN_ALLOWED_PORTS,
+        ca_bundle=settings.SCAN_CA_BUNDLE,
+    )
 
 
 def scan_policy() -> Policy:
     """The policy of this moment, so that a domain that was just blocked is."""
-    return Policy(
-        allowed_networks=settings.SCAN_ALLOWED_NETWORKS,
-        allowed_ports=settings.SCAN_ALLOWED_PORTS,
-        blocked_domains=tuple(BlockedDomain.objects.values_list("domain", flat=True)),
-        ca_bundle=settings.SCAN_CA_BUNDLE,
-    )
+    return replace(settings_policy(), blocked_domains=tuple(BlockedDomain.objects.values_list("domain", flat=True)))

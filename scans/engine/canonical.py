@@ -55,7 +55,7 @@ def canonicals(page: Page, document: Document) -> tuple[Canonical, ...]:
             found.append(Canonical(reference, _http_url(document, reference), "<link>", qualifier))
     for reference, parameters in links(page):
         if "canonical" in _relations(parameters.get("rel", "")) and "anchor" not in parameters:
-            url = _without_fragment(_parse(reference, page.target.url))
+            url = without_fragment(parse(reference, page.target.url))
             qualifier = next((name for name in QUALIFIERS if parameters.get(name)), "")
             found.append(Canonical(reference, url, "Link header", qualifier))
     return tuple(found)
@@ -77,7 +77,7 @@ def alternates(page: Page, document: Document) -> tuple[Alternate, ...]:
                 found.append(Alternate((attribute(node, "hreflang") or "").strip().lower(), url))
     for reference, parameters in links(page):
         if "alternate" in _relations(parameters.get("rel", "")) and parameters.get("hreflang"):
-            url = _without_fragment(_parse(reference, page.target.url))
+            url = without_fragment(parse(reference, page.target.url))
             if url is not None:
                 found.append(Alternate(parameters["hreflang"].lower(), url))
     return tuple(found)
@@ -89,7 +89,7 @@ def answer_fault(page: Page, answer: CanonicalAnswer, now: datetime) -> str | No
         return f"can't be loaded: {answer.error.rstrip('.')}"
     response = answer.page.response
     if 300 <= response.status < 400:
-        goal = _without_fragment(_parse(response.headers.get("Location") or "", response.url))
+        goal = without_fragment(parse(response.headers.get("Location") or "", response.url))
         to = "this very page" if goal == page.target.url else excerpt(goal or "nowhere")
         return f"redirects ({response.status}) to {to}"
     if response.status != 200:
@@ -124,17 +124,19 @@ def _relations(value: str) -> frozenset[str]:
 
 
 def _http_url(document: Document, reference: str) -> str | None:
-    return _without_fragment(resolve(document, reference)) if reference.strip() else None
+    return without_fragment(resolve(document, reference)) if reference.strip() else None
 
 
-def _parse(reference: str, base: str) -> ada_url.URL | None:
+def parse(reference: str, base: str) -> ada_url.URL | None:
+    """The absolute URL of a reference, None when it is not a URL (WHATWG URL)."""
     try:
         return ada_url.URL(reference, base)
     except ValueError:
         return None
 
 
-def _without_fragment(url: ada_url.URL | None) -> str | None:
+def without_fragment(url: ada_url.URL | None) -> str | None:
+    """The address that is asked for; None when it is no http(s) URL."""
     if url is None or url.protocol not in ("http:", "https:"):
         return None
     url.hash = ""

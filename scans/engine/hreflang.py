@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import ada_url
 import langcodes
 
-from scans.engine.canonical import ABSOLUTE, canonicals, links, named_url
+from scans.engine.canonical import ABSOLUTE, canonicals, links, named_url, parse, without_fragment
 from scans.engine.evidence import Document, Page
 from scans.engine.markup import attribute, live, resolve
 
@@ -50,7 +50,7 @@ def versions(page: Page, document: Document) -> tuple[Version, ...]:
             )
     for reference, parameters in links(page):
         if "alternate" in parameters.get("rel", "").lower().split() and "hreflang" in parameters:
-            found.append(Version(parameters["hreflang"].strip(), reference, _clean(_parse(reference, page.target.url))))
+            found.append(Version(parameters["hreflang"].strip(), reference, _clean(parse(reference, page.target.url))))
     return tuple(found[:MAX_VERSIONS])
 
 
@@ -85,15 +85,6 @@ def same_escapes(url: str) -> str:
     return ESCAPE.sub(lambda found: found[0].upper(), url)
 
 
-def _parse(reference: str, base: str) -> ada_url.URL | None:
-    try:
-        return ada_url.URL(reference, base)
-    except ValueError:
-        return None
-
-
 def _clean(url: ada_url.URL | None) -> str | None:
-    if url is None or url.protocol not in ("http:", "https:"):
-        return None
-    url.hash = ""
-    return same_escapes(url.href.removesuffix("#"))
+    address = without_fragment(url)
+    return None if address is None else same_escapes(address)

@@ -7,13 +7,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from scans.engine import javascript_libraries
 from scans.net.client import Network
 from scans.net.errors import NetError
-from scans.net.policy import Policy
+from scans.policy import settings_policy
 from scans.targets import InvalidUrl
 
 API = "https://api.osv.dev/v1/query"
@@ -31,11 +30,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         raw = json.loads(javascript_libraries.DATA.read_text(encoding="utf-8"))
-        policy = Policy(
-            allowed_networks=settings.SCAN_ALLOWED_NETWORKS,
-            allowed_ports=settings.SCAN_ALLOWED_PORTS,
-            ca_bundle=settings.SCAN_CA_BUNDLE,
-        )
+        policy = settings_policy()
         with Network(policy, time_limit_s=TIME_LIMIT_S) as network:
             for library in raw["libraries"]:
                 library["vulnerabilities"] = _known(network, options["api"], library["package"])

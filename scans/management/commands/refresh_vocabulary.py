@@ -6,14 +6,13 @@ import datetime
 import json
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from scans.engine import structured_data
 from scans.net.budget import Limits
 from scans.net.client import Network
 from scans.net.errors import NetError
-from scans.net.policy import Policy
+from scans.policy import settings_policy
 from scans.targets import InvalidUrl
 
 RELEASE = "https://schema.org/version/latest/schemaorg-current-https.jsonld"
@@ -31,11 +30,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        policy = Policy(
-            allowed_networks=settings.SCAN_ALLOWED_NETWORKS,
-            allowed_ports=settings.SCAN_ALLOWED_PORTS,
-            ca_bundle=settings.SCAN_CA_BUNDLE,
-        )
+        policy = settings_policy()
         limits = Limits(body_bytes=MAX_BYTES, decoded_bytes=MAX_BYTES)
         try:
             with Network(policy, limits=limits) as network:

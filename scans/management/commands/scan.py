@@ -28,6 +28,7 @@ from scans.engine.scoring import CATALOGUE_VERSION
 from scans.models import new_scan_id
 from scans.net.client import Network
 from scans.net.policy import Policy
+from scans.policy import settings_policy
 from scans.targets import parse_target
 
 logger = logging.getLogger(__name__)
@@ -69,11 +70,7 @@ class Command(BaseCommand):
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")  # a terminal that is not UTF-8 shows what it can
-        policy = Policy(
-            allowed_networks=(*settings.SCAN_ALLOWED_NETWORKS, *options["allow_network"]),
-            allowed_ports=settings.SCAN_ALLOWED_PORTS,
-            ca_bundle=settings.SCAN_CA_BUNDLE,
-        )
+        policy = settings_policy(*options["allow_network"])
         statuses = set()
         for position, url in enumerate(options["urls"]):
             result = self._scan(url, ScanType(options["type"]), policy)
