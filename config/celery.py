@@ -72,12 +72,14 @@ def refuse_wrong_settings(**_: object) -> None:
     environment.refuse_problems()
 
 
-def enqueue(task: str, row_id: str) -> None:
+def enqueue(task: str, row_id: str, queue: str | None = None) -> None:
     """Hand a row to the workers, by the task's name: what the task calls need not know the task.
+
+    Without a `queue` it is the one that the task's route names.
 
     When the queue does not take it, the sweeper will find the row.
     """
     try:
-        app.send_task(task, (row_id,))
+        app.send_task(task, (row_id,), queue=queue)
     except OperationalError as error:
         logger.warning("%s(%s) could not be enqueued, the sweeper will: %s", task, row_id, error)

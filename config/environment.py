@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,6 +103,13 @@ def certificates(raw: str) -> Path:
     except ValueError:
         raise ValueError(f"{raw} holds no PEM certificate that can be read") from None
     return path
+
+
+def browser(raw: str) -> str:
+    """`auto`, `off`, or a program that can be run."""
+    if raw not in ("auto", "off") and shutil.which(raw) is None:
+        raise ValueError(f"{raw} is no program that can be run")
+    return raw
 
 
 def url_with_scheme(*schemes: str) -> Callable[[str], str]:

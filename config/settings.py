@@ -44,6 +44,7 @@ SCAN_TIME_LIMIT_S = read("SCAN_TIME_LIMIT", environment.positive, 60, "Seconds f
 SCAN_CA_BUNDLE = read(
     "SCAN_CA_BUNDLE", environment.certificates, None, "A PEM file with certificates to trust as well."
 )
+SCAN_BROWSER = read("SCAN_BROWSER", environment.browser, "auto", "auto, off, or the path of a Chromium.")
 SCAN_QUEUE_LIMIT = read(
     "SCAN_QUEUE_LIMIT", environment.positive, 10_000, "How many scans may wait before new ones get a 503."
 )

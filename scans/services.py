@@ -46,6 +46,9 @@ REACH_TIMEOUT_S = 5
 REQUEUE_AFTER = timedelta(seconds=30)
 # With so many messages still in the queue, a scan that waits has most likely not been lost.
 BUSY_QUEUE = 100
+SCAN_QUEUE, BROWSER_QUEUE = QUEUES = ("scans", "browser")
+# Types with checks that need a browser; a test holds this against the catalogue, which web does not load.
+BROWSER_TYPES = frozenset({ScanType.PERFORMANCE, ScanType.ACCESSIBILITY, ScanType.SEO})
 # Faults of the service, not of the site: the scan does not count.
 OUR_FAULT = frozenset({"INTERNAL_ERROR", "SCAN_INTERRUPTED"})
 
@@ -161,7 +164,7 @@ def _create(caller: Caller, target: Target, scan_type: ScanType, policy: Policy)
             enqueued_at=now,
             period=usage.month_of(now),
         )
-        transaction.on_commit(lambda: enqueue(scan.id))
+        transaction.on_commit(lambda: enqueue(scan.id, scan_type))
     return Created(scan_status(scan), replayed=False)
 
 
@@ -174,9 +177,10 @@ def _refuse_when_overloaded() -> None:
         raise ServiceUnavailable("The queue does not answer. Try again in a few seconds.")
 
 
-def enqueue(scan_id: str) -> None:
+def enqueue(scan_id: str, scan_type: ScanType) -> None:
     """Hand the scan to the workers. When the queue does not take it, the sweeper will."""
-    celery.enqueue("scans.tasks.run_scan", scan_id)
+    with_browser = settings.SCAN_BROWSER != "off" and scan_type in BROWSER_TYPES
+    celery.enqueue("scans.tasks.run_scan", scan_id, BROWSER_QUEUE if with_browser else SCAN_QUEUE)
 
 
 def claim_scan(scan_id: str) -> Claim | None:
@@ -250,10 +254,10 @@ def _end(scan: Scan, error: ScanError | None) -> None:
     scan.save()
 
 
-def sweep_scans(queue_depth: Callable[[], int], enqueue: Callable[[str], None] = enqueue) -> int:
+def sweep_scans(queue_depth: Callable[[], int], enqueue: Callable[[str, ScanType], None] = enqueue) -> int:
     """Put back what the queue lost and what died; end what died too often. Returns how many were put back.
 
-    `queue_depth` is the number of messages that wait in the queue. While it is long, waiting scans are not put
+    `queue_depth` is the number of messages that wait in the queues. While it is long, waiting scans are not put
     back: they would only be added to it a second time, every time.
     """
     now = timezone.now()
@@ -263,10 +267,10 @@ def sweep_scans(queue_depth: Callable[[], int], enqueue: Callable[[str], None] =
     is_busy = queue_depth() >= max(BUSY_QUEUE, queued // 2)
     lost = Scan.objects.filter(interrupted if is_busy else interrupted | waiting).order_by("enqueued_at")
     put_back = 0
-    for scan_id, enqueued_at in lost.values_list("id", "enqueued_at")[:1000]:
+    for scan_id, scan_type, enqueued_at in lost.values_list("id", "type", "enqueued_at")[:1000]:
         # Conditional, so that two sweepers at once put a scan back once.
         if Scan.objects.filter(id=scan_id, enqueued_at=enqueued_at).update(enqueued_at=now):
-            enqueue(scan_id)
+            enqueue(scan_id, ScanType(scan_type))
             put_back += 1
     dead = Scan.objects.filter(status=Scan.Status.SCANNING, lease_expires_at__lt=now, attempts__gte=MAX_ATTEMPTS)
     for scan_id in dead.values_list("id", flat=True)[:1000]:

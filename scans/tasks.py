@@ -17,6 +17,7 @@ from config.api import idempotency
 from config.errors import Refusal
 from config.logging import current_id
 from scans import services
+from scans.browser import browser
 from scans.engine import Budget, Progress, scan
 from scans.engine.memory import give_back, use_one_heap
 from scans.engine.result import ScanError, ScanResult
@@ -58,7 +59,7 @@ def _scan(claim: services.Claim) -> ScanResult:
     try:
         target = parse_target(claim.url, policy)
         with Network(policy, time_limit_s=limit_s) as network, _Reporter(claim, network) as reporter:
-            return scan(target, claim.type, network, Budget(time_limit_s=limit_s), reporter.tell)
+            return scan(target, claim.type, network, Budget(time_limit_s=limit_s), reporter.tell, browser())
     except Refusal as refusal:  # the policy has changed since the scan was accepted
         error = ScanError(refusal.code, str(refusal))
     except SoftTimeLimitExceeded:
@@ -139,7 +140,7 @@ def sweep() -> None:
 def _queue_depth() -> int:
     with current_app.connection_for_write() as broker:
         channel: Any = broker.default_channel  # Redis's channels have a client, others have none
-        return int(channel.client.llen("scans"))
+        return sum(int(channel.client.llen(queue)) for queue in services.QUEUES)
 
 
 @shared_task

@@ -6,8 +6,10 @@ Playwright runs an event loop in its thread, which Django's ORM would refuse to 
 from __future__ import annotations
 
 import contextlib
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, TypeVar
 
 from playwright.sync_api import Browser, BrowserContext, Playwright, sync_playwright
@@ -43,10 +45,10 @@ def chromium(options: Mapping[str, Any] | None = None) -> Iterator[Chromium]:
     """Start Chromium, with other launch options where a test wants to see what the usual ones prevent."""
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
-    with ThreadPoolExecutor(1, "playwright") as thread:
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(1, "playwright") as thread:
         playwright: Playwright = thread.submit(lambda: sync_playwright().start()).result(60)
         try:
-            given = {**launch_options(program), **(options or {})}
+            given = {**launch_options(program, Path(folder)), **(options or {})}
             browser = thread.submit(lambda: playwright.chromium.launch(**given)).result(60)
             yield Chromium(thread, browser)
             thread.submit(browser.close).result(60)

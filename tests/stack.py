@@ -70,6 +70,7 @@ def start(cleanup: contextlib.ExitStack) -> None:
     os.environ |= stack.env
     os.environ["DATA_DIR"] = str(data_dir)
     os.environ["DEBUG"] = "off"
+    os.environ["SCAN_BROWSER"] = "off"  # what wants one starts it by itself
     os.environ["SECRET_KEY"] = "tests-only-" + "0123456789abcdef" * 4
 
 

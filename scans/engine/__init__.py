@@ -13,9 +13,11 @@ from typing import Literal
 from config.errors import Refusal
 from scans.engine import scoring
 from scans.engine.alarm import OutOfTime, alarm
-from scans.engine.catalogue import Check, Probe, caps
+from scans.engine.browser import Browser
+from scans.engine.browser_evidence import BrowserLoad
+from scans.engine.catalogue import Category, Check, Probe, caps
 from scans.engine.evidence import Clock, Page
-from scans.engine.findings import Fail, NotApplicable, Pass, ScanType, Warn
+from scans.engine.findings import Fail, Finding, NotApplicable, Pass, ScanType, Warn
 from scans.engine.plan import Missing, Plan, arguments, plan
 from scans.engine.result import (
     AppliedCap,
@@ -26,6 +28,7 @@ from scans.engine.result import (
     ScanResult,
     SkippedCheck,
 )
+from scans.engine.scoring import Cap
 from scans.net.client import Network
 from scans.targets import Target
 
@@ -71,14 +74,15 @@ def scan(
     network: Network,
     budget: Budget,
     progress: Callable[[Progress], None] = lambda _: None,
+    browser: Browser | None = None,
 ) -> ScanResult:
-    """Scan one page and judge it. Never raises for anything the site does.
+    """Scan one page and judge it, without a browser where there is none. Never raises for anything the site does.
 
     Evidence is gathered concurrently and only where a check of this type needs it. A probe that fails
     makes its checks "could not run" (`partial`); when the page itself can't be had, the scan is `failed`.
     """
     started_at = datetime.now(UTC)
-    run = _Run(target, scan_type, network, budget, progress, started_at)
+    run = _Run(target, scan_type, network, budget, progress, started_at, browser)
     error = run.collect()
     if error is None:
         run.judge()
@@ -103,19 +107,22 @@ class _Run:
         budget: Budget,
         progress: Callable[[Progress], None],
         started_at: datetime,
+        browser: Browser | None,
     ) -> None:
         self.target = target
         self.type = scan_type
         self.network = network
         self.budget = budget
         self.started_at = started_at
-        self.plan: Plan = plan(scan_type)
+        self.plan: Plan = plan(scan_type, has_browser=browser is not None)
         self.evidence: dict[type, object] = {
             Target: target,
             Network: network,
             Clock: Clock(started_at),
             ScanType: scan_type,
         }
+        if browser is not None:
+            self.evidence[Browser] = browser
         self.results: list[tuple[Check, CheckResult]] = []
         self.skipped: list[SkippedCheck] = []
         self._began = time.monotonic()
@@ -198,14 +205,11 @@ class _Run:
                 self.skipped.append(SkippedCheck(each.id, each.name, outcome.reason))
 
     def _judge_one(self, each: Check) -> CheckResult | Missing | None:
-        values = arguments(each.needs, self.evidence)
-        if isinstance(values, Missing):
-            return values
         if self._remaining_s() <= 0:
             return Missing(OUT_OF_TIME)
         try:
             with alarm(self._remaining_s() / 2):
-                finding = each.function(**values)
+                finding = self._finding(each)
         except OutOfTime:
             return Missing(TOO_SLOW)
         except Refusal as refusal:  # the evidence says by name why it is not enough
@@ -214,6 +218,8 @@ class _Run:
             logger.exception("check %s failed on %s", each.id, self.target.url)
             return Missing(INTERNAL)
         match finding:
+            case Missing():
+                return finding
             case NotApplicable():
                 return None
             case Pass():
@@ -232,12 +238,28 @@ class _Run:
             fix=fix,
             evidence=finding.evidence,
             references=each.references,
+            share=finding.share,
+            weighs=not isinstance(finding, Warn) or finding.weighs,
         )
+
+    def _finding(self, each: Check) -> Finding | Missing:
+        """What the scan type's second judge says, else the check itself, if there is the evidence for it."""
+        if each.verdict is not None:
+            needs = arguments(each.verdict.needs, self.evidence)
+            if not isinstance(needs, Missing) and (verdict := each.verdict.function(each, **needs)) is not None:
+                return verdict
+        values = arguments(each.needs, self.evidence)
+        return values if isinstance(values, Missing) else each.function(**values)
+
+    @property
+    def _is_static(self) -> bool:
+        """Whether no browser judged the page."""
+        return not isinstance(self.evidence.get(BrowserLoad), BrowserLoad)
 
     def result(self, error: ScanError | None) -> ScanResult:
         """Score what ran and put everything together."""
         outcome: Outcome = "failed" if error else "partial" if self.skipped else "completed"
-        score = None if error else scoring.score(self._categories(), caps(self.type))
+        score = None if error else scoring.score(self._categories(), self._caps())
         completed_at = datetime.now(UTC)
         self.tell(100, "done", len(self.plan.checks) - len(self.skipped))
         return ScanResult(
@@ -262,9 +284,17 @@ class _Run:
         for each, check_result in self.results:
             grouped.setdefault(each.category_id, []).append(check_result)
         return [
-            CategoryResult(id, categories[id].name, categories[id].weight, tuple(check_results))
+            CategoryResult(id, categories[id].name, self._weight(categories[id]), tuple(check_results))
             for id, check_results in grouped.items()
         ]
+
+    def _weight(self, category: Category) -> int:
+        if self._is_static and category.static_weight is not None:
+            return category.static_weight
+        return category.weight
+
+    def _caps(self) -> tuple[Cap, ...]:
+        return tuple(cap for cap in caps(self.type) if self._is_static or not cap.is_static)
 
     def _facts(self, completed_at: datetime) -> dict[str, str | int | float]:
         facts: dict[str, str | int | float] = {"duration_s": round((completed_at - self.started_at).total_seconds(), 3)}

@@ -30,10 +30,14 @@ class CatalogueError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A category of a report. `weight` is relative to the other categories of the scan type."""
+    """A category of a report. `weight` is relative to the other categories of the scan type.
+
+    `static_weight` is the weight where no browser judged the page, if it is another one.
+    """
 
     name: str
     weight: int
+    static_weight: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,15 @@ class Check:
     category_id: str
     category: Category
     function: Callable[..., Finding]
+    needs: tuple[Need, ...]
+    verdict: Verdict | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A second judge for all checks of a scan type: `function(check, …)` decides where it does not return None."""
+
+    function: Callable[..., Finding | None]
     needs: tuple[Need, ...]
 
 
@@ -117,6 +130,7 @@ def probe(*, essential: bool = False) -> Callable[[F], F]:
 def checks(scan_type: ScanType) -> tuple[Check, ...]:
     """The checks of one scan type, in report order: heaviest category first, then as written in its file."""
     found: list[Check] = []
+    verdict = _verdict(scan_type)
     for module in _modules(f"{CHECKS_PACKAGE}.{scan_type}"):
         category = getattr(module, "CATEGORY", None)
         if not isinstance(category, Category):
@@ -136,6 +150,7 @@ def checks(scan_type: ScanType) -> tuple[Check, ...]:
                     category=category,
                     function=function,
                     needs=_needs(function),
+                    verdict=verdict,
                 )
             )
     for attribute in ("id", "name"):
@@ -172,6 +187,14 @@ def caps(scan_type: ScanType) -> tuple[Cap, ...]:
     """The caps of a scan type: `CAPS` in the `__init__.py` of its folder."""
     module = importlib.import_module(f"{CHECKS_PACKAGE}.{scan_type}")
     return tuple(module.CAPS)
+
+
+def _verdict(scan_type: ScanType) -> Verdict | None:
+    """`VERDICT` in the `__init__.py` of the scan type's folder, whose parameter `check` is no evidence."""
+    function = getattr(importlib.import_module(f"{CHECKS_PACKAGE}.{scan_type}"), "VERDICT", None)
+    if function is None:
+        return None
+    return Verdict(function, tuple(need for need in _needs(function) if need.parameter != "check"))
 
 
 def _modules(package_name: str) -> Iterator[types.ModuleType]:

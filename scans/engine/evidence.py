@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -66,28 +65,6 @@ class Document:
     text: str  # the decoded source
     encoding: str
     base: Target
-
-
-# What a browser brings. Checks that need it are planned where there is one.
-
-
-@dataclass(frozen=True, slots=True)
-class TapTarget:
-    """A link or control as it was laid out. `is_crowded`: another one lies within 24 pixels of its centre."""
-
-    selector: str
-    width_px: float
-    height_px: float
-    is_crowded: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Rendered:
-    """The page after its scripts have run, on a phone's screen: its tree, and letters by their size in pixels."""
-
-    document: Document
-    letters_by_px: Mapping[float, int]
-    targets: tuple[TapTarget, ...] = ()
 
 
 # What a performance scan reads beside the page.

@@ -33,30 +33,37 @@ class ScanType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """Nothing wrong; the message says what was seen."""
+    """Nothing wrong; the message says what was seen. `share` is what it earns, 0 to 1, where that is on a curve."""
 
     message: str
     evidence: tuple[EvidenceItem, ...] = ()
+    share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Warn:
-    """Worth improving, or not certain: counts half. `severity` and `fix` override the check's own."""
+    """Worth improving, or not certain: counts half, or `share`. `severity` and `fix` override the check's own.
+
+    One that does not weigh is for people to look at: the score is as if there had been no such check.
+    """
 
     message: str
     severity: Severity | None = None
     evidence: tuple[EvidenceItem, ...] = ()
     fix: str | None = None
+    share: float | None = None
+    weighs: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """Wrong: counts nothing. `severity` and `fix` override the check's own."""
+    """Wrong: counts nothing, or `share`. `severity` and `fix` override the check's own."""
 
     message: str
     severity: Severity | None = None
     evidence: tuple[EvidenceItem, ...] = ()
     fix: str | None = None
+    share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

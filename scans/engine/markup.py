@@ -24,7 +24,9 @@ def select(within: LexborHTMLParser | LexborNode, selector: str) -> list[LexborN
     on, and its search in the same tree then ends the process.
     """
     with _one_search:
-        return within.css(selector)
+        found = within.css(selector)
+    # An element comes once for every selector of the list that it matches.
+    return list({each.mem_id: each for each in found}.values()) if "," in selector else found
 
 
 _one_search = threading.Lock()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import graphlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from scans.engine.browser import Browser
 from scans.engine.catalogue import CatalogueError, Check, Need, Probe, checks, probes
-from scans.engine.evidence import Clock, Rendered
+from scans.engine.evidence import Clock
 from scans.engine.findings import ScanType
 from scans.net.client import Network
 from scans.targets import Target
@@ -15,15 +16,16 @@ from scans.targets import Target
 # Evidence that exists before any probe ran.
 GIVEN: frozenset[type] = frozenset({Target, Network, Clock, ScanType})
 
-# Evidence that only a browser can bring.
-BROWSER_EVIDENCE: frozenset[type] = frozenset({Rendered})
-
 
 @dataclass(frozen=True, slots=True)
 class Missing:
     """Stands for evidence that could not be had, and says why in words for the report."""
 
     reason: str
+
+
+# For evidence that was not planned, which is what a browser alone could bring.
+NOTHING = Missing("There is no browser.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Plan:
     def sorter(self) -> graphlib.TopologicalSorter[type]:
         """The probes' evidence in dependency order, prepared for concurrent running."""
         graph = {
-            provides: [need.evidence for need in probe.needs if need.evidence not in GIVEN]
+            provides: [need.evidence for need in probe.needs if need.evidence in self.probes]
             for provides, probe in self.probes.items()
         }
         sorter = graphlib.TopologicalSorter(graph)
@@ -46,23 +48,36 @@ class Plan:
 
 def needs_browser(check: Check) -> bool:
     """Whether a check judges what only a browser can bring."""
-    return any(need.evidence in BROWSER_EVIDENCE and not need.optional for need in check.needs)
+    return any(_needs_browser(need) for need in check.needs)
 
 
-def plan(scan_type: ScanType) -> Plan:
+def _needs_browser(need: Need) -> bool:
+    """Whether evidence can't be had without a browser, directly or through its probe."""
+    if need.optional or need.evidence in GIVEN:
+        return False
+    if need.evidence is Browser:
+        return True
+    found = probes().get(need.evidence)
+    return found is not None and any(map(_needs_browser, found.needs))
+
+
+def plan(scan_type: ScanType, *, has_browser: bool = False) -> Plan:
     """Collect the checks of a type and the probes behind them. Those that need a browser are left out without one.
 
     Raises `CatalogueError` when a parameter asks for evidence that nothing provides.
     """
     available = probes()
-    has_browser = set(available) >= BROWSER_EVIDENCE
+    given = GIVEN | {Browser} if has_browser else GIVEN
     wanted = tuple(each for each in checks(scan_type) if has_browser or not needs_browser(each))
     needed: dict[type, Probe] = {}
     pending: list[Need] = [need for each in wanted for need in each.needs]
+    pending += [need for each in wanted[:1] if each.verdict is not None for need in each.verdict.needs]
     while pending:
         need = pending.pop()
-        if need.evidence in GIVEN or need.evidence in needed:
+        if need.evidence in given or need.evidence in needed:
             continue
+        if not has_browser and _needs_browser(replace(need, optional=False)):
+            continue  # optional, else its check or probe were not here
         if need.evidence not in available:
             raise CatalogueError(f"no probe provides {need.evidence.__name__}")
         needed[need.evidence] = available[need.evidence]
@@ -74,7 +89,7 @@ def arguments(needs: Sequence[Need], evidence: Mapping[type, object]) -> dict[st
     """The keyword arguments for a function with these needs, or `Missing` with the first reason why not."""
     values: dict[str, object] = {}
     for need in needs:
-        value = evidence[need.evidence]
+        value = evidence.get(need.evidence, NOTHING)
         if isinstance(value, Missing):
             if not need.optional:
                 return value

@@ -27,6 +27,8 @@ class CheckResult:
     evidence: tuple[EvidenceItem, ...] = ()
     references: tuple[str, ...] = ()
     points: float = 0.0
+    share: float | None = None  # what it earns, 0 to 1, if not what its status does
+    weighs: bool = True  # False: the score is as if there had been no such check
 
 
 @dataclass(frozen=True, slots=True)

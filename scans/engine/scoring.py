@@ -10,7 +10,7 @@ from scans.engine.findings import Severity
 from scans.engine.result import CategoryResult, CheckResult
 
 # Raised whenever a check, a weight or a cap changes, so that frozen reports can be told apart.
-CATALOGUE_VERSION = "2026.11.2"
+CATALOGUE_VERSION = "2026.11.3"
 
 SEVERITY_WEIGHT = {
     Severity.CRITICAL: 10,
@@ -28,7 +28,8 @@ class Cap:
     """A ceiling for the overall score.
 
     It holds when at least `count` checks failed, counting those of `severity` (None: any) and, where
-    `checks` names some, only those IDs. A `count` of 0 always holds.
+    `checks` names some, only those IDs. A `count` of 0 always holds. One that is `static` holds only where no
+    browser judged the page.
     """
 
     limit: int
@@ -36,6 +37,7 @@ class Cap:
     count: int = 1
     severity: Severity | None = None
     checks: frozenset[str] = frozenset()
+    is_static: bool = False
 
     def holds(self, results: Sequence[CheckResult]) -> bool:
         """Whether these results are held down by this cap."""
@@ -62,9 +64,10 @@ class Score:
 def score(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> Score:
     """The overall score, with category scores and each check's `points` filled in.
 
-    A category is the weighted mean of its checks (pass 1, warn ½, fail 0; by the weight of the finding's
-    severity, for a pass of the check's own), the overall score the weighted mean of the categories, lowered
-    by the caps. `points` is what the overall score would gain if that one check passed, caps included.
+    A category is the weighted mean of its checks (pass 1, warn ½, fail 0, or the finding's own share; by the
+    weight of the finding's severity, for a pass of the check's own), the overall score the weighted mean of the
+    categories, lowered by the caps. Checks that do not weigh are left out. `points` is what the overall score
+    would gain if that one check passed in full, caps included.
     """
     exact = _overall(categories, caps)
     scored = tuple(
@@ -97,10 +100,9 @@ def grade(value: int, results: Sequence[CheckResult]) -> str:
 
 
 def category_score(results: Sequence[CheckResult]) -> float:
-    """The weighted mean of a category's checks, 0 to 100."""
-    weights = [SEVERITY_WEIGHT[result.severity or result.declared_severity] for result in results]
-    earned = [weight * STATUS_SHARE[result.status] for weight, result in zip(weights, results, strict=True)]
-    return 100 * sum(earned) / sum(weights)
+    """The weighted mean of a category's checks, 0 to 100; 100 where none of them weighs."""
+    total = sum(map(_weight, results))
+    return 100 * sum(_weight(result) * _share(result) for result in results) / total if total else 100.0
 
 
 def severity_counts(results: Sequence[CheckResult]) -> Counter[Severity]:
@@ -108,9 +110,18 @@ def severity_counts(results: Sequence[CheckResult]) -> Counter[Severity]:
     return Counter(result.severity for result in results if result.severity is not None)
 
 
+def _weight(result: CheckResult) -> int:
+    return SEVERITY_WEIGHT[result.severity or result.declared_severity] if result.weighs else 0
+
+
+def _share(result: CheckResult) -> float:
+    return STATUS_SHARE[result.status] if result.share is None else result.share
+
+
 def _weighted_mean(categories: Sequence[CategoryResult]) -> float:
-    total = sum(category.weight for category in categories)
-    return sum(category.weight * category_score(category.checks) for category in categories) / total
+    weighing = [category for category in categories if any(result.weighs for result in category.checks)]
+    total = sum(category.weight for category in weighing)
+    return sum(category.weight * category_score(category.checks) for category in weighing) / total if total else 100.0
 
 
 def _overall(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> float:
@@ -126,9 +137,9 @@ def _points(
     result: CheckResult,
     exact: float,
 ) -> float:
-    if result.status == "pass":
+    if not result.weighs or _share(result) == 1.0:
         return 0.0
-    mended = replace(result, status="pass", severity=None)
+    mended = replace(result, status="pass", severity=None, share=None)
     changed = [
         replace(
             each,

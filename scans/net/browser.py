@@ -36,6 +36,10 @@ ARGUMENTS = (
     "--no-first-run",
     "--no-pings",
     "--disable-breakpad",
+    # A context belongs to one scan and holds nothing of anybody's: frames of other sites need no process of their own.
+    "--disable-site-isolation-trials",
+    # A page may open no windows. Only the shell knows this; in others they are closed at once.
+    "--block-new-web-contents",
 )
 
 
@@ -64,9 +68,21 @@ def _downloaded() -> Path | None:
     return None
 
 
-def launch_options(program: Path) -> Mapping[str, Any]:
-    """For Playwright's `chromium.launch`: a browser without any way out."""
-    return {"executable_path": str(program), "args": list(ARGUMENTS), "proxy": {"server": NOWHERE}}
+def launch_options(program: Path, folder: Path) -> Mapping[str, Any]:
+    """For Playwright's `chromium.launch`: a browser without any way out, whose files all lie in `folder`.
+
+    It gets nothing of this process' environment, which holds the service's secrets. Chromium refuses its own
+    sandbox to root.
+    """
+    environment = {name: os.environ[name] for name in ("PATH", "LANG", "TZ") if name in os.environ}
+    environment |= {name: str(folder) for name in ("HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")}
+    return {
+        "executable_path": str(program),
+        "args": list(ARGUMENTS),
+        "proxy": {"server": NOWHERE},
+        "env": environment,
+        "chromium_sandbox": os.geteuid() != 0,
+    }
 
 
 def context_options(proxy: BrowserProxy) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from scans.engine.catalogue import Check, checks
+from scans.engine.catalogue import Category, Check, checks
 from scans.engine.findings import ScanType
 from scans.engine.plan import needs_browser
 from scans.engine.scoring import CATALOGUE_VERSION
@@ -51,8 +51,12 @@ def test_markdown_has_a_row_for_every_check_in_the_order_of_a_report(markdown: s
     assert re.findall(r"^## (.+)$", markdown, re.MULTILINE) == ["Security", "Performance", "Accessibility", "SEO"]
     categories = list(dict.fromkeys((check.type, check.category) for check in CATALOGUE))
     assert re.findall(r"^### (.+)$", markdown, re.MULTILINE) == [
-        f"{category.name} (weight {category.weight})" for _, category in categories
+        f"{category.name} (weight {category.weight}{_without_a_browser(category)})" for _, category in categories
     ]
+
+
+def _without_a_browser(category: Category) -> str:
+    return f", {category.static_weight} without a browser" if category.static_weight is not None else ""
 
 
 @pytest.mark.parametrize("check", CATALOGUE, ids=lambda check: f"{check.type}-{check.id}")

@@ -65,7 +65,7 @@ def test_nothing_leaves_a_final_state(scan: Scan, status: str) -> None:
     assert finish_scan(claim, result)
     expire_lease()
     assert claim_scan(scan.id) is None
-    assert sweep_scans(lambda: 0, lambda _: None) == 0
+    assert sweep_scans(lambda: 0, lambda *_: None) == 0
     scan.refresh_from_db()
     assert scan.status == status
     assert (scan.percent, scan.phase) == (100, "done")
@@ -102,28 +102,28 @@ def test_a_renewed_lease_is_not_swept(scan: Scan) -> None:
     assert claim
     expire_lease()
     assert renew_claim(claim, Progress(10, "connecting", 0, 9))
-    assert sweep_scans(lambda: 0, lambda _: None) == 0
+    assert sweep_scans(lambda: 0, lambda *_: None) == 0
 
 
 def test_the_sweeper_puts_back_what_the_queue_lost_once(scan: Scan) -> None:
     put_back: list[str] = []
-    assert sweep_scans(lambda: 0, put_back.append) == 0
+    assert sweep_scans(lambda: 0, lambda id, _: put_back.append(id)) == 0
     Scan.objects.update(enqueued_at=timezone.now() - timedelta(minutes=2))
-    assert sweep_scans(lambda: 0, put_back.append) == 1
-    assert sweep_scans(lambda: 0, put_back.append) == 0
+    assert sweep_scans(lambda: 0, lambda id, _: put_back.append(id)) == 1
+    assert sweep_scans(lambda: 0, lambda id, _: put_back.append(id)) == 0
     assert put_back == [scan.id]
 
 
 def test_a_long_queue_is_not_made_longer(scan: Scan) -> None:
     Scan.objects.update(enqueued_at=timezone.now() - timedelta(minutes=2))
-    assert sweep_scans(lambda: 100, lambda _: None) == 0
+    assert sweep_scans(lambda: 100, lambda *_: None) == 0
 
 
 def test_an_interrupted_scan_is_put_back_whatever_the_queue(scan: Scan) -> None:
     claim_scan(scan.id)
     expire_lease()
     put_back: list[str] = []
-    sweep_scans(lambda: 10_000, put_back.append)
+    sweep_scans(lambda: 10_000, lambda id, _: put_back.append(id))
     assert put_back == [scan.id]
 
 
@@ -132,7 +132,7 @@ def test_a_scan_that_dies_too_often_fails_and_does_not_count(home: Member, scan:
         assert claim_scan(scan.id)
         expire_lease()
     assert claim_scan(scan.id) is None
-    assert sweep_scans(lambda: 0, lambda _: None) == 0
+    assert sweep_scans(lambda: 0, lambda *_: None) == 0
     scan.refresh_from_db()
     assert (scan.status, scan.error_code) == ("failed", "SCAN_INTERRUPTED")
     assert used(home) == 0

@@ -130,7 +130,7 @@ def welcome(base_url: str, data_dir: Path, login: DemoLogin | None) -> str:
 
 
 def programs(data_dir: Path, port: int, env: dict[str, str]) -> list[Program]:
-    """Web, worker and scheduler, each an ordinary process as in production."""
+    """Web, workers and scheduler, each an ordinary process as in production."""
     cpus = os.cpu_count() or 1
     web = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--bind", f"{HOST}:{port}"]
     # More processes than cores, few threads: threads of one process wait for each other more than for the network.
@@ -140,12 +140,13 @@ def programs(data_dir: Path, port: int, env: dict[str, str]) -> list[Program]:
     if os.access(SHARED_MEMORY, os.W_OK):
         web += ["--worker-tmp-dir", str(SHARED_MEMORY)]
     celery = [sys.executable, "-m", "celery", "--quiet", "--no-color", "-A", "config"]
-    worker = [*celery, "worker", "--queues", "scans,browser,webhooks,maintenance"]
-    worker += ["--concurrency", str(max(4, 2 * cpus))]
-    worker += ["--without-gossip", "--without-mingle", "--loglevel", "WARNING"]
+    quiet = ["--without-gossip", "--without-mingle", "--loglevel", "WARNING"]
+    worker = [*celery, "worker", "--queues", "scans,webhooks,maintenance", "--concurrency", str(max(4, 2 * cpus))]
+    # A browser each, which keeps a core busy: more at once would only disturb what they measure.
+    browser = [*celery, "worker", "--queues", "browser", "--concurrency", str(max(2, cpus)), "--hostname", "browser@%h"]
     scheduler = [*celery, "beat", "--schedule", str(data_dir / "celerybeat-schedule")]
     scheduler += ["--pidfile", "", "--loglevel", "WARNING"]
-    commands = {"web": web, "worker": worker, "scheduler": scheduler}
+    commands = {"web": web, "worker": worker + quiet, "browser": browser + quiet, "scheduler": scheduler}
     return [Program(name, command, env, settings.BASE_DIR) for name, command in commands.items()]
 
 

@@ -13,14 +13,8 @@ from dataclasses import dataclass, field, replace
 
 from selectolax.lexbor import LexborNode
 
-from scans.engine.accessibility.roles import (
-    HOLDING_A_VALUE,
-    NAMED_BY_CONTENT,
-    explicit_role,
-    is_focusable,
-    is_presentational,
-    says_more,
-)
+from scans.engine.accessibility.aria_tables import HOLDING_A_VALUE, NAMED_BY_CONTENT
+from scans.engine.accessibility.roles import explicit_role, is_focusable, is_presentational, says_more
 from scans.engine.accessibility.tree import AccessibleDocument
 from scans.engine.markup import attribute, select
 
@@ -73,6 +67,11 @@ def has_content_name(document: AccessibleDocument, node: LexborNode) -> bool:
         return False
     if role not in (None, "none") and role not in NAMED_BY_CONTENT:
         return False
+    return has_content(document, node)
+
+
+def has_content(document: AccessibleDocument, node: LexborNode) -> bool:
+    """Whether there is text in an element, or something with a name, whatever the element's role."""
     walk = _Walk({node.mem_id})
     text = _content(document, node, walk)
     return bool(text.strip()) or _is_cut(walk) or document.name_steps_left <= 0

@@ -28,6 +28,8 @@ class AccessibleDocument:
             self._labels.setdefault(attribute(node, "for") or "", []).append(node)
         # What is left of the work that names may make; `accessibility.names` counts it down.
         self.name_steps_left = MAX_NAME_STEPS
+        # What `accessibility.native_roles` has found out.
+        self.native_roles: dict[int, str | None] = {}
 
     def exposed(self, selector: str) -> Iterator[LexborNode]:
         """The elements that match and that assistive technology meets, in document order."""

@@ -8,9 +8,13 @@ from dataclasses import dataclass
 from selectolax.lexbor import LexborNode
 
 from scans.engine.accessibility.styles import StyleRule, inline_style
-from scans.engine.markup import attribute
+from scans.engine.markup import attribute, enclosing
 
-NEVER_SHOWN = frozenset({"head", "template", "noscript", "script", "style", "datalist"})
+# HTML Standard, section 15.3.1; but an area is where its image is.
+NEVER_SHOWN = frozenset(
+    {"base", "basefont", "datalist", "head", "link", "meta", "noembed", "noframes", "noscript", "param", "rp", "script"}
+    | {"style", "template"}
+)
 # Class names by which style sheets hide what scripts show later, or show at some widths only. Names for texts
 # that are meant for screen readers are not among them, nor is overflow-hidden.
 HIDING_CLASS = re.compile(
@@ -100,7 +104,11 @@ def _has_no_box(node: LexborNode, display: str) -> bool:
         return True
     if tag == "dialog":
         return attribute(node, "open") is None
-    return tag == "input" and (attribute(node, "type") or "").strip().lower() == "hidden"
+    if tag == "audio":
+        return attribute(node, "controls") is None
+    if tag == "title":
+        return enclosing(node, "svg") is None  # in a drawing it is the drawing's name
+    return tag == "input" and (attribute(node, "type") or "").lower() == "hidden"
 
 
 def _is_skipped(node: LexborNode) -> bool:

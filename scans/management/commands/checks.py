@@ -51,7 +51,8 @@ def _markdown() -> Iterator[str]:
     for scan_type in ScanType:
         yield f"\n## {scan_type.upper() if scan_type is ScanType.SEO else scan_type.capitalize()}"
         for category, members in groupby(checks(scan_type), key=lambda check: check.category):
-            yield f"\n### {category.name} (weight {category.weight})\n"
+            static = f", {category.static_weight} without a browser" if category.static_weight is not None else ""
+            yield f"\n### {category.name} (weight {category.weight}{static})\n"
             yield "| ID | Check | Severity | Fix | References |"
             yield "|---|---|---|---|---|"
             for check in members:

@@ -21,6 +21,7 @@ from config.errors import Refusal
 from reports.build import export_object, report_object
 from reports.exports import sarif
 from reports.models import new_report_id
+from scans.browser import browser
 from scans.engine import Budget, Progress, scan
 from scans.engine.findings import ScanType
 from scans.engine.result import ScanError, ScanResult
@@ -102,7 +103,7 @@ class Command(BaseCommand):
         try:
             target = parse_target(url, policy)
             with Network(policy, time_limit_s=limit_s) as network:
-                return scan(target, scan_type, network, Budget(time_limit_s=limit_s), tell)
+                return scan(target, scan_type, network, Budget(time_limit_s=limit_s), tell, browser())
         except Refusal as refusal:
             error = ScanError(refusal.code, str(refusal))
         except Exception:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Error
 
-from scans.net.browser import find_browser, launch_options
+from scans.net.browser import find_browser
 from scans.net.client import Network
 from scans.net.policy import Policy
 from scans.net.proxy import BrowserProxy
@@ -236,8 +236,6 @@ def test_the_same_page_reaches_the_canary_where_it_may(browser: Chromium) -> Non
 
 def test_without_its_arguments_chromium_would_send_datagrams_around_the_proxy() -> None:
     """The control for WebRTC."""
-    program = find_browser("auto")
-    assert program is not None
     with (
         Site({"*": anything}, address=CANARY) as canary,
         Datagrams(CANARY) as udp,
@@ -245,7 +243,7 @@ def test_without_its_arguments_chromium_would_send_datagrams_around_the_proxy() 
         attempts(canary, udp.port, good_udp.port) as site,
         Network(Policy(allowed_networks=(GOOD,)), resolver=names()) as network,
         BrowserProxy(network) as proxy,
-        chromium({**launch_options(program), "args": []}) as unguarded,
+        chromium({"args": []}) as unguarded,
     ):
         unguarded.visit(proxy, lambda context: make_attempts(context, site))
         assert udp.came.is_set() or good_udp.came.is_set()

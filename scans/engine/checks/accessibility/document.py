@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable
 
 from selectolax.lexbor import LexborNode
 
+from scans.engine.accessibility.children import elements
 from scans.engine.accessibility.languages import has_text_of_its_language, is_registered, primary_subtag
 from scans.engine.accessibility.offenders import BEST_PRACTICE, Criterion, judge, selector, start_tag
 from scans.engine.accessibility.tree import AccessibleDocument
@@ -23,10 +25,10 @@ from scans.engine.findings import (
     Pass,
     Warn,
 )
-from scans.engine.markup import attribute, enclosing, live
+from scans.engine.markup import attribute, enclosing, http_equivs, live, select
 from scans.engine.masking import excerpt
 from scans.engine.refresh import refresh
-from scans.engine.viewport import scale, viewport_metas
+from scans.engine.viewport import scale
 
 CATEGORY = Category("Language and document", weight=5)
 
@@ -40,11 +42,12 @@ RESIZE_TEXT = Criterion("1.4.4", "AA")
 PAUSE_STOP_HIDE = Criterion("2.2.2", "A")
 CAPTIONS = Criterion("1.2.2", "A")
 AUDIO_CONTROL = Criterion("1.4.2", "A")
+# Attributes of a player that is not heard; HTML has no `paused`, but some scripts do.
+SILENT = ("muted", "paused")
 
 # A page that reloads after more than 20 hours is excepted (WCAG 2.2.1).
 LONG_REFRESH_S = 72_000
 LEAST_SCALE, GENEROUS_SCALE = 2.0, 5.0
-DEVICE_WORDS = frozenset({"device-width", "device-height"})
 
 
 @check(
@@ -130,6 +133,8 @@ def html_xml_lang_mismatch(page: Page, document: Document) -> Finding:
     language, xml_language = _language(root, "lang"), _language(root, "xml:lang")
     if not language or not xml_language:
         return NotApplicable("The html element does not have both lang and xml:lang.")
+    if not (is_registered(primary_subtag(language)) and is_registered(primary_subtag(xml_language))):
+        return NotApplicable("One of the html element's languages does not exist, which is another check's business.")
     shown = f"lang is “{excerpt(language, 40)}”, xml:lang “{excerpt(xml_language, 40)}”"
     if primary_subtag(language) == primary_subtag(xml_language):
         return Pass(f"The same language twice: {shown}.")
@@ -166,6 +171,8 @@ def meta_refresh(page: Page, document: Document) -> Finding:
     if not page.is_html:
         return NOT_HTML
     found = refresh(page, document)
+    if found is None and http_equivs(document, "refresh"):
+        return Pass("The page's refresh is none that browsers obey.")
     if found is None:
         return NotApplicable("The page has no refresh.")
     does = f"goes to {excerpt(found.url)}" if found.url else "reloads"
@@ -197,9 +204,10 @@ def meta_viewport(page: Page, document: Document) -> Finding:
     references=("axe-core: meta-viewport-large (best practice)",),
 )
 def meta_viewport_large(page: Page, document: Document) -> Finding:
-    if any(_forbids_zoom(properties) for _, properties in viewport_metas(document)):
-        return NotApplicable("The viewport forbids zooming more strictly, which is another check's business.")
-    return _judged_viewport(page, document, _limits_zoom, BEST_PRACTICE, "five times the size")
+    finding = _judged_viewport(page, document, _limits_zoom, BEST_PRACTICE, "five times the size")
+    if isinstance(finding, Pass) and any(_forbids_zoom(properties) for _, properties in _viewports(document)):
+        return Pass("The viewport forbids zooming more strictly, which is another check's business.")
+    return finding
 
 
 @check(
@@ -237,7 +245,7 @@ def video_caption(page: Page, document: AccessibleDocument) -> Finding:
     videos = [each for each in document.exposed("video") if attribute(each, "muted") is None]
     if not videos:
         return NotApplicable("The page has no video with sound.")
-    bare = [each for each in videos if not any(_is_captions(track) for track in _children(each, "track"))]
+    bare = [each for each in videos if not any(_is_captions(track) for track in select(each, "track"))]
     finding = judge(
         document,
         videos,
@@ -262,10 +270,11 @@ def video_caption(page: Page, document: AccessibleDocument) -> Finding:
 def no_autoplay_audio(page: Page, document: AccessibleDocument) -> Finding:
     if not page.is_html:
         return NOT_HTML
+    # One that is hidden is heard all the same.
     players = [
         each
-        for each in document.exposed("audio[autoplay], video[autoplay]")
-        if attribute(each, "muted") is None and (attribute(each, "src") or _children(each, "source"))
+        for each in live(document.document, "audio[autoplay], video[autoplay]")
+        if all(attribute(each, name) is None for name in SILENT) and _has_source(each)
     ]
     if not players:
         return NotApplicable("Nothing on the page plays sound by itself.")
@@ -292,7 +301,7 @@ def _judged_viewport(
 ) -> Finding:
     if not page.is_html:
         return NOT_HTML
-    metas = list(viewport_metas(document))
+    metas = _viewports(document)
     if not metas:
         return NotApplicable("The page has no meta viewport.")
     faulty = [node for node, properties in metas if is_faulty(properties)]
@@ -306,27 +315,46 @@ def _judged_viewport(
 def _without(page: Page, document: AccessibleDocument, tag: str) -> Finding:
     if not page.is_html:
         return NOT_HTML
-    found = list(document.exposed(tag))
+    found = list(live(document.document, tag))
+    if not found:
+        return NotApplicable(f"The page has no <{tag}>.")
     return judge(
         document,
         found,
-        found,
+        # Who sees it is disturbed by it, also where assistive technology does not meet it.
+        [each for each in found if each.first_child is not None and not document.visibility.is_hidden(each)],
         PAUSE_STOP_HIDE,
-        passed=f"The page has no <{tag}>.",
+        passed=f"Every <{tag}> of the page is empty or hidden.",
         failed=f"<{tag}> elements, which nobody can stop",
     )
 
 
+def _viewports(document: Document) -> list[tuple[LexborNode, dict[str, str]]]:
+    """The viewport elements and what they say in lower case. As axe-core, which takes white space for no separator."""
+    return [
+        (node, _viewport_properties((attribute(node, "content") or "").lower()))
+        for node in live(document, "meta[name]")
+        if (attribute(node, "name") or "").strip().lower() == "viewport"
+    ]
+
+
+def _viewport_properties(content: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for part in re.split(r"[;,]", content):
+        name, _, value = (each.strip() for each in part.partition("="))
+        number = scale(value)
+        if not value or (name == "maximum-scale" and number is not None and number < 0):
+            continue
+        found[name] = "1" if name == "maximum-scale" and value == "yes" else value
+    return found
+
+
 def _forbids_zoom(properties: dict[str, str]) -> bool:
-    scalable, largest = properties.get("user-scalable"), properties.get("maximum-scale")
-    if scalable is not None:
-        number = scale(scalable)
-        if (number is None and scalable not in DEVICE_WORDS | {"yes"}) or (number is not None and -1 < number < 1):
-            return True
-    if largest is None:
-        return False
-    number = scale(largest)
-    return largest not in DEVICE_WORDS if number is None else 0 <= number < LEAST_SCALE
+    scalable = properties.get("user-scalable", "")
+    number, largest = scale(scalable), scale(properties.get("maximum-scale", ""))
+    return (
+        scalable == "no" or (number is not None and -1 < number < 1) or (largest is not None and largest < LEAST_SCALE)
+    )
 
 
 def _limits_zoom(properties: dict[str, str]) -> bool:
@@ -336,19 +364,12 @@ def _limits_zoom(properties: dict[str, str]) -> bool:
 
 
 def _is_captions(track: LexborNode) -> bool:
-    return (attribute(track, "kind") or "").strip().lower() == "captions"
+    return (attribute(track, "kind") or "").lower() == "captions"
 
 
-def _children(node: LexborNode, tag: str) -> list[LexborNode]:
-    return [each for each in _elements(node) if each.tag == tag]
-
-
-def _elements(node: LexborNode) -> Iterator[LexborNode]:
-    child = node.first_child
-    while child is not None:
-        if child.is_element_node:
-            yield child
-        child = child.next
+def _has_source(player: LexborNode) -> bool:
+    sources = (each for each in elements(player) if each.tag == "source")
+    return any(attribute(each, "src") for each in (player, *sources))
 
 
 def _language(root: LexborNode, name: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from selectolax.lexbor import LexborNode
 
+from scans.engine.accessibility.aria_tables import WIDGETS
 from scans.engine.accessibility.autocomplete import Purpose, purpose
 from scans.engine.accessibility.names import (
     accessible_name,
@@ -22,10 +23,12 @@ from scans.engine.accessibility.names import (
     visible_text,
 )
 from scans.engine.accessibility.offenders import BEST_PRACTICE, Criterion, judge
-from scans.engine.accessibility.roles import WIDGETS, explicit_role, is_presentational
+from scans.engine.accessibility.rendered import INAPPLICABLE
+from scans.engine.accessibility.roles import explicit_role, is_presentational
 from scans.engine.accessibility.scripted import judge_names
 from scans.engine.accessibility.tree import AccessibleDocument
 from scans.engine.accessibility.widgets import widgets
+from scans.engine.browser_evidence import AxeReport
 from scans.engine.catalogue import Category, check
 from scans.engine.evidence import Page
 from scans.engine.findings import CRITICAL, HIGH, MEDIUM, Fail, Finding, NotApplicable, Pass, Warn
@@ -194,6 +197,18 @@ def label_title_only(page: Page, document: AccessibleDocument) -> Finding:
         "form fields that only title or aria-describedby explains, which most people never see",
         Pass(f"No form field ({len(fields)}) is explained by its title alone."),
     )
+
+
+@check(
+    "label-content-name-mismatch",
+    name="Names contain the visible text",
+    severity=HIGH,
+    fix="Begin the name with what is to be read on the control, so that people who speak to their computer can say "
+    "it: no other aria-label.",
+    references=("WCAG 2.5.3 Label in Name (A)", "axe-core: label-content-name-mismatch"),
+)
+def label_content_name_mismatch(axe: AxeReport) -> Finding:
+    return INAPPLICABLE
 
 
 def _judged(

@@ -11,18 +11,15 @@ from collections.abc import Callable, Iterable
 
 from selectolax.lexbor import LexborNode
 
+from scans.engine.accessibility.aria_tables import NAME_REQUIRED
 from scans.engine.accessibility.names import has_aria_name, has_content_name, has_title, label_text
 from scans.engine.accessibility.offenders import BEST_PRACTICE, Criterion
-from scans.engine.accessibility.roles import (
-    NAME_REQUIRED,
-    explicit_role,
-    is_focusable,
-    is_presentational,
-    says_more,
-)
+from scans.engine.accessibility.rendered import INAPPLICABLE
+from scans.engine.accessibility.roles import explicit_role, is_focusable, is_presentational, says_more
 from scans.engine.accessibility.scripted import judge_names
 from scans.engine.accessibility.tree import AccessibleDocument
 from scans.engine.accessibility.widgets import widgets
+from scans.engine.browser_evidence import AxeReport
 from scans.engine.catalogue import Category, check
 from scans.engine.evidence import Page
 from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, Finding, NotApplicable
@@ -208,6 +205,17 @@ def aria_tooltip_name(page: Page, document: AccessibleDocument) -> Finding:
 def aria_treeitem_name(page: Page, document: AccessibleDocument) -> Finding:
     found = widgets(document, "treeitem")
     return _judged(page, document, found, _is_named_by_content, BEST_PRACTICE, "tree items", "what they are")
+
+
+@check(
+    "frame-title-unique",
+    name="Frames have titles of their own",
+    severity=HIGH,
+    fix='Give each frame a title that tells it from the others: <iframe title="Map of our shops" …>.',
+    references=(WCAG_4_1_2, "axe-core: frame-title-unique"),
+)
+def frame_title_unique(axe: AxeReport) -> Finding:
+    return INAPPLICABLE
 
 
 def _judged(

@@ -7,14 +7,10 @@ from __future__ import annotations
 
 from selectolax.lexbor import LexborNode
 
+from scans.engine.accessibility.aria_tables import NAME_REQUIRED
 from scans.engine.accessibility.names import accessible_name, has_aria_name, has_title, visible_text
 from scans.engine.accessibility.offenders import BEST_PRACTICE, Criterion, judge
-from scans.engine.accessibility.roles import (
-    NAME_REQUIRED,
-    explicit_role,
-    is_focusable,
-    is_presentational,
-)
+from scans.engine.accessibility.roles import explicit_role, is_focusable, is_presentational
 from scans.engine.accessibility.tree import AccessibleDocument
 from scans.engine.catalogue import Category, check
 from scans.engine.evidence import Page

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from scans.engine.browser_evidence import Rendered
 from scans.engine.catalogue import Category, check
-from scans.engine.evidence import Document, Page, Rendered
+from scans.engine.evidence import Document, Page
 from scans.engine.findings import HIGH, LOW, MEDIUM, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.markup import attribute
 from scans.engine.masking import excerpt

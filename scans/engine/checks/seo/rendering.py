@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from scans.engine.accessibility.names import shown_text
 from scans.engine.accessibility.tree import AccessibleDocument
+from scans.engine.browser_evidence import Rendered
 from scans.engine.canonical import canonicals, named_url
 from scans.engine.catalogue import Category, check
 from scans.engine.checks.seo.content import count_words
-from scans.engine.evidence import Clock, Document, Page, Rendered
+from scans.engine.evidence import Clock, Document, Page
 from scans.engine.findings import HIGH, MEDIUM, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.indexing_rules import EVERYBODY, GOOGLE, exclusions, indexing_rules
 from scans.engine.markup import attribute, enclosing, live

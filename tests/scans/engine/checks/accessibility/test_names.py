@@ -333,7 +333,7 @@ def test_severities_are_the_impacts_of_axe_core() -> None:
     declared = {
         function.__check__.id: function.__check__.severity.value
         for function in vars(checks).values()
-        if hasattr(function, "__check__")
+        if hasattr(function, "__check__") and "axe" not in function.__annotations__
     }
     assert declared == {
         "link-name": "high",

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from scans.engine.accessibility.tree import AccessibleDocument
+from scans.engine.browser_evidence import Rendered, TapTarget
 from scans.engine.checks.seo import mobile
 from scans.engine.checks.seo import rendering as checks
-from scans.engine.evidence import Rendered, TapTarget
 from tests.scans.engine.checks.cast import CLOCK, body, document, head, message, page, verdict
 
 PDF = ("Content-Type", "application/pdf")

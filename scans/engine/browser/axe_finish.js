@@ -1,0 +1,18 @@
+// All frames' parts to one result, cut down to what a report tells.
+(async (options, parts) => {
+  const NODES = 20;
+  const results = await axe.finishRun([globalThis.__partial, ...parts.map((each) => each && JSON.parse(each))], options);
+  const rule = (each) => ({
+    id: each.id, impact: each.impact, tags: each.tags, help: each.help, description: each.description,
+    count: each.nodes.length,
+    nodes: each.nodes.slice(0, NODES).map((node) => ({
+      selector: node.target.flat(2).join(' '), snippet: node.html.slice(0, 400), impact: node.impact,
+      why: [...node.any, ...node.all, ...node.none].map((check) => check.message).slice(0, 1).join(' ').slice(0, 300),
+    })),
+  });
+  return {
+    version: results.testEngine.version,
+    violations: results.violations.map(rule), incomplete: results.incomplete.map(rule),
+    passes: results.passes.map((each) => each.id), inapplicable: results.inapplicable.map((each) => each.id),
+  };
+})

@@ -1,0 +1,381 @@
+"""One visit: the page in a fresh context, and everything that is asked of it once it has come to rest.
+
+Nothing is asked in the page's own world. Our scripts run in isolated worlds, which share the page's elements but none
+of its objects, so that a page can neither read nor forge what they find; there is no binding back to Python.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import time
+from collections.abc import Awaitable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from playwright.async_api import Browser, BrowserContext, Dialog, Error, Page
+
+from scans.engine.browser import BrowserFailed, Visit
+from scans.engine.browser.axe import run_axe
+from scans.engine.browser.coverage import used_scripts, used_sheets
+from scans.engine.browser.network_log import NetworkLog
+from scans.engine.browser_evidence import (
+    BrowserLoad,
+    LargestPaint,
+    Layout,
+    LayoutShift,
+    Load,
+    LongTask,
+    ShownImage,
+    TapTarget,
+    UsedFile,
+    Viewport,
+)
+from scans.net.browser import context_options
+
+T = TypeVar("T")
+
+# A phone as Lighthouse has it: small, and with several device pixels for each of the page's.
+SCREEN = {"width": 412, "height": 823}
+PIXEL_RATIO = 2
+QUIET_S = 0.5  # without any request, and the page is taken to be complete
+QUIET_LIMIT_S = 4.0
+POLL_S = 0.05
+LOAD_SHARE = 0.6  # of the time, for the load itself; the rest is for looking at it
+SCRIPT_LIMIT_MS = 10_000
+MAX_POPUPS = 20
+AXE_LIMIT_S = 12.0
+CONSOLE_ERRORS = 20
+CONSOLE_LENGTH = 300
+SCREENSHOT_BYTES = 500_000
+WORLD = "scan"
+BUSY = "The page kept the browser busy until the time was up."
+
+
+async def visit_page(browser: Browser, visit: Visit) -> BrowserLoad:
+    """Load, look, and load again where that was asked for. Raises `BrowserFailed`, Playwright's `Error`."""
+    ends = time.monotonic() + visit.time_limit_s
+    found = await _in_context(browser, visit, ends, is_full=True)
+    again: list[Load] = []
+    took_s = time.monotonic() - (ends - visit.time_limit_s)
+    for _ in range(visit.again):
+        if ends - time.monotonic() < 2 * took_s:
+            break
+        again.append((await _in_context(browser, visit, ends, is_full=False)).first)
+    return BrowserLoad(
+        product=found.product,
+        first=found.first,
+        again=tuple(again),
+        layout=found.layout,
+        files=found.files,
+        axe=found.axe,
+        screenshot=found.screenshot,
+        console_errors=found.console_errors,
+        host_ms=found.host_ms,
+        problems=found.problems,
+    )
+
+
+async def _in_context(browser: Browser, visit: Visit, ends: float, *, is_full: bool) -> BrowserLoad:
+    context = await browser.new_context(
+        **context_options(visit.proxy),
+        viewport=SCREEN,  # type: ignore[arg-type]  # a TypedDict of the same shape
+        device_scale_factor=PIXEL_RATIO,
+        is_mobile=True,
+        has_touch=True,
+        user_agent=_user_agent(browser.version, visit.user_agent),
+        locale="en-US",
+        service_workers="block",
+        ignore_https_errors=visit.trusts_anybody,
+    )
+    try:
+        return await _Look(context, visit, ends).look(is_full=is_full)
+    finally:
+        await context.close()
+
+
+class _Look:
+    """One load in one context."""
+
+    def __init__(self, context: BrowserContext, visit: Visit, ends: float) -> None:
+        self._context = context
+        self._visit = visit
+        self._ends = ends
+        self._log = NetworkLog()
+        self._sheets: dict[str, Mapping[str, Any]] = {}
+        self._errors: list[str] = []
+        self._problems: dict[str, str] = {}
+        self._popups = 0
+        self._documents = 0  # that the page's own frame showed
+
+    async def look(self, *, is_full: bool) -> BrowserLoad:
+        page = await self._context.new_page()
+        page.on("dialog", _dismiss)
+        self._context.on("page", self._close_popup)
+        self._cdp = cdp = await self._context.new_cdp_session(page)
+        await self._prepare(is_full)
+        await self._load(page)
+        self._world = await self._isolated_world()
+        vitals = await self._ask("vitals.js")
+        first = await self._first(vitals)
+        browser = self._context.browser
+        product = f"Chromium {browser.version}" if browser else "Chromium"
+        if not is_full:
+            self._refuse_another_page()
+            return BrowserLoad(product, first)
+        files = await self._try("files", self._coverage())
+        layout = await self._try("layout", self._layout())
+        screenshot = await self._try("screenshot", self._screenshot())
+        host_ms = await self._try("host_ms", self._ask("host.js"))
+        axe = await self._try("axe", asyncio.wait_for(run_axe(cdp), AXE_LIMIT_S))
+        self._refuse_another_page()
+        return BrowserLoad(
+            product=product,
+            first=first,
+            layout=layout,
+            files=tuple(files) if files is not None else None,
+            axe=axe,
+            screenshot=screenshot,
+            console_errors=tuple(self._errors),
+            host_ms=host_ms,
+            problems=dict(self._problems),
+        )
+
+    async def _prepare(self, is_full: bool) -> None:
+        self._log.listen(self._cdp.on)
+        self._cdp.on("Page.frameNavigated", self._count_document)
+        await asyncio.gather(
+            self._cdp.send("Network.enable"),
+            self._cdp.send("Page.enable"),
+            # Processor time: what else this machine does must not count.
+            self._cdp.send("Performance.enable", {"timeDomain": "threadTicks"}),
+        )
+        if not is_full:
+            return
+        self._cdp.on("CSS.styleSheetAdded", self._keep_sheet)
+        self._cdp.on("Runtime.exceptionThrown", self._keep_exception)
+        self._cdp.on("Log.entryAdded", self._keep_entry)
+        await asyncio.gather(
+            self._cdp.send("Runtime.enable"),
+            self._cdp.send("Log.enable"),
+            self._cdp.send("Profiler.enable"),
+            self._cdp.send("DOM.enable"),
+        )
+        await asyncio.gather(
+            self._cdp.send("Profiler.startPreciseCoverage", {"callCount": False, "detailed": True}),
+            self._cdp.send("CSS.enable"),
+        )
+        await self._cdp.send("CSS.startRuleUsageTracking")
+
+    async def _load(self, page: Page) -> None:
+        """Until the load event, and then until no request was made for a while; some pages never rest."""
+        limit_s = max(1.0, self._remaining_s() * LOAD_SHARE)
+        began = time.monotonic()
+        try:
+            await page.goto(self._visit.url, wait_until="commit", timeout=limit_s * 1000)
+        except Error as error:
+            raise BrowserFailed(explain(error)) from None
+        try:
+            await page.wait_for_load_state("load", timeout=max(0.1, limit_s - (time.monotonic() - began)) * 1000)
+        except Error:
+            return  # what was shown until now is judged; `load_s` stays None
+        quiet_since = time.monotonic()
+        last = self._log.last_activity_s
+        gives_up = quiet_since + min(QUIET_LIMIT_S, max(0.0, limit_s - (quiet_since - began)))
+        while time.monotonic() < gives_up and (now := time.monotonic()) - quiet_since < QUIET_S:
+            await asyncio.sleep(POLL_S)
+            if self._log.last_activity_s != last or self._log.in_flight:
+                last, quiet_since = self._log.last_activity_s, now
+
+    def _refuse_another_page(self) -> None:
+        """What was seen has to be the page that was asked for."""
+        if self._documents > 1:
+            raise BrowserFailed("The page leads elsewhere by a script or refresh while it is looked at.")
+
+    async def _isolated_world(self) -> int:
+        tree = await self._within(self._cdp.send("Page.getFrameTree"))
+        created = await self._within(
+            self._cdp.send(
+                "Page.createIsolatedWorld", {"frameId": tree["frameTree"]["frame"]["id"], "worldName": WORLD}
+            )
+        )
+        return int(created["executionContextId"])
+
+    async def _ask(self, script: str) -> Any:
+        """What one of our scripts returns. Raises `BrowserFailed` when it does not."""
+        answer = await self._within(
+            self._cdp.send(
+                "Runtime.evaluate",
+                {
+                    "expression": source(script),
+                    "contextId": self._world,
+                    "awaitPromise": True,
+                    "returnByValue": True,
+                    "timeout": SCRIPT_LIMIT_MS,
+                },
+            )
+        )
+        if "exceptionDetails" in answer:
+            raise BrowserFailed("The page could not be looked at in the browser.")
+        return answer["result"].get("value")
+
+    async def _first(self, vitals: Mapping[str, Any]) -> Load:
+        metrics = await self._within(self._cdp.send("Performance.getMetrics"))
+        values = {each["name"]: float(each["value"]) for each in metrics["metrics"]}
+        largest = vitals["largestContentfulPaint"]
+        return Load(
+            fcp_s=_seconds(vitals["firstContentfulPaint"]),
+            lcp=LargestPaint(
+                time_s=largest["time"] / 1000,
+                url=largest["url"],
+                selector=largest["selector"],
+                snippet=largest["snippet"],
+                is_lazy=largest["isLazy"],
+                is_high_priority=largest["isHigh"],
+            )
+            if largest and largest["time"] > 0
+            else None,
+            shifts=tuple(
+                LayoutShift(each["time"] / 1000, float(each["value"]), each["source"])
+                for each in vitals["layoutShifts"]
+            ),
+            long_tasks=tuple(LongTask(each["time"] / 1000, each["duration"] / 1000) for each in vitals["longTasks"]),
+            dom_content_loaded_s=_seconds(vitals["domContentLoaded"]),
+            load_s=_seconds(vitals["load"]),
+            main_thread_s=values.get("TaskDuration", 0.0),
+            script_s=values.get("ScriptDuration", 0.0),
+            requests=self._log.requests(frozenset(vitals["renderBlocking"])),
+            ttfb_s=_seconds(vitals["responseStart"]) or 0.0,
+        )
+
+    async def _coverage(self) -> list[UsedFile]:
+        scripts = await self._cdp.send("Profiler.takePreciseCoverage")
+        rules = await self._cdp.send("CSS.stopRuleUsageTracking")
+        await self._cdp.send("Profiler.stopPreciseCoverage")
+        return used_scripts(scripts["result"]) + used_sheets(self._sheets, rules["ruleUsage"])
+
+    async def _layout(self) -> Layout:
+        seen = await self._ask("layout.js")
+        viewport = seen["viewport"]
+        return Layout(
+            markup=seen["markup"],
+            letters_by_px={float(size): int(count) for size, count in seen["letters"].items()},
+            targets=tuple(
+                TapTarget(each["selector"], each["width"], each["height"], each["crowded"]) for each in seen["targets"]
+            ),
+            images=tuple(
+                ShownImage(
+                    selector=each["selector"],
+                    url=each["url"],
+                    width_px=each["width"],
+                    height_px=each["height"],
+                    natural_width=each["naturalWidth"],
+                    natural_height=each["naturalHeight"],
+                    top_px=each["top"],
+                    left_px=each["left"],
+                    fit=each["fit"],
+                    is_visible=each["visible"],
+                    is_lazy=each["lazy"],
+                    is_eager=each["eager"],
+                    has_choices=each["choices"],
+                )
+                for each in seen["images"]
+            ),
+            viewport=Viewport(viewport["width"], viewport["height"], viewport["ratio"]),
+        )
+
+    async def _screenshot(self) -> bytes:
+        picture = await self._cdp.send(
+            "Page.captureScreenshot", {"format": "webp", "quality": 60, "captureBeyondViewport": False}
+        )
+        data = base64.b64decode(picture["data"])
+        if len(data) > SCREENSHOT_BYTES:
+            raise BrowserFailed("The picture of the page is too large to be kept.")
+        return data
+
+    async def _try(self, name: str, what: Awaitable[T]) -> T | None:
+        """One of several things to look at: where it fails, the others still count."""
+        try:
+            return await self._within(what)
+        except (Error, BrowserFailed) as error:
+            self._problems[name] = str(error) if isinstance(error, BrowserFailed) else explain(error)
+            return None
+
+    async def _within(self, what: Awaitable[T]) -> T:
+        """Raises `BrowserFailed` when the time is up, which a page brings about that never lets go of its thread."""
+        try:
+            return await asyncio.wait_for(what, max(0.1, self._remaining_s()))
+        except TimeoutError:
+            raise BrowserFailed(BUSY) from None
+
+    def _remaining_s(self) -> float:
+        return self._ends - time.monotonic()
+
+    async def _close_popup(self, page: Page) -> None:
+        self._popups += 1
+        with contextlib.suppress(Error):  # it may have gone by itself
+            await (self._context if self._popups > MAX_POPUPS else page).close()
+
+    def _count_document(self, event: Mapping[str, Any]) -> None:
+        self._documents += "parentId" not in event["frame"]
+
+    def _keep_sheet(self, event: Mapping[str, Any]) -> None:
+        self._sheets[str(event["header"]["styleSheetId"])] = event["header"]
+
+    def _keep_exception(self, event: Mapping[str, Any]) -> None:
+        details = event["exceptionDetails"]
+        self._keep(str(details.get("exception", {}).get("description") or details.get("text", "")))
+
+    def _keep_entry(self, event: Mapping[str, Any]) -> None:
+        entry = event["entry"]
+        if entry.get("level") == "error":
+            self._keep(f"{entry.get('text', '')} {entry.get('url', '')}")
+
+    def _keep(self, text: str) -> None:
+        if len(self._errors) < CONSOLE_ERRORS:
+            self._errors.append(" ".join(text[: CONSOLE_LENGTH * 2].split())[:CONSOLE_LENGTH])
+
+
+def _user_agent(version: str, service: str) -> str:
+    """That of Chrome on a phone, which sites know what to send to, with our own name in it."""
+    major = version.partition(".")[0]
+    chrome = f"AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{major}.0.0.0 Mobile Safari/537.36"
+    return f"Mozilla/5.0 (Linux; Android 10; K) {chrome} {service}"
+
+
+async def _dismiss(dialog: Dialog) -> None:
+    await dialog.dismiss()
+
+
+def _seconds(milliseconds: float | None) -> float | None:
+    return milliseconds / 1000 if milliseconds else None
+
+
+def explain(error: Error) -> str:
+    """For the report. Playwright's first line is about the call; the network error's name says what happened."""
+    message = error.message
+    start = message.find("net::")
+    if start >= 0:
+        return f"The browser could not load the page: {message[start:].split()[0].rstrip('.,')}."
+    if "Timeout" in message:
+        return "The browser could not load the page in time."
+    return "The page went elsewhere, or ended, while it was looked at in the browser."
+
+
+@cache
+def source(name: str) -> str:
+    """One of our scripts, with what it uses put before it."""
+    folder = Path(__file__).parent
+    script = (folder / name).read_text("utf-8")
+    shared = (folder / "selector.js").read_text("utf-8")
+    # A block, so that asking twice does not declare the same names twice.
+    return "(() => {\n" + shared + "\nreturn " + _without_comment(script) + "\n})()"
+
+
+def _without_comment(script: str) -> str:
+    lines = script.splitlines()
+    while lines and lines[0].startswith("//"):
+        lines.pop(0)
+    return "\n".join(lines)

@@ -1,0 +1,46 @@
+// What the browser itself noted of the load. All times in milliseconds since the navigation began.
+(async () => {
+  const observed = (type) => new Promise((done) => {
+    const entries = [];
+    let dropped = 0;
+    const observer = new PerformanceObserver((list, _, options) => {
+      entries.push(...list.getEntries());
+      dropped = (options && options.droppedEntriesCount) || dropped;
+    });
+    observer.observe({type, buffered: true});
+    setTimeout(() => {
+      entries.push(...observer.takeRecords());
+      observer.disconnect();
+      done({entries, dropped});
+    }, 20);
+  });
+  const [largest, shifts, tasks] = await Promise.all(
+    ['largest-contentful-paint', 'layout-shift', 'longtask'].map(observed));
+  const navigation = performance.getEntriesByType('navigation')[0] || {};
+  const paint = performance.getEntriesByName('first-contentful-paint')[0];
+  const last = largest.entries[largest.entries.length - 1];
+  const blocking = performance.getEntriesByType('resource')
+    .filter((each) => each.renderBlockingStatus === 'blocking').map((each) => each.name);
+  const shown = (shift) => (shift.sources || []).filter((each) => each.node && each.node.nodeType === 1)
+    .slice(0, 1).map((each) => selectorOf(each.node))[0] || '';
+  return {
+    firstContentfulPaint: paint ? paint.startTime : null,
+    largestContentfulPaint: last ? {
+      time: last.startTime,
+      url: last.url || '',
+      selector: last.element ? selectorOf(last.element) : '',
+      snippet: last.element ? startTagOf(last.element) : '',
+      isLazy: Boolean(last.element) && attribute(last.element, 'loading').toLowerCase() === 'lazy',
+      isHigh: Boolean(last.element) && attribute(last.element, 'fetchpriority').toLowerCase() === 'high',
+    } : null,
+    // Emulation of a phone marks early shifts as caused by input; there was none.
+    layoutShifts: shifts.entries.map((each) => ({time: each.startTime, value: each.value, source: shown(each)})),
+    longTasks: tasks.entries.map((each) => ({time: each.startTime, duration: each.duration})),
+    dropped: shifts.dropped + tasks.dropped,
+    domContentLoaded: navigation.domContentLoadedEventEnd || null,
+    load: navigation.loadEventEnd || null,
+    responseStart: navigation.responseStart || null,
+    renderBlocking: blocking,
+    visible: document.visibilityState,
+  };
+})()

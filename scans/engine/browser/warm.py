@@ -1,0 +1,231 @@
+"""A Chromium that stays: started for the first page, thrown away after fifty or for any oddity.
+
+Playwright runs in a thread of its own. Whatever hangs in there, the caller's deadline ends it: every process is killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+import logging
+import os
+import shutil
+import signal
+import tempfile
+import threading
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import psutil
+from playwright.async_api import Browser, Error, Playwright, async_playwright
+
+from scans.engine.browser import BrowserFailed, Visit
+from scans.engine.browser.load import BUSY, explain, visit_page
+from scans.engine.browser_evidence import BrowserLoad
+from scans.net.browser import launch_options
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+MAX_LOADS = 50
+START_S = 20.0
+STOP_S = 5.0
+GRACE_S = 3.0  # beyond a visit's own limit, before everything is killed
+FOLDER = "scan-browser-"
+TEMPORARY_FOLDER = "TMPDIR"  # POSIX; only passed on
+
+DIED = "The browser died while it loaded the page."
+
+
+class WarmBrowser:
+    """Chromium for one process, one visit after the other. Thread-safe; `close()` it, or use a `with` statement."""
+
+    def __init__(self, program: Path) -> None:
+        self._program = program
+        self._lock = threading.Lock()
+        self._running: _Running | None = None
+
+    def __enter__(self) -> WarmBrowser:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def load(self, visit: Visit) -> BrowserLoad:
+        """See `Browser.load`. After a failure the next visit gets a new browser."""
+        with self._lock:
+            running = self._running = self._running or _Running.start(self._program)
+            try:
+                found = running.run(visit_page(running.browser, visit), visit.time_limit_s + GRACE_S)
+            except BrowserFailed:
+                self._drop(is_sound=running.is_alive())
+                raise
+            except Error as error:
+                logger.info("browser: %s on %s", error, visit.url)
+                is_alive = running.is_alive()
+                self._drop(is_sound=is_alive)
+                raise BrowserFailed(explain(error) if is_alive else DIED) from None
+            except (TimeoutError, concurrent.futures.TimeoutError):
+                self._drop(is_sound=False)
+                raise BrowserFailed(BUSY) from None
+            except BaseException:
+                self._drop(is_sound=False)
+                raise
+            running.loads += 1
+            if running.loads >= MAX_LOADS:
+                self._drop(is_sound=True)
+            return found
+
+    def close(self) -> None:
+        """End the browser; the next visit starts another one."""
+        with self._lock:
+            if self._running is not None:
+                self._drop(is_sound=True)
+
+    def _drop(self, *, is_sound: bool) -> None:
+        running, self._running = self._running, None
+        assert running is not None
+        running.stop(is_sound=is_sound)
+
+
+@dataclass(slots=True)
+class _Running:
+    """One start of Playwright and Chromium, with the folder that holds all their files."""
+
+    folder: Path
+    loop: asyncio.AbstractEventLoop
+    thread: threading.Thread
+    playwright: Playwright
+    browser: Browser
+    processes: list[psutil.Process]
+    loads: int = 0
+
+    @classmethod
+    def start(cls, program: Path) -> _Running:
+        """Raises `BrowserFailed` when it does not come up."""
+        _sweep()
+        folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER}{os.getpid()}-"))
+        loop = asyncio.new_event_loop()
+        loop.set_exception_handler(_note)  # a driver that is killed leaves calls behind that nobody waits for
+        thread = threading.Thread(target=loop.run_forever, name="playwright", daemon=True)
+        thread.start()
+        before = {each.pid for each in psutil.Process().children()}
+        future = asyncio.run_coroutine_threadsafe(_launch(program, folder), loop)
+        try:
+            playwright, browser = future.result(START_S)
+        except (Error, OSError, concurrent.futures.TimeoutError) as error:
+            logger.error("Chromium (%s) does not start: %s", program, error)
+            future.cancel()
+            _kill([each for each in psutil.Process().children() if each.pid not in before and _is_driver(each)])
+            _end(loop, thread, folder)
+            raise BrowserFailed("The browser could not be started.") from None
+        drivers = [each for each in psutil.Process().children() if each.pid not in before and _is_driver(each)]
+        return cls(folder, loop, thread, playwright, browser, _tree(drivers))
+
+    def run(self, what: Coroutine[Any, Any, T], limit_s: float) -> T:
+        """From any thread. Raises what it raises, and TimeoutError."""
+        future = asyncio.run_coroutine_threadsafe(what, self.loop)
+        try:
+            return future.result(limit_s)
+        except concurrent.futures.TimeoutError:
+            future.cancel()
+            raise
+
+    def is_alive(self) -> bool:
+        return self.browser.is_connected()
+
+    def stop(self, *, is_sound: bool) -> None:
+        """Ask where there is reason to hope, then kill what is left."""
+        tree = _tree(self.processes)
+        if is_sound:
+            with contextlib.suppress(Error, concurrent.futures.TimeoutError):
+                self.run(self._close(), STOP_S)
+        _kill(tree)
+        _end(self.loop, self.thread, self.folder)
+
+    async def _close(self) -> None:
+        await self.browser.close()
+        await self.playwright.stop()
+
+
+def _note(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    logger.debug("Playwright: %s", context.get("exception") or context["message"])
+
+
+async def _launch(program: Path, folder: Path) -> tuple[Playwright, Browser]:
+    # The driver and the browser put their files where TMPDIR says; the driver takes it from our own environment.
+    with _temporary_folder(folder):
+        playwright = await async_playwright().start()
+    browser = await playwright.chromium.launch(**launch_options(program, folder))
+    return playwright, browser
+
+
+@contextlib.contextmanager
+def _temporary_folder(folder: Path) -> Any:
+    tempfile.gettempdir()  # Python's own answer is settled before, for the other threads
+    before = os.environ.get(TEMPORARY_FOLDER)
+    os.environ[TEMPORARY_FOLDER] = str(folder)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[TEMPORARY_FOLDER]
+        else:
+            os.environ[TEMPORARY_FOLDER] = before
+
+
+def _is_driver(process: psutil.Process) -> bool:
+    try:
+        return any("playwright" in each for each in process.cmdline()[:2])
+    except psutil.Error:
+        return False
+
+
+def _tree(processes: list[psutil.Process]) -> list[psutil.Process]:
+    """The processes that still run and all that they started."""
+    found: dict[int, psutil.Process] = {}
+    for each in processes:
+        with contextlib.suppress(psutil.Error):
+            if each.is_running():
+                found |= {one.pid: one for one in (each, *each.children(recursive=True))}
+    return list(found.values())
+
+
+def _kill(processes: list[psutil.Process]) -> None:
+    tree = _tree(processes)
+    pids = {each.pid for each in tree}
+    for each in tree:
+        with contextlib.suppress(psutil.Error, OSError):
+            # Chromium leads a group of its own, which holds those of its processes that lost their parent, too.
+            group = os.getpgid(each.pid)
+            if group in pids:
+                os.killpg(group, signal.SIGKILL)
+            each.kill()
+    psutil.wait_procs(tree, timeout=STOP_S)
+
+
+def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread, folder: Path) -> None:
+    async def cancel() -> None:
+        others = [each for each in asyncio.all_tasks() if each is not asyncio.current_task()]
+        for each in others:
+            each.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+    with contextlib.suppress(concurrent.futures.TimeoutError):
+        asyncio.run_coroutine_threadsafe(cancel(), loop).result(STOP_S)
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join(STOP_S)
+    if not thread.is_alive():
+        loop.close()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sweep() -> None:
+    """Remove what processes left behind that were killed themselves."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER}*"):
+        owner = folder.name.removeprefix(FOLDER).partition("-")[0]
+        if owner.isdecimal() and not psutil.pid_exists(int(owner)):
+            shutil.rmtree(folder, ignore_errors=True)
