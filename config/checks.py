@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Warning, register
+from django.core.checks import CheckMessage, Error, Info, Warning, register
 from django.core.exceptions import ImproperlyConfigured
 
 from config import environment
+from scans.browser import browser_program, missing_packages
 
 MIN_SECRET_KEY_LENGTH = 32
 
@@ -51,3 +53,26 @@ def log_format(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMe
             id="environment.LOG_FORMAT",
         )
     ]
+
+
+@register()
+def browser(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Says which browser scans use: without one they have fewer checks, which an operator should know."""
+    if settings.SCAN_BROWSER == "off":
+        return [Info("Scans use no browser: SCAN_BROWSER is off.", id="scans.I002")]
+    program = browser_program()
+    if program is None:
+        packages = ", ".join(missing_packages())
+        missing = f"the packages {packages} are not installed" if packages else "no Chromium was found"
+        return [
+            Warning(
+                f"Scans use no browser: {missing}. Checks that need one are left out.",
+                hint="`make browser` installs what is missing; SCAN_BROWSER=off says that none is wanted.",
+                id="scans.W001",
+            )
+        ]
+    used = Info(f"Scans use the browser {program}.", id="scans.I001")
+    if os.geteuid() == 0:
+        hint = "Run workers as an ordinary user: Chromium refuses its own sandbox to root."
+        return [used, Warning("The browser runs without its sandbox.", hint=hint, id="scans.W002")]
+    return [used]

@@ -12,7 +12,7 @@ from config.api.views import UnknownPath
 from config.health import healthz, readyz
 from config.views import docs, landing, openapi
 from reports.api import ReportExport, ReportView
-from reports.views import report
+from reports.views import report, screenshot
 from scans.api import ScanCollection, ScanItem, ScanListing, UsageView
 from webhooks.api import WebhookCollection, WebhookItem
 
@@ -48,6 +48,7 @@ urlpatterns = [
     path("docs/", docs, name="docs"),
     path("login/", LoginView.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
+    path("report/<any:scan_id>/screenshot.webp", screenshot, name="report-screenshot"),
     path("report/<any:scan_id>", report, name="report-page"),
     path("admin/login/", admin_login),
     path("admin/", admin.site.urls),

@@ -24,4 +24,4 @@ class ReportAdmin(ReadOnlyAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Report]:
         """Without the long columns, which only the page of one report fetches."""
-        return super().get_queryset(request).defer("body", "export", "facts")
+        return super().get_queryset(request).defer("body", "export", "facts", "waterfall", "screenshot")

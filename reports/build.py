@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,8 @@ def build_report(scan: Scan, result: ScanResult) -> dict[str, Any]:
         "body": json.dumps(report_object(document), ensure_ascii=False, separators=(",", ":")),
         "export": json.dumps(document, ensure_ascii=False, separators=(",", ":")),
         "facts": dict(result.facts),
+        "waterfall": asdict(result.waterfall) if result.waterfall else None,
+        "screenshot": result.screenshot,
         "created_at": scan.created_at,
         "expires_at": scan.created_at + timedelta(days=settings.REPORT_RETENTION_DAYS),
     }

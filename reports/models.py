@@ -26,6 +26,9 @@ class Report(models.Model):
     body = models.TextField()
     export = models.TextField()
     facts = models.JSONField(default=dict)
+    # What a browser saw: the load, and the first screen as WebP.
+    waterfall = models.JSONField(null=True, blank=True)
+    screenshot = models.BinaryField(null=True)
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField(db_index=True)
 

@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 
 from django.template.defaultfilters import filesizeformat
 
+from reports.waterfall import Chart, chart
+
 STATUS_ORDER = ("fail", "warn", "pass")
 # What `facts` holds is named by the engine; a name that is not listed is shown as it is written there.
 FACT_LABELS = {
@@ -23,7 +25,11 @@ FACT_LABELS = {
     "address": "IP address",
     "document_bytes": "Document size",
     "duration_s": "Duration of the scan",
+    "axe_core": "axe-core",
+    "console_errors": "Errors in the console",
 }
+# Told in a sentence of their own.
+COUNTS = frozenset({"checks_planned", "checks_known"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +95,19 @@ class ReportPage:
     categories: tuple[Category, ...]
     top: tuple[Check, ...]
     facts: tuple[Fact, ...]
+    checks_planned: int
+    checks_known: int
+    chart: Chart | None
+
+    @property
+    def is_static(self) -> bool:
+        """Whether there are checks that only a browser could have run, and there was none."""
+        return self.checks_planned < self.checks_known
 
 
-def report_page(document: Mapping[str, Any], facts: Mapping[str, Any]) -> ReportPage:
+def report_page(
+    document: Mapping[str, Any], facts: Mapping[str, Any], waterfall: Mapping[str, Any] | None = None
+) -> ReportPage:
     """The page of a report; `document` is the JSON export."""
     categories = tuple(_category(category, number) for number, category in enumerate(document["categories"], 1))
     to_mend = [check for each in categories for check in (*each.failed, *each.warned) if check.points > 0]
@@ -102,7 +118,10 @@ def report_page(document: Mapping[str, Any], facts: Mapping[str, Any]) -> Report
         completed_at=datetime.fromisoformat(document["completed_at"]),
         categories=categories,
         top=tuple(sorted(to_mend, key=lambda check: -check.points)[:3]),
-        facts=tuple(_fact(name, value) for name, value in facts.items()),
+        facts=tuple(_fact(name, value) for name, value in facts.items() if name not in COUNTS),
+        checks_planned=facts.get("checks_planned", 0),
+        checks_known=facts.get("checks_known", 0),
+        chart=chart(waterfall),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
+from django.db.models import BooleanField, ExpressionWrapper, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -43,11 +44,32 @@ def _page(request: HttpRequest, scan_id: str) -> HttpResponse:
         return render(request, "report/running.html", context)
     if scan.status == Scan.Status.FAILED:
         return render(request, "report/failed.html", context)
-    found = access.rows(Report, scan.organization_id).filter(scan_id=scan.id, expires_at__gt=now).defer("body").first()
+    reports = access.rows(Report, scan.organization_id).filter(scan_id=scan.id, expires_at__gt=now)
+    has_screenshot = ExpressionWrapper(Q(screenshot__isnull=False), BooleanField())
+    found = reports.defer("body", "screenshot").annotate(has_screenshot=has_screenshot).first()
     if found is None:
         return _not_found(request)
-    context |= {"page": report_page(found.document, found.facts), "expires_at": found.expires_at}
+    context |= {
+        "page": report_page(found.document, found.facts, found.waterfall),
+        "expires_at": found.expires_at,
+        "has_screenshot": found.has_screenshot,
+    }
     return render(request, "report/report.html", context)
+
+
+@require_safe
+@login_required
+def screenshot(request: HttpRequest, scan_id: str) -> HttpResponse:
+    """The first screen of the page as the browser of the scan saw it; 404 where the report itself is."""
+    rows = access.rows_of_member(Report, request.user).filter(scan_id=scan_id, expires_at__gt=timezone.now())
+    picture = rows.values_list("screenshot", flat=True).first() if is_id("scan", scan_id) else None
+    if picture is None:
+        return _not_found(request)
+    response = HttpResponse(bytes(picture), content_type="image/webp")
+    # It never changes; the browser asks again when the session may have ended.
+    response["Cache-Control"] = "private, max-age=300"
+    response["X-Robots-Tag"] = "noindex, nofollow"
+    return response
 
 
 def _not_found(request: HttpRequest) -> HttpResponse:

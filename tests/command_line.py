@@ -12,8 +12,8 @@ TIMEOUT_S = 60
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """No SECRET_KEY, no DATABASE_URL, no REDIS_URL; and what is used without them can't be reached."""
-    return {"PATH": os.environ["PATH"], "PGHOST": "/nonexistent", "PGPORT": "1"} | variables
+    """No SECRET_KEY, no DATABASE_URL, no REDIS_URL, and what is used without them can't be reached; no browser."""
+    return {"PATH": os.environ["PATH"], "PGHOST": "/nonexistent", "PGPORT": "1", "SCAN_BROWSER": "off"} | variables
 
 
 def start(*arguments: str | bytes, **variables: str) -> subprocess.Popen[str]:

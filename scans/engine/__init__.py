@@ -16,6 +16,7 @@ from scans.engine.alarm import OutOfTime, alarm
 from scans.engine.browser import Browser
 from scans.engine.browser_evidence import BrowserLoad
 from scans.engine.catalogue import Category, Check, Probe, caps
+from scans.engine.catalogue import checks as checks_of
 from scans.engine.evidence import Clock, Page
 from scans.engine.findings import Fail, Finding, NotApplicable, Pass, ScanType, Warn
 from scans.engine.plan import Missing, Plan, arguments, plan
@@ -29,6 +30,7 @@ from scans.engine.result import (
     SkippedCheck,
 )
 from scans.engine.scoring import Cap
+from scans.engine.waterfall import waterfall
 from scans.net.client import Network
 from scans.targets import Target
 
@@ -252,14 +254,20 @@ class _Run:
         return values if isinstance(values, Missing) else each.function(**values)
 
     @property
+    def _seen(self) -> BrowserLoad | None:
+        """What the browser saw; None where there was none, or it failed."""
+        found = self.evidence.get(BrowserLoad)
+        return found if isinstance(found, BrowserLoad) else None
+
+    @property
     def _is_static(self) -> bool:
-        """Whether no browser judged the page."""
-        return not isinstance(self.evidence.get(BrowserLoad), BrowserLoad)
+        return self._seen is None
 
     def result(self, error: ScanError | None) -> ScanResult:
         """Score what ran and put everything together."""
         outcome: Outcome = "failed" if error else "partial" if self.skipped else "completed"
         score = None if error else scoring.score(self._categories(), self._caps())
+        seen = None if error else self._seen
         completed_at = datetime.now(UTC)
         self.tell(100, "done", len(self.plan.checks) - len(self.skipped))
         return ScanResult(
@@ -276,6 +284,8 @@ class _Run:
             caps=tuple(AppliedCap(cap.limit, cap.reason) for cap in score.held) if score else (),
             error=error,
             facts=self._facts(completed_at),
+            screenshot=seen.screenshot if seen else None,
+            waterfall=waterfall(seen.first) if seen and self.type is ScanType.PERFORMANCE else None,
         )
 
     def _categories(self) -> list[CategoryResult]:
@@ -307,6 +317,13 @@ class _Run:
                 "redirects": len(page.hops) - 1,
                 "document_bytes": len(page.response.body),
             }
+        facts |= {"checks_planned": len(self.plan.checks), "checks_known": len(checks_of(self.type))}
+        if self._seen is not None and self._seen.product:
+            facts["browser"] = self._seen.product
+            if self._seen.axe is not None:
+                facts["axe_core"] = self._seen.axe.version
+            if self._seen.console_errors:
+                facts["console_errors"] = len(self._seen.console_errors)
         return facts
 
     def _remaining_s(self, share: float = 1.0) -> float:

@@ -28,6 +28,7 @@ class LoadedRequest:
     initiator: str = ""  # the address of what asked for it
     is_blocking: bool = False  # nothing is shown before it came
     is_programmed: bool = False  # fetch, XMLHttpRequest and the like
+    in_frame: bool = False  # a frame's document, or what that asked for
     error: str = ""
 
 
@@ -108,6 +109,8 @@ class ShownImage:
     fit: str  # object-fit
     is_visible: bool
     is_lazy: bool
+    is_eager: bool = False  # it says so itself
+    has_choices: bool = False  # of files (srcset, <picture>); its natural size is then counted by their density
 
 
 @dataclass(frozen=True, slots=True)

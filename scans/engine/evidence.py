@@ -94,7 +94,7 @@ class Resource:
     kind: ResourceKind
     # Whether a browser loads it with the page: no lazy image, no background that a style sheet may not use.
     eager: bool
-    depth: int  # 1: the document refers to it, 2: a style sheet of it does
+    depth: int  # 1: the document refers to it, 2: something that was loaded for it does
     status: int | None
     wire_bytes: int = 0  # bodies as they were sent, those of redirects too
     body_bytes: int = 0
@@ -109,6 +109,8 @@ class Resource:
     redirects: int = 0
     error: str = ""
     picture: ImageHeader | None = None  # what the file itself says, if it is an image of a known format
+    is_fetched: bool = True  # by ourselves; otherwise there is the browser's log alone, so no headers and no body
+    may_fail: bool = False  # the page is not broken without it: a script, or another site's frame, asked for it
 
     @property
     def host(self) -> str:
@@ -123,7 +125,10 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """The page's sub-resources, each address once, in the order of the markup; `left_out` were not asked for."""
+    """The page's sub-resources; `left_out` were not asked for.
+
+    Of the markup each address once, in its order; with a browser each request that it made, in that order.
+    """
 
     items: tuple[Resource, ...]
     left_out: int = 0

@@ -51,11 +51,14 @@ def enclosing(node: LexborNode, tag: str) -> LexborNode | None:
     return None
 
 
-def http_equivs(document: Document, header: str) -> list[str]:
-    """What `<meta http-equiv>` says in place of a response header: each element's content, in order."""
+def http_equivs(document: Document, header: str, *, anywhere: bool = False) -> list[str]:
+    """What `<meta http-equiv>` says in place of a response header: each element's content, in order.
+
+    Browsers obey some of them `anywhere`, others in the head only (HTML Standard, section 4.2.5.3).
+    """
     return [
         attribute(node, "content") or ""
-        for node in live(document, "head > meta[http-equiv]")
+        for node in live(document, "meta[http-equiv]" if anywhere else "head > meta[http-equiv]")
         if (attribute(node, "http-equiv") or "").strip().lower() == header.lower()
     ]
 

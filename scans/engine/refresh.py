@@ -24,7 +24,7 @@ class Refresh:
 
 def refresh(page: Page, document: Document) -> Refresh | None:
     """The refresh that browsers obey: the header's, else the first meta's that can be read."""
-    for value in (page.headers.get("Refresh"), *http_equivs(document, "refresh")):
+    for value in (page.headers.get("Refresh"), *http_equivs(document, "refresh", anywhere=True)):
         found = REFRESH.fullmatch(value or "")
         if not value or found is None or not (found["seconds"] or value.strip().startswith(".")):
             continue

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from scans.engine.findings import EvidenceItem, ScanType, Severity
+from scans.engine.waterfall import Waterfall
 
 CheckStatus = Literal["pass", "warn", "fail"]
 Outcome = Literal["completed", "partial", "failed"]
@@ -85,6 +86,9 @@ class ScanResult:
     error: ScanError | None = None
     # What the report page tells beside the checks: final_url, address, duration_s, …
     facts: Mapping[str, str | int | float] = field(default_factory=dict)
+    # What a browser saw: the first screen as WebP, and the load.
+    screenshot: bytes | None = None
+    waterfall: Waterfall | None = None
 
     @property
     def checks(self) -> tuple[CheckResult, ...]:

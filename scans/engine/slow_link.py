@@ -91,13 +91,14 @@ class _Link:
         total = sum(_urgency(each.request) for each in flowing)
         moments = [each.ready_s for each in self._active if each.ready_s > self._now]
         moments += [at for at, _, _ in self._asleep]
-        moments += [self._now + each.left_bytes * total / (_urgency(each.request) * BYTES_PER_S) for each in flowing]
-        following = max(min(moments), self._now)
+        ends = [self._now + each.left_bytes * total / (_urgency(each.request) * BYTES_PER_S) for each in flowing]
+        following = max(min(moments + ends), self._now)
         passed = following - self._now
         self._now = following
         for each in flowing:
             each.left_bytes -= passed * BYTES_PER_S * _urgency(each.request) / total
-        for each in [each for each in flowing if each.left_bytes <= 0.5]:
+        # By the clock as well: after years, the last bytes take less time than it can tell.
+        for each in [each for each, at in zip(flowing, ends, strict=True) if each.left_bytes <= 0.5 or at <= following]:
             self._end(each)
         awake = [each for at, _, each in self._asleep if at <= self._now]
         self._asleep = [entry for entry in self._asleep if entry[0] > self._now]

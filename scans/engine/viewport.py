@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborNode
 from scans.engine.evidence import Document
 from scans.engine.markup import attribute, live
 
-LEADING_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)")
+LEADING_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.IGNORECASE)
 
 
 def viewport_metas(document: Document) -> Iterator[tuple[LexborNode, dict[str, str]]]:

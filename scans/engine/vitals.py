@@ -123,10 +123,11 @@ def curve(value: float, good: float, median: float) -> float:
     It passes through 0.9 at `good` (its 10th percentile) and 0.5 at `median`; what is as good as `good` earns at
     least 0.9, what is as good as `median` at least 0.5.
     """
-    if value <= 0:
+    ratio = value / median
+    if ratio <= 0:
         return 1.0
     # erfc⁻¹(0.2), so that the curve passes through 0.9.
-    z = math.log(value / median) * 0.9061938024368232 / -math.log(good / median)
+    z = math.log(ratio) * 0.9061938024368232 / -math.log(good / median)
     share = (1 - math.erf(z)) / 2
     least = 0.9 if value <= good else 0.5 if value <= median else 0.0
     return min(1.0, max(share, least))

@@ -21,7 +21,9 @@ def certain_fonts(resources: Resources, styles: Styles) -> list[Resource]:
 
     How many of a family's weights and styles are needed only a browser knows, so there may be more.
     """
-    came = {each.url: each for each in resources.items if each.kind is ResourceKind.FONT and each.status == 200}
+    # Those of frames, which are not fetched, are not the page's.
+    fonts = (each for each in resources.items if each.kind is ResourceKind.FONT and each.is_fetched)
+    came = {each.url: each for each in fonts if each.status == 200}
     found = {each.url: each for each in came.values() if each.eager}
     families: dict[str, list[Resource]] = {}
     for face in faces_in_use(styles):

@@ -16,6 +16,7 @@ from reports.models import Report
 from reports.page import Reference, reference, report_page, safe_link
 from scans.engine.findings import CRITICAL, HIGH, LOW
 from scans.engine.result import AppliedCap, CategoryResult, CheckResult
+from scans.engine.waterfall import Waterfall, WaterfallRow
 from scans.models import Scan
 from scans.services import claim_scan, finish_scan
 from tests.world import Member, finished_scan, make_result, make_scan
@@ -258,3 +259,75 @@ def test_checks_are_ordered_by_what_mending_them_wins() -> None:
         ("Duration of the scan", "1.5 s"),
         ("First paint", "9 ms"),
     ]
+
+
+WATERFALL = Waterfall(
+    rows=(
+        WaterfallRow("https://example.com/", "document", 0, 100, 200, 5000, 200, False, False),
+        WaterfallRow(f"https://evil.test/{EVIL}", "script", 200, 300, 1000, 40_000, 404, True, True),
+    ),
+    marks=(("First paint", 500), ("Loaded", 1000)),
+    total_ms=1000,
+    left_out=3,
+)
+
+
+def seen_scan(member: Member) -> Scan:
+    """A scan for which a browser saw the page."""
+    scan = make_scan(member)
+    facts = {"checks_planned": 9, "checks_known": 9, "browser": "Chromium 150"}
+    claim = claim_scan(scan.id)
+    assert claim is not None
+    result = make_result(scan, facts=facts, waterfall=WATERFALL, screenshot=b"RIFF....WEBP")
+    assert finish_scan(claim, result)
+    return scan
+
+
+def test_the_load_is_drawn_request_by_request(home: Member) -> None:
+    page = page_of(person(home.organization).get(f"/report/{seen_scan(home).id}"))
+    rows = page.xpath("//table[@class='waterfall']/tbody/tr")
+    assert len(rows) == 2
+    (waits,) = rows[1].xpath(".//*[local-name()='rect'][@class='wait']")
+    assert (waits.get("x"), waits.get("width")) == ("200", "100")
+    (receives,) = rows[1].xpath(".//*[local-name()='rect'][@class='receive']")
+    assert (receives.get("x"), receives.get("width")) == ("300", "700")
+    text = " ".join(rows[1].text_content().split())
+    assert "evil.test" in text
+    assert "blocks" in text
+    assert "failed" in text
+    assert not page.xpath("//img[@onerror]")
+    assert "3 more requests" in page.text_content()
+    assert "First paint" in page.text_content()
+
+
+def test_the_screenshot_is_shown_to_members_only(home: Member, stranger: Member) -> None:
+    scan = seen_scan(home)
+    member = person(home.organization)
+    (source,) = page_of(member.get(f"/report/{scan.id}")).xpath("//figure/img/@src")
+    picture = member.get(source)
+    assert picture.status_code == 200
+    assert picture["Content-Type"] == "image/webp"
+    assert picture["X-Content-Type-Options"] == "nosniff"
+    assert picture["Cache-Control"].startswith("private")
+    assert picture.content == b"RIFF....WEBP"
+    assert person(stranger.organization).get(source).status_code == 404
+    assert Client().get(source).status_code == 302
+    assert member.get("/report/scan_x/screenshot.webp").status_code == 404
+
+
+def test_without_a_browser_there_is_neither_and_the_page_says_so(home: Member) -> None:
+    scan = make_scan(home)
+    claim = claim_scan(scan.id)
+    assert claim is not None
+    assert finish_scan(claim, make_result(scan, facts={"checks_planned": 79, "checks_known": 96}))
+    client = person(home.organization)
+    response = client.get(f"/report/{scan.id}")
+    assert "Judged without a browser: 79 of 96 checks." in text_of(response)
+    assert not page_of(response).xpath("//figure | //table[@class='waterfall']")
+    assert client.get(f"/report/{scan.id}/screenshot.webp").status_code == 404
+
+
+def test_an_expired_report_shows_no_screenshot_either(home: Member) -> None:
+    scan = seen_scan(home)
+    Report.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert person(home.organization).get(f"/report/{scan.id}/screenshot.webp").status_code == 404

@@ -18,6 +18,7 @@ from django.core.management import call_command
 
 from scans.engine.catalogue import checks
 from scans.engine.findings import ScanType
+from scans.engine.plan import needs_browser
 from scans.engine.scoring import CATALOGUE_VERSION
 from scans.management.commands import scan as command
 from tests.command_line import run, start
@@ -344,3 +345,32 @@ def test_a_fault_of_the_scanner_fails_the_one_scan(
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [each["error"]["code"] for each in found] == ["INTERNAL_ERROR"] * 2
     assert "nobody thought of" in caplog.text
+
+
+@pytest.mark.parametrize("scan_type", [ScanType.PERFORMANCE, ScanType.ACCESSIBILITY])
+def test_with_a_browser_a_scan_judges_what_is_rendered(site: Site, scan_type: ScanType) -> None:
+    ran = scan(site, "--type", scan_type, "--format", "full", SCAN_BROWSER="auto")
+    assert ran.returncode == 0, ran.stderr
+    export = json.loads(ran.stdout)
+    assert export["status"] == "completed", export["skipped_checks"]
+    found = {check["id"] for category in export["categories"] for check in category["checks"]}
+    assert found & {check.id for check in checks(scan_type) if needs_browser(check)}
+    assert not any("without a browser" in cap["reason"] for cap in export["caps"])
+
+
+def test_a_browser_that_does_not_start_makes_a_scan_partial(site: Site) -> None:
+    ran = scan(site, "--type", "accessibility", "--format", "full", SCAN_BROWSER="/bin/true")
+    assert ran.returncode == 0, ran.stderr
+    export = json.loads(ran.stdout)
+    assert export["status"] == "partial"
+    skipped = {each["id"]: each["reason"] for each in export["skipped_checks"]}
+    assert skipped["color-contrast"] == "The browser could not be started."
+    assert "image-alt" not in skipped
+
+
+def test_without_a_browser_a_scan_is_complete_and_at_most_an_a(site: Site) -> None:
+    export = json.loads(scan(site, "--type", "accessibility", "--format", "full", SCAN_BROWSER="off").stdout)
+    assert export["status"] == "completed"
+    found = {check["id"] for category in export["categories"] for check in category["checks"]}
+    assert not found & {check.id for check in checks(ScanType.ACCESSIBILITY) if needs_browser(check)}
+    assert export["score"] <= 96

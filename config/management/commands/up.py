@@ -34,6 +34,7 @@ from config import embedded, environment
 from config.demo import DemoLogin, demo_path, read_demo, write_private
 from config.processes import spawn
 from config.supervisor import Program, Supervisor
+from scans.browser import browser_program
 
 HOST = "127.0.0.1"
 CONNECT_TIMEOUT_S = 5
@@ -113,7 +114,8 @@ class Command(BaseCommand):
 
 def welcome(base_url: str, data_dir: Path, login: DemoLogin | None) -> str:
     """What a newcomer reads: where it runs, how to get in, and a first request to copy."""
-    lines = ["", "Website Scan Service is ready.", "", f"  Address   {base_url}"]
+    browser = browser_program() or "none, so scans have fewer checks; `make browser` installs one"
+    lines = ["", "Website Scan Service is ready.", "", f"  Address   {base_url}", f"  Browser   {browser}"]
     key = login.api_key if login else None
     if login:
         password = login.password or "(shown at the first start)"

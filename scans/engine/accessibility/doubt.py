@@ -48,10 +48,16 @@ def judge_mildly(
     return Warn(finding.message, evidence=finding.evidence) if isinstance(finding, Fail) else finding
 
 
-def lacking(document: AccessibleDocument, message: str) -> Finding:
-    """A warning that the page lacks something; not if it may come by script, nor below a dialog, as axe-core."""
+def lacking(document: AccessibleDocument, selector: str, message: str) -> Finding:
+    """A warning that the page lacks something; not if it may come by script, nor below a dialog, as axe-core.
+
+    A dialog that a style sheet may hide is taken to be shown if `selector` leads to what it hides by aria-hidden.
+    """
+    visibility = document.visibility
     dialogs = live(document.document, "dialog, [role=dialog], [aria-modal=true]")
-    if any(not (document.visibility.is_hidden(each) or document.visibility.may_be_hidden(each)) for each in dialogs):
+    shown = [each for each in dialogs if not visibility.is_hidden(each)]
+    is_shown = any(not visibility.may_be_hidden(each) for each in shown)
+    if is_shown or (shown and any(not visibility.is_hidden(each) for each in live(document.document, selector))):
         return Pass("The page shows a dialog, which stands for all of it.")
     return Warn(message) if shows_text(document) else NO_TEXT
 

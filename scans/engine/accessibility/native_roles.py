@@ -149,15 +149,19 @@ def _inherits_none(node: LexborNode, read: Callable[[LexborNode], str | None]) -
     return False
 
 
-def _closest(node: LexborNode | None, is_one: Callable[[LexborNode], bool]) -> bool:
+def _is_within(node: LexborNode | None, is_one: Callable[[LexborNode], bool], known: dict[int, bool]) -> bool:
+    """Whether an element or one above it is such a one. `known`: the answers for elements that were passed before."""
+    passed: list[int] = []
     current = node
-    for _ in range(MAX_DEPTH):
-        if current is None or not current.is_element_node:
-            return False
-        if is_one(current):
-            return True
+    while current is not None and current.mem_id not in known:
+        passed.append(current.mem_id)
+        if current.is_element_node and is_one(current):
+            known[current.mem_id] = True
+            break
         current = current.parent
-    return False
+    found = current is not None and known[current.mem_id]
+    known.update(dict.fromkeys(passed, found))
+    return found
 
 
 def _is_sectioning(node: LexborNode) -> bool:
@@ -176,15 +180,15 @@ def _of_link(_: AccessibleDocument, node: LexborNode) -> str | None:
 
 def _of_aside(document: AccessibleDocument, node: LexborNode) -> str | None:
     is_named = has_aria_name(document, node) or has_title(node)
-    return "complementary" if is_named or not _closest(node.parent, _is_sectioning) else None
+    return "complementary" if is_named or not _is_within(node.parent, _is_sectioning, document.in_sections) else None
 
 
-def _of_footer(_: AccessibleDocument, node: LexborNode) -> str | None:
-    return None if _closest(node, _is_sectioning_or_main) else "contentinfo"
+def _of_footer(document: AccessibleDocument, node: LexborNode) -> str | None:
+    return None if _is_within(node, _is_sectioning_or_main, document.in_sections_or_main) else "contentinfo"
 
 
-def _of_header(_: AccessibleDocument, node: LexborNode) -> str | None:
-    return None if _closest(node, _is_sectioning_or_main) else "banner"
+def _of_header(document: AccessibleDocument, node: LexborNode) -> str | None:
+    return None if _is_within(node, _is_sectioning_or_main, document.in_sections_or_main) else "banner"
 
 
 def _of_form(document: AccessibleDocument, node: LexborNode) -> str | None:

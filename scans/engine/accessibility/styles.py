@@ -16,6 +16,7 @@ DECLARATION = re.compile(r"(?:^|[;{\s])(display|visibility|content-visibility)\s
 # One compound of a tag, classes and an ID: what can be judged by looking at the element alone.
 SIMPLE = re.compile(r"(?P<tag>[a-zA-Z][\w-]*|\*)?(?P<marks>(?:[.#][a-zA-Z_-][\w-]*)*)")
 MARK = re.compile(r"([.#])([\w-]+)")
+ON_SCREEN = re.compile(r"@media\s+(?:only\s+)?(?:screen|all)", re.IGNORECASE)
 BRACE = re.compile(r"[{}]")
 MAX_RULES = 5_000
 
@@ -55,7 +56,7 @@ def inline_style(node: LexborNode) -> dict[str, str]:
 def page_rules(document: Document) -> tuple[StyleRule, ...]:
     """The rules of the page's own `<style>` elements that show or hide elements by a simple selector.
 
-    What stands in @media and its like holds only sometimes, so it is left out.
+    What stands in @media and its like holds only sometimes, so it is left out, unless it holds on all screens.
     """
     found: list[StyleRule] = []
     for node in live(document, "style"):
@@ -68,7 +69,7 @@ def page_rules(document: Document) -> tuple[StyleRule, ...]:
 
 
 def _rules(css: str) -> Iterator[StyleRule]:
-    for prelude, block in _blocks(css):
+    for prelude, block in _blocks_on_screen(css):
         style = {name.lower(): value.lower() for name, value in DECLARATION.findall("{" + block)}
         display, visibility = style.get("display", ""), style.get("visibility", "")
         if not (display or visibility):
@@ -88,6 +89,12 @@ def _rules(css: str) -> Iterator[StyleRule]:
             )
 
 
+def _blocks_on_screen(css: str) -> Iterator[tuple[str, str]]:
+    for prelude, block in _blocks(css):
+        inner = _blocks(block) if ON_SCREEN.fullmatch(prelude) else ((prelude, block),)
+        yield from (each for each in inner if not each[0].startswith("@"))
+
+
 def _blocks(css: str) -> Iterator[tuple[str, str]]:
     """The top level's rules: what stands before each brace, and what is between it and its end."""
     position = 0
@@ -101,6 +108,5 @@ def _blocks(css: str) -> Iterator[tuple[str, str]]:
         else:
             return
         prelude = css[position:opening].rpartition(";")[2].strip()
-        if not prelude.startswith("@"):
-            yield prelude, css[opening + 1 : end - 1]
+        yield prelude, css[opening + 1 : end - 1]
         position = end

@@ -30,6 +30,8 @@ class AccessibleDocument:
         self.name_steps_left = MAX_NAME_STEPS
         # What `accessibility.native_roles` has found out.
         self.native_roles: dict[int, str | None] = {}
+        self.in_sections: dict[int, bool] = {}
+        self.in_sections_or_main: dict[int, bool] = {}
 
     def exposed(self, selector: str) -> Iterator[LexborNode]:
         """The elements that match and that assistive technology meets, in document order."""

@@ -15,6 +15,13 @@ NEVER_SHOWN = frozenset(
     {"base", "basefont", "datalist", "head", "link", "meta", "noembed", "noframes", "noscript", "param", "rp", "script"}
     | {"style", "template"}
 )
+# HTML Standard, section 15.3.9: a form that stands directly in one of these is never shown.
+PARTS_OF_TABLES = frozenset({"table", "tbody", "tfoot", "thead", "tr"})
+# Elements of HTML that `hidden` does not hide, because browsers give them a box by themselves.
+NEVER_HIDDEN = frozenset({"embed", "marquee"})
+FOREIGN = frozenset({"svg", "math"})
+# Elements of these in which there is HTML again (HTML Standard, section 13.2.6).
+INTEGRATION_POINTS = frozenset({"annotation-xml", "desc", "foreignobject", "mi", "mn", "mo", "ms", "mtext", "title"})
 # Class names by which style sheets hide what scripts show later, or show at some widths only. Names for texts
 # that are meant for screen readers are not among them, nor is overflow-hidden.
 HIDING_CLASS = re.compile(
@@ -35,6 +42,7 @@ class State:
     invisible: bool = False  # visibility: hidden, which a descendant may undo
     unexposed: bool = False  # aria-hidden or inert, itself or above
     doubtful: bool = False  # named as if a style sheet hid it
+    holds_foreign: bool = False  # what is in it is SVG or MathML
 
 
 class Visibility:
@@ -76,6 +84,7 @@ class Visibility:
     def _next(self, node: LexborNode, above: State) -> State:
         if not node.is_element_node:
             return above
+        is_foreign = above.holds_foreign or node.tag in FOREIGN
         inline = inline_style(node)
         classes = frozenset((attribute(node, "class") or "").split())
         keys = ["*", node.tag or "", f"#{attribute(node, 'id') or ''}", *(f".{name}" for name in classes)]
@@ -87,20 +96,23 @@ class Visibility:
         # Rules that contradict each other are a matter of the cascade, which is not played out here.
         doubtful = bool(displays or visibilities) or any(HIDING_CLASS.fullmatch(name) for name in classes)
         return State(
-            undisplayed=above.undisplayed or _has_no_box(node, display) or _is_skipped(node),
+            undisplayed=above.undisplayed or _has_no_box(node, display, is_html=not is_foreign) or _is_skipped(node),
             invisible=visibility in ("hidden", "collapse") if visibility else above.invisible,
             unexposed=above.unexposed
             or (attribute(node, "aria-hidden") or "").strip().lower() == "true"
             or attribute(node, "inert") is not None,
             doubtful=above.doubtful or doubtful,
+            holds_foreign=is_foreign and (node.tag or "").lower() not in INTEGRATION_POINTS,
         )
 
 
-def _has_no_box(node: LexborNode, display: str) -> bool:
+def _has_no_box(node: LexborNode, display: str, *, is_html: bool) -> bool:
+    tag = node.tag or ""
+    if tag == "form" and node.parent is not None and node.parent.tag in PARTS_OF_TABLES:
+        return True
     if display:
         return display == "none"  # an author's display also undoes the hidden attribute
-    tag = node.tag or ""
-    if tag in NEVER_SHOWN or attribute(node, "hidden") is not None or attribute(node, "popover") is not None:
+    if tag in NEVER_SHOWN or (is_html and _is_put_away(node)):
         return True
     if tag == "dialog":
         return attribute(node, "open") is None
@@ -111,12 +123,24 @@ def _has_no_box(node: LexborNode, display: str) -> bool:
     return tag == "input" and (attribute(node, "type") or "").lower() == "hidden"
 
 
+def _is_put_away(node: LexborNode) -> bool:
+    """By `hidden` or `popover`, which drawings and formulas do not know."""
+    if attribute(node, "popover") is not None:
+        return True
+    return attribute(node, "hidden") is not None and not _is_until_found(node) and node.tag not in NEVER_HIDDEN
+
+
+def _is_until_found(node: LexborNode) -> bool:
+    """Whether the element keeps its box while what is in it is hidden."""
+    return (attribute(node, "hidden") or "").lower() == "until-found"
+
+
 def _is_skipped(node: LexborNode) -> bool:
     """In a closed details, or in a box whose content-visibility is hidden."""
     parent = node.parent
     if parent is None or not parent.is_element_node:
         return False
-    if inline_style(parent).get("content-visibility") == "hidden":
+    if inline_style(parent).get("content-visibility") == "hidden" or _is_until_found(parent):
         return True
     if parent.tag != "details" or attribute(parent, "open") is not None:
         return False

@@ -90,10 +90,10 @@ async def _in_context(browser: Browser, visit: Visit, ends: float, *, is_full: b
         service_workers="block",
         ignore_https_errors=visit.trusts_anybody,
     )
-    try:
-        return await _Look(context, visit, ends).look(is_full=is_full)
-    finally:
-        await context.close()
+    found = await _Look(context, visit, ends).until_crash(is_full=is_full)
+    # After a failure the whole browser goes, and a page that is busy would not let itself be closed.
+    await context.close()
+    return found
 
 
 class _Look:
@@ -110,8 +110,24 @@ class _Look:
         self._popups = 0
         self._documents = 0  # that the page's own frame showed
 
-    async def look(self, *, is_full: bool) -> BrowserLoad:
+    async def until_crash(self, *, is_full: bool) -> BrowserLoad:
+        """Raises `BrowserFailed` at once when the page's process dies: questions to it would never be answered."""
         page = await self._context.new_page()
+        crashed = asyncio.Event()
+        page.on("crash", lambda _: crashed.set())
+        looking = asyncio.ensure_future(self._look(page, is_full=is_full))
+        dying = asyncio.ensure_future(crashed.wait())
+        try:
+            await asyncio.wait((looking, dying), return_when=asyncio.FIRST_COMPLETED)
+            if crashed.is_set():
+                raise BrowserFailed("The page made the browser crash.")
+            return looking.result()
+        finally:
+            for each in (looking, dying):
+                each.cancel()
+            await asyncio.gather(looking, dying, return_exceptions=True)
+
+    async def _look(self, page: Page, *, is_full: bool) -> BrowserLoad:
         page.on("dialog", _dismiss)
         self._context.on("page", self._close_popup)
         self._cdp = cdp = await self._context.new_cdp_session(page)

@@ -60,13 +60,9 @@ class WarmBrowser:
             running = self._running = self._running or _Running.start(self._program)
             try:
                 found = running.run(visit_page(running.browser, visit), visit.time_limit_s + GRACE_S)
-            except BrowserFailed:
-                self._drop(is_sound=running.is_alive())
-                raise
             except Error as error:
-                logger.info("browser: %s on %s", error, visit.url)
-                is_alive = running.is_alive()
-                self._drop(is_sound=is_alive)
+                is_alive = running.browser.is_connected()
+                self._drop(is_sound=False)
                 raise BrowserFailed(explain(error) if is_alive else DIED) from None
             except (TimeoutError, concurrent.futures.TimeoutError):
                 self._drop(is_sound=False)
@@ -117,7 +113,7 @@ class _Running:
         try:
             playwright, browser = future.result(START_S)
         except (Error, OSError, concurrent.futures.TimeoutError) as error:
-            logger.error("Chromium (%s) does not start: %s", program, error)
+            logger.error("Chromium (%s) does not start: %s", program, str(error).partition("\n")[0])
             future.cancel()
             _kill([each for each in psutil.Process().children() if each.pid not in before and _is_driver(each)])
             _end(loop, thread, folder)
@@ -134,21 +130,19 @@ class _Running:
             future.cancel()
             raise
 
-    def is_alive(self) -> bool:
-        return self.browser.is_connected()
-
     def stop(self, *, is_sound: bool) -> None:
         """Ask where there is reason to hope, then kill what is left."""
         tree = _tree(self.processes)
         if is_sound:
             with contextlib.suppress(Error, concurrent.futures.TimeoutError):
-                self.run(self._close(), STOP_S)
+                self.run(self.browser.close(), STOP_S)
+        else:
+            _kill(tree)
+        # Also after a kill: it takes the driver's end in, which asyncio would complain about otherwise.
+        with contextlib.suppress(Exception, concurrent.futures.TimeoutError):
+            self.run(self.playwright.stop(), STOP_S)
         _kill(tree)
         _end(self.loop, self.thread, self.folder)
-
-    async def _close(self) -> None:
-        await self.browser.close()
-        await self.playwright.stop()
 
 
 def _note(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -159,8 +153,11 @@ async def _launch(program: Path, folder: Path) -> tuple[Playwright, Browser]:
     # The driver and the browser put their files where TMPDIR says; the driver takes it from our own environment.
     with _temporary_folder(folder):
         playwright = await async_playwright().start()
-    browser = await playwright.chromium.launch(**launch_options(program, folder))
-    return playwright, browser
+    try:
+        return playwright, await playwright.chromium.launch(**launch_options(program, folder))
+    except BaseException:
+        await playwright.stop()
+        raise
 
 
 @contextlib.contextmanager

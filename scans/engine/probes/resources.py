@@ -1,4 +1,7 @@
-"""What the page loads beside its document: each sub-resource asked for once, with its style sheets' own."""
+"""What the page loads beside its document: what a browser was seen to ask for, else what the markup refers to.
+
+Each address is asked for once, for its headers and its body, which the checks read.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from scans.engine.browser_evidence import BrowserLoad
 from scans.engine.catalogue import probe
 from scans.engine.evidence import Document, Page, Resource, ResourceKind, Resources, Timing
 from scans.engine.image_headers import ImageFormat, ImageHeader, read_image_header
+from scans.engine.loaded_resources import from_log, is_worth_fetching, merged
 from scans.engine.references import Reference, keep, references
 from scans.engine.stylesheets import style_references
 from scans.net.client import Network
@@ -35,13 +40,18 @@ PICTURES = frozenset({ResourceKind.IMAGE, ResourceKind.ICON})
 
 
 @probe()
-def resources(page: Page, document: Document, timing: Timing, network: Network) -> Resources:
-    """The sub-resources that the markup asks for, and those of the style sheets among them, one level.
+def resources(
+    page: Page, document: Document, timing: Timing, network: Network, load: BrowserLoad | None = None
+) -> Resources:
+    """The sub-resources that the browser loaded; without one those that the markup asks for, and those of the
+    style sheets among them, one level.
 
-    At most 150 in at most 25 s, eight at once; the rest is counted as left out. One that fails is evidence,
-    not an error. It waits for `timing`, which must not be disturbed.
+    At most 150 in at most 25 s, eight at once. The rest is counted as left out, or known from the browser alone.
+    One that fails is evidence, not an error. It waits for `timing`, which must not be disturbed.
     """
     loader = _Loader(page, network)
+    if load is not None and load.first.requests:
+        return _of_browser(page, load, loader)
     first = references(document)
     items = loader.load(first[:MAX_RESOURCES], depth=1)
     known = {each.url for each in first}
@@ -49,6 +59,20 @@ def resources(page: Page, document: Document, timing: Timing, network: Network) 
     room = max(0, MAX_RESOURCES - len(first))
     items += loader.load(second[:room], depth=2)
     return Resources(tuple(items), len(first) + len(second) - len(items))
+
+
+def _of_browser(page: Page, load: BrowserLoad, loader: _Loader) -> Resources:
+    """Its log with what our own requests for the page's files add to it."""
+    logged = from_log(page, load.first)
+    wanted = dict.fromkeys(
+        Reference(each.url, each.kind, eager=True)
+        for each, request in zip(logged, load.first.requests[1:], strict=True)
+        if is_worth_fetching(request)
+    )
+    fetched = {each.url: each for each in loader.load(list(wanted)[:MAX_RESOURCES], depth=1)}
+    # Of two requests for the same address one has the body, so that no check judges it twice.
+    items = [merged(each, fetched.pop(each.url)) if each.url in fetched else each for each in logged]
+    return Resources(tuple(items))
 
 
 class _Loader:

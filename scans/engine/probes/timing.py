@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
+from scans.engine.browser_evidence import BrowserLoad
 from scans.engine.catalogue import probe
 from scans.engine.evidence import Page, Timing
 from scans.engine.probes.page import ACCEPT
@@ -16,10 +17,11 @@ TIMEOUT_S = 10.0
 
 
 @probe()
-def timing(page: Page, network: Network) -> Timing:
+def timing(page: Page, network: Network, load: BrowserLoad | None = None) -> Timing:
     """The final document asked for three times in all, one after the other, the page's own load being one.
 
-    Connecting is not counted. A try that fails or answers otherwise than the page ends the series.
+    Connecting is not counted. A try that fails or answers otherwise than the page ends the series. The browser's
+    load is only waited for: neither must disturb the other.
     """
     seconds = [page.response.ttfb_s]
     with contextlib.suppress(NetError):

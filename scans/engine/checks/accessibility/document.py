@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from selectolax.lexbor import LexborNode
 
-from scans.engine.accessibility.children import elements
+from scans.engine.accessibility.children import elements, texts
 from scans.engine.accessibility.languages import has_text_of_its_language, is_registered, primary_subtag
 from scans.engine.accessibility.offenders import BEST_PRACTICE, Criterion, judge, selector, start_tag
 from scans.engine.accessibility.tree import AccessibleDocument
@@ -171,7 +171,7 @@ def meta_refresh(page: Page, document: Document) -> Finding:
     if not page.is_html:
         return NOT_HTML
     found = refresh(page, document)
-    if found is None and http_equivs(document, "refresh"):
+    if found is None and http_equivs(document, "refresh", anywhere=True):
         return Pass("The page's refresh is none that browsers obey.")
     if found is None:
         return NotApplicable("The page has no refresh.")
@@ -218,7 +218,7 @@ def meta_viewport_large(page: Page, document: Document) -> Finding:
     references=("WCAG 2.2.2 Pause, Stop, Hide (A)", "axe-core: blink"),
 )
 def blink(page: Page, document: AccessibleDocument) -> Finding:
-    return _without(page, document, "blink")
+    return _without(page, document, "blink", lambda _: True)
 
 
 @check(
@@ -229,7 +229,7 @@ def blink(page: Page, document: AccessibleDocument) -> Finding:
     references=("WCAG 2.2.2 Pause, Stop, Hide (A)", "axe-core: marquee"),
 )
 def marquee(page: Page, document: AccessibleDocument) -> Finding:
-    return _without(page, document, "marquee")
+    return _without(page, document, "marquee", _has_content)
 
 
 @check(
@@ -312,7 +312,7 @@ def _judged_viewport(
     return Pass(f"No maximum-scale keeps people from zooming to {size}: {excerpt(start_tag(metas[0][0]))}.")
 
 
-def _without(page: Page, document: AccessibleDocument, tag: str) -> Finding:
+def _without(page: Page, document: AccessibleDocument, tag: str, takes_room: Callable[[LexborNode], bool]) -> Finding:
     if not page.is_html:
         return NOT_HTML
     found = list(live(document.document, tag))
@@ -322,11 +322,15 @@ def _without(page: Page, document: AccessibleDocument, tag: str) -> Finding:
         document,
         found,
         # Who sees it is disturbed by it, also where assistive technology does not meet it.
-        [each for each in found if each.first_child is not None and not document.visibility.is_hidden(each)],
+        [each for each in found if takes_room(each) and not document.visibility.is_hidden(each)],
         PAUSE_STOP_HIDE,
         passed=f"Every <{tag}> of the page is empty or hidden.",
         failed=f"<{tag}> elements, which nobody can stop",
     )
+
+
+def _has_content(node: LexborNode) -> bool:
+    return any(texts(node)) or any(True for _ in elements(node))
 
 
 def _viewports(document: Document) -> list[tuple[LexborNode, dict[str, str]]]:

@@ -47,6 +47,7 @@ OUT_OF_SIGHT = re.compile(
 MOVED_AWAY = re.compile(
     r"(?:left|top|right|bottom|margin|transform|clip)[^;]{0,80}?(?:-\d{2}|\(0|\(1px)", re.IGNORECASE
 )
+LEVELS = 4  # such as div > ul > li > a
 SKIPPING = re.compile(r"\b(?:skip|jump)\b", re.IGNORECASE)
 # What the fragment `top` leads to is the top of the page.
 TOP = frozenset({"#top"})
@@ -241,8 +242,12 @@ def _nearest(
 
 def _is_out_of_sight(document: AccessibleDocument, link: LexborNode) -> bool:
     """Whether it looks like a link that is shown to keyboards only; how it is drawn, a browser knows."""
-    for node in (link, link.parent):
-        if node is not None and OUT_OF_SIGHT.search((attribute(node, "class") or "")[:1_000]):
+    current: LexborNode | None = link
+    for _ in range(LEVELS):
+        if current is None:
+            break
+        if OUT_OF_SIGHT.search((attribute(current, "class") or "")[:1_000]):
             return True
+        current = current.parent
     style = (attribute(link, "style") or "")[:1_000]
     return MOVED_AWAY.search(style) is not None or SKIPPING.search(visible_text(document, link)[:200]) is not None

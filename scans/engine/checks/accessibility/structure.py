@@ -218,7 +218,7 @@ def heading_order(document: AccessibleDocument) -> Finding:
 def page_has_heading_one(document: AccessibleDocument) -> Finding:
     if found := top_headings(document):
         return Pass(f"The page has a heading of the first level ({len(found)}).")
-    return lacking(document, "The page has no <h1>, by which people find out where its content begins.")
+    return lacking(document, "h1", "The page has no <h1>, by which people find out where its content begins.")
 
 
 @check(
@@ -297,7 +297,7 @@ def landmark_no_duplicate_main(document: AccessibleDocument) -> Finding:
 def landmark_one_main(document: AccessibleDocument) -> Finding:
     if landmarks.candidates(document, "main"):
         return Pass("The page has a main part.")
-    return lacking(document, "The page has no <main>, so nobody can jump to what it is about.")
+    return lacking(document, "main, [role=main]", "The page has no <main>, so nobody can jump to what it is about.")
 
 
 @check(

@@ -5,9 +5,12 @@ The rules are axe-core's of the same ID; where it would look at rendered style s
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from selectolax.lexbor import LexborNode
 
 from scans.engine.accessibility.aria_tables import NAME_REQUIRED
+from scans.engine.accessibility.doubt import judge_mildly
 from scans.engine.accessibility.names import accessible_name, has_aria_name, has_title, visible_text
 from scans.engine.accessibility.offenders import BEST_PRACTICE, Criterion, judge
 from scans.engine.accessibility.roles import explicit_role, is_focusable, is_presentational
@@ -15,7 +18,7 @@ from scans.engine.accessibility.tree import AccessibleDocument
 from scans.engine.catalogue import Category, check
 from scans.engine.evidence import Page
 from scans.engine.findings import CRITICAL, HIGH, LOW, Fail, Finding, NotApplicable, Warn
-from scans.engine.markup import MAX_DEPTH, attribute, live
+from scans.engine.markup import MAX_DEPTH, attribute, enclosing, live
 
 CATEGORY = Category("Text alternatives", weight=15)
 
@@ -95,8 +98,8 @@ def input_image_alt(page: Page, document: AccessibleDocument) -> Finding:
 def area_alt(page: Page, document: AccessibleDocument) -> Finding:
     if not page.is_html:
         return NOT_HTML
-    used = _used_maps(document)
-    areas = [each for each in live(document.document, "area[href]") if _map_of(each) in used and not _is_cut_off(each)]
+    # Whether or not an image uses the map, as axe-core.
+    areas = [each for each in live(document.document, "area[href]") if enclosing(each, "map") is not None]
     if not areas:
         return NotApplicable("The page has no image map with links.")
     faulty = [each for each in areas if not _is_named(document, each, "alt")]
@@ -204,18 +207,19 @@ def object_alt(page: Page, document: AccessibleDocument) -> Finding:
 def server_side_image_map(page: Page, document: AccessibleDocument) -> Finding:
     if not page.is_html:
         return NOT_HTML
-    images = list(document.exposed("img"))
-    if not images:
-        return NotApplicable("The page has no images.")
-    faulty = [each for each in images if attribute(each, "ismap") is not None]
-    return judge(
+    maps = list(document.exposed("img[ismap]"))
+    if not maps:
+        return NotApplicable("No image of the page sends the place of a click to the server.")
+    finding = judge_mildly(
         document,
-        images,
-        faulty,
+        maps,
+        maps,
         KEYBOARD,
-        passed="No image sends the place of a click to the server.",
+        passed="No image that is shown sends the place of a click to the server.",
         failed="images with a map on the server, which no keyboard can use",
     )
+    # Whether there are links beside them that lead to the same places, somebody has to see; so axe-core, too.
+    return replace(finding, weighs=False) if isinstance(finding, Warn) else finding
 
 
 @check(
@@ -288,26 +292,6 @@ def _is_svg(node: LexborNode) -> bool:
             return True
         current = current.parent
     return False
-
-
-def _used_maps(document: AccessibleDocument) -> frozenset[str]:
-    """The names of the maps that an image that is shown uses."""
-    return frozenset(
-        (attribute(each, "usemap") or "").strip().removeprefix("#") for each in document.exposed("img[usemap]")
-    )
-
-
-def _map_of(area: LexborNode) -> str | None:
-    current = area.parent
-    for _ in range(MAX_DEPTH):
-        if current is None or current.tag == "map":
-            return attribute(current, "name") if current is not None else None
-        current = current.parent
-    return None
-
-
-def _is_cut_off(area: LexborNode) -> bool:
-    return (attribute(area, "aria-hidden") or "").strip().lower() == "true"
 
 
 def _needs_plugin(node: LexborNode) -> bool:

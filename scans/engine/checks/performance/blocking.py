@@ -137,7 +137,7 @@ def document_write(page: Page, document: Document, resources: Resources) -> Find
     """Calls that run whenever the page is parsed; what a function or a condition may call is not counted."""
     if not page.is_html:
         return NOT_HTML
-    bodies = {each.url: each.body for each in resources.items if each.status == 200}
+    bodies = {each.url: each.body for each in resources.items if each.status == 200 and each.is_fetched}
     found: list[tuple[str, int]] = []
     seen: set[str] = set()
     left = READ_CHARACTERS

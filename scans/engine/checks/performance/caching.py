@@ -178,7 +178,7 @@ def _files(page: Page, resources: Resources, clock: Clock) -> tuple[list[_File],
     own: list[_File] = []
     foreign: list[_File] = []
     for each in resources.items:
-        if each.status != 200 or each.kind not in STATIC:
+        if each.status != 200 or each.kind not in STATIC or not each.is_fetched:
             continue
         host = urlsplit(each.final_url or each.url).hostname or ""
         file = _File(each, cache_policy(each.headers, clock.now))

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from scans.engine.browser_evidence import BrowserLoad, Coverage
 from scans.engine.catalogue import Category, check
 from scans.engine.content_codings import MODERN_CODINGS, codings, gzip_saving
 from scans.engine.evidence import Page, Resource, ResourceKind, Resources
-from scans.engine.findings import HIGH, LOW, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
+from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.grading import graded
 from scans.engine.image_headers import ImageFormat
 from scans.engine.masking import excerpt
 from scans.engine.minification import MAX_SCANNED_BYTES, css_waste, javascript_waste
 from scans.engine.sites import is_same_site
+from scans.engine.unused_code import unused_files
 from scans.engine.wording import counted, some
 
 CATEGORY = Category("Compression and minification", weight=8)
@@ -29,6 +31,7 @@ TRIED_BYTES, TRIED_OF_EACH = 4 * 1024 * KIB, 1024 * KIB
 LEAST_WASTE_BYTES = 2 * KIB
 SCANNED_BYTES = 3 * 1024 * KIB  # for waste, of all files of a kind together
 CSS_WASTE_PERCENT, JS_WASTE_PERCENT = 5, 10
+UNUSED_CSS_BYTES, UNUSED_JS_BYTES = 10 * KIB, 20 * KIB  # of one file
 # An encoding that makes an image this much smaller is not needless: the image is packed badly.
 WORTHWHILE_PERCENT = 5
 TEXT_TYPES = ("text/", "application/json", "application/javascript", "application/xml", "image/svg+xml")
@@ -163,6 +166,61 @@ def unminified_css(page: Page, resources: Resources) -> Finding:
 )
 def unminified_js(page: Page, resources: Resources) -> Finding:
     return _minified(page, resources, ResourceKind.SCRIPT, "script", JS_WASTE_PERCENT, javascript_waste)
+
+
+@check(
+    "unused-css",
+    name="Style sheets without much that is not used",
+    severity=MEDIUM,
+    fix="Split style sheets by page, drop rules that no page uses (for example with PurgeCSS), and load later what "
+    "the first screen does not need.",
+    references=("Lighthouse: unused-css-rules",),
+)
+def unused_css(page: Page, coverage: Coverage, load: BrowserLoad) -> Finding:
+    """A few KiB of each are tolerated for what hovering and opening will use."""
+    return _used(page, coverage, load, ResourceKind.STYLESHEET, "style sheet", UNUSED_CSS_BYTES)
+
+
+@check(
+    "unused-js",
+    name="Scripts without much that is not used",
+    severity=MEDIUM,
+    fix="Split bundles by page and load parts with import() when they are needed; drop libraries that are hardly used.",
+    references=("Lighthouse: unused-javascript",),
+)
+def unused_js(page: Page, coverage: Coverage, load: BrowserLoad) -> Finding:
+    return _used(page, coverage, load, ResourceKind.SCRIPT, "script", UNUSED_JS_BYTES)
+
+
+def _used(
+    page: Page, coverage: Coverage, load: BrowserLoad, kind: ResourceKind, noun: str, tolerated_bytes: int
+) -> Finding:
+    """Warns only: what other pages, or what visitors do on this one, may use all of it."""
+    if not page.is_html:
+        return NOT_HTML
+    files = unused_files(coverage, load.first.requests, kind)
+    if not files:
+        return NotApplicable(f"The page loads no {noun} that is a file.")
+    wasted = [each for each in files if each.unused_bytes > tolerated_bytes]
+    seen = f"until the page had loaded, without scrolling or tapping ({load.product})"
+    if not wasted:
+        return Pass(f"{counted(len(files), noun)}: of none more than {_kib(tolerated_bytes)} went unused {seen}.")
+    evidence = tuple[EvidenceItem, ...](
+        {
+            "url": excerpt(each.url),
+            "wire_bytes": each.wire_bytes,
+            "unused_bytes": round(each.unused_bytes),
+            "unused_percent": round(100 * each.share),
+        }
+        for each in wasted[:EVIDENCE_ITEMS]
+    )
+    shown = some([f"{excerpt(each.url, 80)} ({100 * each.share:.0f} %)" for each in wasted])
+    total = sum(each.unused_bytes for each in wasted)
+    return Warn(
+        f"{_kib(total)} of {counted(len(wasted), noun)} went unused {seen}: {shown}. Other pages, or what visitors do "
+        "next, may need some of it.",
+        evidence=evidence,
+    )
 
 
 def _minified(

@@ -6,13 +6,15 @@ import re
 
 from selectolax.lexbor import LexborNode
 
+from scans.engine.browser_evidence import BrowserLoad, Layout
 from scans.engine.catalogue import Category, check
 from scans.engine.evidence import Document, Page, Resource, ResourceKind, Resources, Styles
-from scans.engine.findings import HIGH, MEDIUM, EvidenceItem, Finding, NotApplicable, Pass, Warn
+from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Finding, NotApplicable, Pass, Warn
 from scans.engine.grading import graded
 from scans.engine.image_headers import ImageFormat
 from scans.engine.markup import attribute, live
 from scans.engine.masking import excerpt
+from scans.engine.shown_images import SCREENS_AHEAD, offscreen, oversized
 from scans.engine.style_rules import declarations, is_sizing
 from scans.engine.wording import counted, some
 
@@ -20,11 +22,14 @@ CATEGORY = Category("Images", weight=8)
 
 NOT_HTML = NotApplicable("The page is not HTML.")
 NO_IMAGES = NotApplicable("The page loads no image by its markup.")
+NO_SHOWN_IMAGES = NotApplicable("The page shows no image element.")
 EVIDENCE_ITEMS = 20
 KIB = 1024
 UNSIZED_GOOD, UNSIZED_POOR = 0, 4
 SAVING_GOOD, SAVING_POOR = 20 * KIB, 200 * KIB
 SMALL_BYTES = 4 * KIB
+OVERSIZED_GOOD, OVERSIZED_POOR = 20 * KIB, 300 * KIB
+OFFSCREEN_GOOD, OFFSCREEN_POOR = 1, 12
 MAX_NAMES = 500  # combinations of them that are looked up in the rules
 # What AVIF needs for most pictures (Lighthouse, modern-image-formats): two bits for three pixels.
 BYTES_A_PIXEL = 1 / 6
@@ -106,6 +111,82 @@ def image_format(page: Page, resources: Resources) -> Finding:
 
 
 @check(
+    "image-oversized",
+    name="Images in the size they are shown in",
+    severity=MEDIUM,
+    fix="Offer each image in several widths (srcset and sizes), so that phones load no more pixels than they show.",
+    references=("Lighthouse: uses-responsive-images",),
+)
+def image_oversized(page: Page, layout: Layout, load: BrowserLoad, resources: Resources) -> Finding:
+    """The file's pixels against those of its box on a phone with several device pixels for each of the page's."""
+    if not page.is_html:
+        return NOT_HTML
+    if not any(each.is_visible for each in layout.images):
+        return NO_SHOWN_IMAGES
+    found = oversized(layout, load.first.requests, resources.items)
+    if not found:
+        return Pass("No image has many more pixels than the screen shows of it.")
+    evidence = tuple[EvidenceItem, ...](
+        {
+            "url": excerpt(each.image.url),
+            "selector": excerpt(each.image.selector, 300),
+            "file": _size(each.file),
+            "shown": _size(each.shown),
+            "wire_bytes": each.wire_bytes,
+            "wasted_bytes": each.wasted_bytes,
+        }
+        for each in found[:EVIDENCE_ITEMS]
+    )
+    total = sum(each.wasted_bytes for each in found)
+    shown = some(
+        [f"{excerpt(each.image.url, 80)} ({_size(each.file)}, shown as {_size(each.shown)})" for each in found]
+    )
+    return graded(
+        total,
+        OVERSIZED_GOOD,
+        OVERSIZED_POOR,
+        f"{counted(len(found), 'image')} with more pixels than a phone shows, {total / KIB:,.1f} KiB too much: {shown}",
+        f"up to {OVERSIZED_GOOD // KIB} KiB is good",
+        evidence,
+    )
+
+
+@check(
+    "lazy-offscreen",
+    name="Images far below the first screen wait",
+    severity=LOW,
+    fix='Write loading="lazy" into images further down the page, never into those of the first screen.',
+    references=("Lighthouse: offscreen-images", "YellowLabTools: lazyLoadableImagesBelowTheFold"),
+)
+def lazy_offscreen(page: Page, layout: Layout, load: BrowserLoad) -> Finding:
+    if not page.is_html:
+        return NOT_HTML
+    if not any(each.is_visible for each in layout.images):
+        return NO_SHOWN_IMAGES
+    found = offscreen(layout, load.first)
+    if not found:
+        return Pass("No image far below the first screen is loaded before it is needed.")
+    total = sum(size for _, size in found)
+    return graded(
+        len(found),
+        OFFSCREEN_GOOD,
+        OFFSCREEN_POOR,
+        f"{counted(len(found), 'image')} more than {SCREENS_AHEAD} screens below the first one, {total / KIB:,.1f} KiB "
+        f"in all, loaded at once: {some([excerpt(image.url, 80) for image, _ in found])}",
+        "what visitors look at first shares the link with them",
+        tuple(
+            {
+                "url": excerpt(image.url),
+                "selector": excerpt(image.selector, 300),
+                "top_px": round(image.top_px),
+                "wire_bytes": size,
+            }
+            for image, size in found[:EVIDENCE_ITEMS]
+        ),
+    )
+
+
+@check(
     "gif-video",
     name="No large GIF files",
     severity=MEDIUM,
@@ -136,6 +217,10 @@ def gif_video(page: Page, resources: Resources) -> Finding:
         ),
         fix=None if is_moving else "Send the picture as WebP or AVIF.",
     )
+
+
+def _size(pixels: tuple[int, int]) -> str:
+    return f"{pixels[0]} by {pixels[1]}"
 
 
 def _images(resources: Resources) -> list[Resource]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import statistics
 
+from scans.engine.browser import BrowserFailed
 from scans.engine.browser_evidence import BrowserLoad
 from scans.engine.catalogue import Category, check
 from scans.engine.evidence import Document, Page, Resources, Timing
@@ -22,8 +23,8 @@ from scans.engine.findings import (
     Pass,
     Warn,
 )
+from scans.engine.image_discovery import is_in_markup, is_preloaded_urgently
 from scans.engine.load_model import estimate
-from scans.engine.markup import attribute, live, resolve
 from scans.engine.masking import excerpt
 from scans.engine.vitals import LONG_S, Measured, Vitals, curve
 from scans.engine.wording import counted
@@ -39,8 +40,10 @@ LONG_TASKS = 5
 SLOW_HOST_MS = 60.0
 SHOWN = 5
 LEAST_SHIFT = 0.001
+NETWORK = ("http:", "https:")
 
 NOT_HTML = NotApplicable("The page is not HTML.")
+NO_IMAGE_FILE = NotApplicable("The largest part of the first screen is no image file.")
 NO_PAINT = NotApplicable("The browser painted nothing on the page that could be measured.")
 PHONE = "counted for a phone on a link of 1.6 Mbit/s and 150 ms"
 
@@ -57,7 +60,7 @@ def lcp(page: Page, vitals: Vitals, load: BrowserLoad) -> Finding:
     if not page.is_html:
         return NOT_HTML
     if vitals.lcp is None:
-        return NO_PAINT
+        return _unpainted(vitals)
     largest = load.first.lcp
     element = f" It is {excerpt(largest.snippet, 160)} at {excerpt(largest.selector, 160)}." if largest else ""
     evidence: EvidenceItem = {
@@ -82,7 +85,7 @@ def tbt(page: Page, vitals: Vitals, load: BrowserLoad) -> Finding:
     if not page.is_html:
         return NOT_HTML
     if vitals.tbt is None:
-        return NO_PAINT
+        return _unpainted(vitals)
     message = f"Long tasks keep the page from answering for {vitals.tbt.value * 1000:,.0f} ms in all"
     slower = "on a processor four times slower than this one"
     evidence = _figures(vitals.tbt, vitals, load)
@@ -101,7 +104,7 @@ def cls(page: Page, vitals: Vitals, load: BrowserLoad) -> Finding:
     if not page.is_html:
         return NOT_HTML
     if vitals.seen_fcp is None:
-        return NO_PAINT
+        return _unpainted(vitals)
     worst = sorted(load.first.shifts, key=lambda each: -each.value)[:SHOWN]
     seen = [each for each in worst if each.source and each.value >= LEAST_SHIFT]
     places = ", ".join(f"{excerpt(each.source, 120)} ({each.value:.3f})" for each in seen)
@@ -124,7 +127,7 @@ def fcp(page: Page, vitals: Vitals, load: BrowserLoad) -> Finding:
     if not page.is_html:
         return NOT_HTML
     if vitals.fcp is None:
-        return NO_PAINT
+        return _unpainted(vitals)
     evidence: EvidenceItem = {
         **_figures(vitals.fcp, vitals, load),
         "seen_s": round(vitals.seen_fcp.value, 2) if vitals.seen_fcp else None,
@@ -142,8 +145,10 @@ def fcp(page: Page, vitals: Vitals, load: BrowserLoad) -> Finding:
 )
 def lcp_lazy(page: Page, load: BrowserLoad) -> Finding:
     largest = load.first.lcp
-    if not page.is_html or largest is None or not largest.url:
-        return NotApplicable("The largest part of the first screen is no image.")
+    if not page.is_html:
+        return NOT_HTML
+    if largest is None or not largest.url.startswith(NETWORK):
+        return NO_IMAGE_FILE
     evidence = ({"selector": excerpt(largest.selector, 300), "url": excerpt(largest.url, 300)},)
     if largest.is_lazy:
         return Fail(
@@ -163,19 +168,21 @@ def lcp_lazy(page: Page, load: BrowserLoad) -> Finding:
 )
 def lcp_priority(page: Page, document: Document, load: BrowserLoad) -> Finding:
     largest = load.first.lcp
-    if not page.is_html or largest is None or not largest.url.startswith(("http:", "https:")):
-        return NotApplicable("The largest part of the first screen is no image file.")
-    name = largest.url.partition("?")[0].rpartition("/")[2]
-    is_in_markup = bool(name) and name in document.text
-    is_high = largest.is_high_priority or _is_preloaded(document, largest.url)
+    if not page.is_html:
+        return NOT_HTML
+    if largest is None or not largest.url.startswith(NETWORK):
+        return NO_IMAGE_FILE
+    address = largest.url.partition("#")[0]
+    is_found = is_in_markup(page, document, address)
+    is_high = largest.is_high_priority or is_preloaded_urgently(page, document, address)
     evidence: EvidenceItem = {
         "selector": excerpt(largest.selector, 300),
         "url": excerpt(largest.url, 300),
-        "in_html": is_in_markup,
+        "in_html": is_found,
         "high": is_high,
     }
     url = excerpt(largest.url, 120)
-    if not is_in_markup:
+    if not is_found:
         message = f"The largest image ({url}) is not in the HTML itself, so browsers find it late."
         return Warn(message, evidence=(evidence,))
     if not is_high:
@@ -264,6 +271,13 @@ def est_load_time(page: Page, resources: Resources, timing: Timing) -> Finding:
     return Fail(f"{message}; more than {POOR_S:g} s is slow.", evidence=evidence)
 
 
+def _unpainted(vitals: Vitals) -> Finding:
+    """An empty page has nothing to judge. Raises `BrowserFailed` for one that may only have been too slow."""
+    if not vitals.is_complete:
+        raise BrowserFailed("The browser had painted nothing when the time was up.")
+    return NO_PAINT
+
+
 def _on_curve(
     value: float, points: tuple[float, float], message: str, unit: str, note: str, *evidence: EvidenceItem
 ) -> Finding:
@@ -305,10 +319,3 @@ def _note(load: BrowserLoad, vitals: Vitals) -> str:
         slow = f"The scanning machine was slow ({load.host_ms:.0f} ms for what takes 20 ms elsewhere)"
         note += f" {slow}, so take it with care."
     return note
-
-
-def _is_preloaded(document: Document, url: str) -> bool:
-    return any(
-        (found := resolve(document, attribute(node, "href") or "")) is not None and found.href == url
-        for node in live(document, "link[rel=preload i][fetchpriority=high i]")
-    )

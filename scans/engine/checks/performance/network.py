@@ -110,7 +110,7 @@ def header_size(page: Page, resources: Resources) -> Finding:
     if not page.is_html:
         return NOT_HTML
     sizes = [(hop.header_bytes, hop.url) for hop in page.hops]
-    sizes += [(each.header_bytes, each.url) for each in resources.items if each.status is not None]
+    sizes += [(each.header_bytes, each.url) for each in resources.items if each.status is not None and each.is_fetched]
     size, url = max(sizes)
     large = sorted((pair for pair in sizes if pair[0] > HEADER_BYTES), reverse=True)
     if not large:

@@ -84,7 +84,8 @@ def broken_resources(page: Page, resources: Resources) -> Finding:
         return NOT_HTML
     if not resources.items:
         return NotApplicable("The page refers to no resource.")
-    faulty = [each for each in resources.items if each.error or (each.status or 0) >= 400]
+    faults = (each for each in resources.items if (each.error or (each.status or 0) >= 400) and not each.may_fail)
+    faulty = list({each.url: each for each in faults}.values())
     refused = [each for each in faulty if each.status in REFUSALS]
     unused = [each for each in faulty if each not in refused and not each.eager]
     broken = [each for each in faulty if each not in refused and each.eager]

@@ -1,7 +1,8 @@
 """Page weight: how much visitors have to load, in bytes, files and hosts.
 
-Counted is what the markup and its style sheets load with the page. What is lazy or comes by script is not known
-without a browser; of fonts, of which browsers load those that the text needs, only what is certain (`web_fonts`).
+Counted is what a browser was seen to load, without one what the markup and its style sheets load with the page. What
+is lazy or comes by script is not known then; of fonts, of which browsers load those that the text needs, only what is
+certain (`web_fonts`).
 """
 
 from __future__ import annotations
@@ -167,7 +168,9 @@ def duplicate_files(page: Page, resources: Resources) -> Finding:
     first: dict[str, Resource] = {}
     twice: list[tuple[Resource, Resource]] = []
     for each in resources.items:
-        if each.status != 200 or each.body_bytes < LEAST_DUPLICATE_BYTES or each.kind is ResourceKind.MEDIA:
+        if each.status != 200 or each.kind is ResourceKind.MEDIA or not each.is_fetched:
+            continue
+        if each.body_bytes < LEAST_DUPLICATE_BYTES:
             continue
         known = first.setdefault(each.body_sha256, each)
         if known is not each and known.final_url != each.final_url:
@@ -194,7 +197,7 @@ def empty_responses(page: Page, resources: Resources) -> Finding:
         return NOT_HTML
     if not resources.items:
         return NotApplicable("The page refers to no resource.")
-    empty = [each for each in resources.items if each.status == 200 and each.body_bytes == 0]
+    empty = [each for each in resources.items if each.status == 200 and each.body_bytes == 0 and each.is_fetched]
     evidence = tuple[EvidenceItem, ...](
         {"url": excerpt(each.url), "kind": each.kind.value} for each in empty[:EVIDENCE_ITEMS]
     )

@@ -45,6 +45,22 @@ def tree(body: str, style: str = "") -> AccessibleDocument:
         ("<div style='content-visibility:hidden'><b id=x></b></div>", True),
         ("<div id=x style='content-visibility:hidden'></div>", False),
         ("<div aria-hidden=true><b id=x></b></div>", False),
+        ("<svg id=x hidden></svg>", False),  # `hidden` is an attribute of HTML
+        ("<svg><g id=x hidden></g></svg>", False),
+        ("<svg><foreignObject><b id=x hidden></b></foreignObject></svg>", True),
+        ("<svg></svg><b id=x hidden>", True),
+        ("<svg style='display:none'><g id=x></g></svg>", True),
+        ("<math id=x hidden></math>", False),
+        ("<svg id=x popover></svg>", False),
+        ("<marquee id=x hidden>Text</marquee>", False),
+        ("<marquee id=x style='display:none'>Text</marquee>", True),
+        ("<blink id=x hidden>Text</blink>", True),
+        ("<embed id=x hidden>", False),
+        ("<b id=x hidden=until-found>", False),
+        ("<div hidden=until-found><b id=x></b></div>", True),
+        ("<table><form id=x><tr><td></table>", True),
+        ("<table><tr><form id=x style='display:block'><td></table>", True),
+        ("<table><tr><td><form id=x></form></table>", False),
     ],
 )
 def test_what_is_hidden_from_everybody(body: str, is_hidden: bool) -> None:
@@ -77,6 +93,10 @@ def test_aria_hidden_needs_the_word_true(body: str) -> None:
         (".a.c{display:none}", False),
         (".z .a{display:none}", False),  # not judged
         ("@media print{.a{display:none}}", False),
+        ("@media screen { .a { display: none } }", True),
+        ("@media only screen{p{color:red} .a{display:none}}", True),
+        ("@media screen and (max-width: 9px){.a{display:none}}", False),
+        ("@media screen{@media print{.a{display:none}}}", False),
         ("@import 'a.css'; .a{display:none}", True),
         ("/* .a{display:none} */", False),
         (".a{display:none} #x{display:block}", False),  # the cascade is not played out

@@ -3,12 +3,15 @@ from __future__ import annotations
 import gzip
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
-from scans.engine.evidence import Page, Resource, Resources
+from scans.engine.browser_evidence import BrowserLoad, Load, LoadedRequest
+from scans.engine.evidence import Page, Protocols, Resource, ResourceKind, Resources, Timing
 from scans.engine.findings import ScanType
 from scans.engine.image_headers import ImageFormat, ImageHeader
+from scans.engine.plan import plan
 from scans.engine.probes import resources as probe
 from scans.engine.probes.page import fetch_page, parse_document
 from scans.engine.probes.timing import timing
@@ -16,6 +19,7 @@ from scans.net.budget import Limits
 from scans.net.client import Network
 from tests.scans.engine.cast import POLICY, target
 from tests.scans.engine.checks.cast import head
+from tests.scans.engine.loads import load, request, visit
 from tests.sites.server import Answer, Request, Site
 
 
@@ -173,3 +177,98 @@ def test_a_picture_is_read_behind_what_is_kept_of_it(site: Site) -> None:
     assert found["/b.svg"].picture == ImageHeader(ImageFormat.SVG, 9, 8)
     assert len(found["/b.svg"].body) == found["/b.svg"].body_bytes > probe.KEPT_BYTES
     assert found["/c.png"].picture is None
+
+
+def seen_by_browser(site: Site, *requests: LoadedRequest) -> Resources:
+    site.routes["/"] = Answer(head("", "<img src=/not-loaded.png loading=lazy>"))
+    with Network(POLICY) as network:
+        page = fetch_page(target(site.url), network, ScanType.PERFORMANCE)
+        seen = browser_load(request(page.target.url, None, 0.0, 0.1), *requests)
+        return probe.resources(page, parse_document(page), Timing((0.1,)), network, visit(seen))
+
+
+def browser_load(*requests: LoadedRequest) -> Load:
+    return replace(load(), requests=requests)
+
+
+def test_with_a_browser_the_list_is_that_of_its_requests(site: Site) -> None:
+    site.routes |= {"/a.js": Answer("run()", headers={"Cache-Control": "no-cache"}), "/late.png": Answer(b"PNG")}
+    found = by_path(
+        site,
+        seen_by_browser(
+            site,
+            request(f"{site.url}/a.js", ResourceKind.SCRIPT, wire_bytes=77, initiator=f"{site.url}/"),
+            request(f"{site.url}/late.png", initiator=f"{site.url}/a.js"),
+            request(f"{site.url}/frame", None, in_frame=True, wire_bytes=5000),
+            request(f"{site.url}/collect", ResourceKind.OTHER, is_programmed=True, method="POST", status=204),
+        ),
+    )
+    assert [(path, each.depth, each.is_fetched) for path, each in found.items()] == [
+        ("/a.js", 1, True),
+        ("/late.png", 2, True),
+        ("/frame", 2, False),
+        ("/collect", 2, False),
+    ]
+    assert (found["/a.js"].wire_bytes, found["/a.js"].own_wire_bytes, found["/a.js"].body) == (77, 5, b"run()")
+    assert found["/a.js"].headers.get("Cache-Control") == "no-cache"
+    assert sorted(site.paths()) == ["/", "/a.js", "/late.png"]
+
+
+def test_what_the_browser_loaded_twice_is_asked_for_once(site: Site) -> None:
+    site.routes["/a.js"] = Answer("run()")
+    twice = [request(f"{site.url}/a.js", ResourceKind.SCRIPT, wire_bytes=9)] * 2
+    items = seen_by_browser(site, *twice).items
+    assert [(each.wire_bytes, each.is_fetched) for each in items] == [(9, True), (9, False)]
+    assert site.paths().count("/a.js") == 1
+
+
+def test_why_the_browser_got_no_answer_our_own_request_tells(site: Site) -> None:
+    site.routes["/limits.png"] = Answer(b"PNG")
+    lost = {"status": None, "error": "net::ERR_TUNNEL_CONNECTION_FAILED", "wire_bytes": 0}
+    found = by_path(
+        site,
+        seen_by_browser(
+            site,
+            request(f"{site.url}/limits.png", **lost),
+            request("http://intranet.internal/x.png", **lost),
+            request("http://intranet.internal/api", ResourceKind.OTHER, is_programmed=True, **lost),
+        ),
+    )
+    assert found["/limits.png"].status == 200
+    assert found["http://intranet.internal/x.png"].error
+    assert not found["http://intranet.internal/api"].error
+
+
+def test_beyond_the_limit_the_browsers_log_stands_alone(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe, "MAX_RESOURCES", 1)
+    site.routes["*"] = Answer(b"PNG")
+    found = seen_by_browser(site, *[request(f"{site.url}/{number}.png") for number in range(3)])
+    assert [each.is_fetched for each in found.items] == [True, False, False]
+    assert found.left_out == 0
+
+
+def test_a_browser_that_saw_nothing_leaves_it_to_the_markup(site: Site) -> None:
+    site.routes |= {"/": Answer(head("", "<img src=/a.png>")), "/a.png": Answer(b"PNG")}
+    with Network(POLICY) as network:
+        page = fetch_page(target(site.url), network, ScanType.PERFORMANCE)
+        empty = visit(browser_load())
+        found = probe.resources(page, parse_document(page), Timing((0.1,)), network, empty)
+    assert [each.url for each in found.items] == [f"{site.url}/a.png"]
+
+
+def test_nothing_of_ours_disturbs_the_browsers_load_or_the_timing() -> None:
+    """Whatever asks the site for something waits for the load, as far as the plan can see."""
+    probes = plan(ScanType.PERFORMANCE, has_browser=True).probes
+
+    def waits_for(evidence: type) -> set[type]:
+        needs = {need.evidence for need in probes[evidence].needs if need.evidence in probes}
+        return needs.union(*map(waits_for, needs))
+
+    asking = {each for each, how in probes.items() if any(need.evidence is Network for need in how.needs)}
+    assert asking == {Page, BrowserLoad, Timing, Resources, Protocols}
+    assert all(BrowserLoad in waits_for(each) for each in (Timing, Resources, Protocols))
+    assert Timing in waits_for(Resources)
+
+
+def test_without_a_browser_no_load_is_planned() -> None:
+    assert BrowserLoad not in plan(ScanType.PERFORMANCE).probes

@@ -163,6 +163,11 @@ def test_meta_refresh(content: str, expected: str) -> None:
     assert by_document(checks.meta_refresh, html) == expected
 
 
+def test_a_refresh_in_the_body_is_one_too() -> None:
+    assert by_document(checks.meta_refresh, head("", "<meta http-equiv=refresh content=30>")) == "fail"
+    assert by_document(checks.meta_refresh, head("", "<noscript><meta http-equiv=refresh content=30></noscript>")) == "n/a"
+
+
 def test_a_page_without_a_refresh_is_not_judged() -> None:
     assert by_document(checks.meta_refresh, head("")) == "n/a"
 
@@ -200,6 +205,10 @@ def test_a_refresh_header_is_one_too() -> None:
         ("user-scalable=no, maximum-scale=3", "fail", "fail"),
         ("width=device-width initial-scale=1 maximum-scale=1", "pass", "pass"),  # no commas
         ("maximum-scale=3px", "pass", "fail"),
+        ("maximum-scale=1e1", "pass", "pass"),
+        ("maximum-scale=30e-1", "pass", "fail"),
+        ("maximum-scale=1e999", "pass", "pass"),
+        ("maximum-scale=1em", "fail", "pass"),
         ("", "pass", "pass"),
     ],
 )
@@ -217,11 +226,27 @@ def test_without_a_viewport_there_is_nothing_to_judge() -> None:
 def test_blinking_and_moving_text(tag: str) -> None:
     check = getattr(checks, tag)
     assert by_tree(check, f"<{tag}>News</{tag}>") == "fail"
-    assert by_tree(check, f"<{tag} hidden>News</{tag}>") == "pass"
+    assert by_tree(check, f"<{tag} style='display:none'>News</{tag}>") == "pass"
+    assert by_tree(check, f"<div hidden><{tag}>News</{tag}></div>") == "pass"
     assert by_tree(check, f"<{tag} aria-hidden=true>News</{tag}>") == "fail"  # everybody else sees it
     assert by_tree(check, f"<{tag} class=modal>News</{tag}>") == "warn"
-    assert by_tree(check, f"<{tag}></{tag}>") == "pass"
+    assert by_tree(check, f"<{tag}><img src=a></{tag}>") == "fail"
     assert by_tree(check, "<p>News") == "n/a"
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("<marquee hidden>News</marquee>", "fail"),  # browsers show it all the same
+        ("<marquee></marquee>", "pass"),  # takes no room
+        ("<marquee> </marquee>", "pass"),
+        ("<blink hidden>News</blink>", "pass"),
+        ("<blink></blink>", "fail"),  # as axe-core
+    ],
+)
+def test_blinking_and_moving_text_that_nobody_sees(markup: str, expected: str) -> None:
+    check = checks.marquee if "marquee" in markup else checks.blink
+    assert by_tree(check, markup) == expected
 
 
 @pytest.mark.parametrize(

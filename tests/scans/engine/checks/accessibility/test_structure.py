@@ -248,6 +248,9 @@ TOP = [
     ("<h2>a</h2><div role=dialog>b</div>", "pass"),
     ("<h2>a</h2><div role=dialog hidden>b</div>", "warn"),
     ("<h2>a</h2><div role=dialog class=modal>b</div>", "warn"),
+    ("<div aria-hidden=true><h1>a</h1></div><div role=dialog class=modal>b</div>", "pass"),  # which has been opened
+    ("<div aria-hidden=true><h1>a</h1></div><p>b", "warn"),
+    ("<h1 hidden>a</h1><div role=dialog class=modal>b</div>", "warn"),
     ("<h2>a</h2><dialog>b</dialog>", "warn"),
     ("<p>a", "warn"),
     ("<h1 hidden>a</h1><p>a", "warn"),
@@ -349,6 +352,8 @@ ONE_MAIN = [
     ("<main hidden>a</main><p>b", "warn"),
     ("<main role=article>a</main>", "warn"),
     ("<p>a</p><dialog open>b</dialog>", "pass"),
+    ("<main aria-hidden=true>a</main><div aria-modal=true class=lightbox>b</div>", "pass"),
+    ("<div aria-modal=true class=lightbox>b</div>", "warn"),
     ("<main>a</main><main>b</main>", "pass"),
     ("<div id=root></div>", "n/a"),
 ]

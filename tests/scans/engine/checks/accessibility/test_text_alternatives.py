@@ -114,8 +114,10 @@ MAP = "<img usemap=#m alt=Plan {}><map name=m>{}</map>"
         (MAP.format("", "<area href=/n>"), "fail"),
         (MAP.format("", "<area href=/n alt=''>"), "fail"),
         (MAP.format("", "<area alt=''>"), "n/a"),  # no link
-        (MAP.format("hidden", "<area href=/n>"), "n/a"),
-        ("<map name=m><area href=/n></map>", "n/a"),  # no image uses it
+        (MAP.format("hidden", "<area href=/n>"), "fail"),
+        ("<map name=m><area href=/n></map>", "fail"),  # also if no image uses it
+        (MAP.format("", "<area href=/n aria-hidden=true>"), "fail"),
+        ("<area href=/n>", "n/a"),
         (MAP.format("", "<p><area href=/n></p>"), "fail"),
     ],
 )
@@ -156,6 +158,7 @@ def test_role_img_alt(markup: str, expected: str) -> None:
         ("<svg><g role=graphics-symbol></g></svg>", "fail"),
         ("<svg><circle role=img aria-label=Dot /></svg>", "pass"),
         ("<svg role=img aria-hidden=true></svg>", "n/a"),
+        ("<svg role=img hidden></svg>", "fail"),  # `hidden` is an attribute of HTML
         ("<svg role=presentation></svg>", "n/a"),
         ("<svg><foreignObject><p role=img></p></foreignObject></svg>", "n/a"),
     ],
@@ -185,9 +188,11 @@ def test_object_alt(markup: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("markup", "expected"),
     [
-        ("<img src=a alt=''>", "pass"),
-        ("<a href=/m><img src=a alt=Map ismap></a>", "fail"),
-        ("<img src=a alt=Map usemap=#m>", "pass"),
+        ("<img src=a alt=''>", "n/a"),
+        ("<a href=/m><img src=a alt=Map ismap></a>", "warn"),  # links beside it may lead to the same places
+        ("<a href=/m><img src=a alt=Map ismap hidden></a>", "n/a"),
+        ("<a href=/m><img src=a alt=Map ismap class=modal></a>", "pass"),
+        ("<img src=a alt=Map usemap=#m>", "n/a"),
         ("<p>None", "n/a"),
     ],
 )

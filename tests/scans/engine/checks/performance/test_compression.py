@@ -5,12 +5,15 @@ from dataclasses import replace
 
 import pytest
 
+from scans.engine.browser_evidence import Coverage, UsedFile
 from scans.engine.checks.performance import compression as checks
 from scans.engine.content_codings import gzip_saving
 from scans.engine.evidence import Page, Resource, ResourceKind
+from scans.engine.findings import Finding, Warn
 from scans.engine.image_headers import ImageFormat, ImageHeader
 from tests.scans.engine.checks.cast import message, page, verdict
 from tests.scans.engine.checks.performance.cast import HERE, OTHER, declared, found, resource
+from tests.scans.engine.loads import load, request, visit
 
 GZIP, BR, ZSTD = (("Content-Encoding", each) for each in ("gzip", "br", "zstd"))
 Kind = ResourceKind
@@ -174,6 +177,68 @@ def test_nothing_but_html_is_judged() -> None:
         assert verdict(check(seen, found(resource()))) == "n/a"
 
 
+UNUSED = {Kind.STYLESHEET: checks.unused_css, Kind.SCRIPT: checks.unused_js}
+
+
+def covered(kind: Kind, *files: tuple[str, int, int], wire: int = 100 * KIB, pdf: bool = False) -> Finding:
+    """The verdict on files (name, length, unused) of which each took so much of the wire."""
+    seen = page("%PDF", ("Content-Type", "application/pdf")) if pdf else page()
+    coverage = Coverage(tuple(UsedFile(f"{HERE}/{name}", kind, length, unused) for name, length, unused in files))
+    names = dict.fromkeys(name for name, _, _ in files)
+    requests = [request(name, kind, wire_bytes=wire) for name in names]
+    return UNUSED[kind](seen, coverage, visit(load(*requests)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "unused", "expected"),
+    [
+        (Kind.STYLESHEET, 100, "pass"),  # thousandths of 100 KiB
+        (Kind.STYLESHEET, 101, "warn"),
+        (Kind.SCRIPT, 200, "pass"),
+        (Kind.SCRIPT, 201, "warn"),
+        (Kind.SCRIPT, 1000, "warn"),  # never more
+        (Kind.STYLESHEET, 1000, "warn"),
+    ],
+)
+def test_what_was_not_used_is_tolerated_up_to_a_limit_for_each_file(kind: Kind, unused: int, expected: str) -> None:
+    assert verdict(covered(kind, ("a", 1000, unused))) == expected
+    assert verdict(covered(kind, ("a", 1000, unused), ("b", 1000, 50))) == expected
+
+
+def test_the_waste_is_counted_as_it_was_sent_and_the_worst_file_is_named_first() -> None:
+    finding = covered(Kind.SCRIPT, ("a.js", 900_000, 300_000), ("b.js", 4_000, 3_000), ("c.js", 1_000, 0), wire=99_000)
+    assert isinstance(finding, Warn)
+    assert [each["unused_bytes"] for each in finding.evidence] == [74_250, 33_000]
+    assert "104.7 KiB of 2 scripts" in finding.message
+    assert f"{HERE}/b.js (75 %), {HERE}/a.js (33 %)" in finding.message
+    assert "without scrolling or tapping" in finding.message
+
+
+def test_many_small_files_are_no_waste() -> None:
+    files = [(f"{number}.js", 1000, 1000) for number in range(50)]
+    assert verdict(covered(Kind.SCRIPT, *files, wire=19 * KIB)) == "pass"
+
+
+def test_more_unused_than_there_is_does_not_count_twice() -> None:
+    finding = covered(Kind.SCRIPT, ("a.js", 1000, 5000))
+    assert isinstance(finding, Warn)
+    assert finding.evidence[0]["unused_percent"] == 100
+
+
+@pytest.mark.parametrize("kind", UNUSED)
+def test_what_came_without_a_file_of_its_own_is_not_judged(kind: Kind) -> None:
+    inline = Coverage((UsedFile(f"{HERE}/shop/shoes", kind, 900_000, 900_000),))  # in the document
+    renamed = Coverage((UsedFile(f"{HERE}/src/app.ts", kind, 900_000, 900_000),))  # by sourceURL
+    other = Kind.SCRIPT if kind is Kind.STYLESHEET else Kind.STYLESHEET
+    foreign = Coverage((UsedFile(f"{HERE}/a", other, 900_000, 900_000),))
+    cached = visit(load(request("a", kind, wire_bytes=0)))
+    empty = Coverage((UsedFile(f"{HERE}/a", kind, 0, 0),))
+    loaded = visit(load(request("a", kind, wire_bytes=9)))
+    assert [verdict(UNUSED[kind](page(), each, loaded)) for each in (inline, renamed, foreign, empty)] == ["n/a"] * 4
+    assert verdict(UNUSED[kind](page(), Coverage((UsedFile(f"{HERE}/a", kind, 9, 9),)), cached)) == "n/a"
+    assert verdict(covered(kind, ("a", 1000, 1000), pdf=True)) == "n/a"
+
+
 def test_severities_are_those_of_the_catalogue() -> None:
     assert declared("compression") == {
         "text-compressed": "high",
@@ -181,4 +246,6 @@ def test_severities_are_those_of_the_catalogue() -> None:
         "needless-encoding": "low",
         "unminified-css": "low",
         "unminified-js": "low",
+        "unused-css": "medium",
+        "unused-js": "medium",
     }

@@ -134,4 +134,10 @@ def test_nothing_but_html_is_judged() -> None:
 
 
 def test_severities_are_those_of_the_catalogue() -> None:
-    assert declared("images") == {"image-dimensions": "medium", "image-format": "high", "gif-video": "medium"}
+    assert declared("images") == {
+        "image-dimensions": "medium",
+        "image-format": "high",
+        "image-oversized": "medium",
+        "lazy-offscreen": "low",
+        "gif-video": "medium",
+    }

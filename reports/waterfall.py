@@ -1,0 +1,110 @@
+"""From a stored waterfall to the rows that the report page draws: positions in thousandths of the load's time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from django.template.defaultfilters import filesizeformat
+
+WIDTH = 1000
+LEAST = 4  # so that the shortest request can be seen
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A request: waiting from `start` for `wait`, then receiving for `receive`."""
+
+    name: str
+    host: str  # empty for the page's own
+    url: str
+    kind: str
+    size: str
+    seconds: str
+    start: int
+    wait: int
+    received_at: int
+    receive: int
+    is_blocking: bool
+    is_failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A moment of the load."""
+
+    name: str
+    slug: str
+    seconds: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """The whole drawing."""
+
+    bars: tuple[Bar, ...]
+    marks: tuple[Mark, ...]
+    seconds: str
+    left_out: int
+
+
+def chart(stored: Mapping[str, Any] | None) -> Chart | None:
+    """The drawing of a stored waterfall, if there is one."""
+    if not stored or not stored["rows"]:
+        return None
+    total = stored["total_ms"]
+    own_host = _host(stored["rows"][0]["url"])
+    return Chart(
+        bars=tuple(_bar(row, total, own_host) for row in stored["rows"]),
+        marks=tuple(
+            Mark(name, name.lower().replace(" ", "-"), _seconds(at), _place(at, total)) for name, at in stored["marks"]
+        ),
+        seconds=_seconds(total),
+        left_out=stored["left_out"],
+    )
+
+
+def _bar(row: Mapping[str, Any], total: int, own_host: str) -> Bar:
+    start, response, end = (_place(row[name], total) for name in ("start_ms", "response_ms", "end_ms"))
+    host = _host(row["url"])
+    return Bar(
+        name=_name(row["url"]),
+        host="" if host == own_host else host,
+        url=row["url"],
+        kind=row["kind"],
+        size=filesizeformat(row["wire_bytes"]),
+        seconds=_seconds(row["end_ms"] - row["start_ms"]),
+        start=min(start, WIDTH - LEAST),
+        wait=max(response - start, 1),
+        received_at=min(response, WIDTH - LEAST),
+        receive=max(end - response, LEAST),
+        is_blocking=row["is_blocking"],
+        is_failed=row["is_failed"],
+    )
+
+
+def _place(milliseconds: int, total: int) -> int:
+    return round(WIDTH * milliseconds / total)
+
+
+def _seconds(milliseconds: int) -> str:
+    return f"{milliseconds / 1000:.2f} s"
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _name(url: str) -> str:
+    """The file's name, or the last folder's."""
+    try:
+        path = urlsplit(url).path
+    except ValueError:
+        return url
+    return unquote(path.rstrip("/").rpartition("/")[2]) or "/"

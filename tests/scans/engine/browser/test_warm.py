@@ -1,0 +1,290 @@
+"""Chromium stays, survives what pages do to it, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from ipaddress import ip_network
+from pathlib import Path
+
+import psutil
+import pytest
+
+from scans.engine.browser import BrowserFailed, Visit
+from scans.engine.browser.warm import FOLDER, WarmBrowser
+from scans.engine.browser_evidence import BrowserLoad
+from scans.net.browser import find_browser
+from scans.net.client import Network
+from scans.net.policy import Policy
+from scans.net.proxy import BrowserProxy
+from tests.sites.server import Answer, Request, Site
+
+LOOPBACK = ip_network("127.0.0.1/32")
+POLICY = Policy(allowed_networks=(LOOPBACK,))
+PATIENCE_S = 20.0
+
+# A page whose only fault is an image without an alternative text.
+PAGE = """<!doctype html><html lang="en"><head><title>A page</title>
+<meta name="viewport" content="width=device-width">{head}</head>
+<body><main><h1>Hello</h1><p>Some text to look at.</p><img src="/image.png" width="40" height="30"></main>{body}
+</body></html>"""
+
+# Everything that does not stop a page: what it hides from scripts, and what it asks of people.
+BLINDING = """<script nonce="n">
+Object.defineProperty(window, 'axe', {get() { throw 1 }, set() { throw 2 }});
+const kinds = [Array, Element, Node, Document, Promise, Object, String, Function, Map, RegExp, PerformanceObserver];
+for (const kind of [...kinds, Performance])
+  for (const name of Object.getOwnPropertyNames(kind.prototype)) {
+    if (name === 'constructor') continue;
+    try { Object.defineProperty(kind.prototype, name, {value() { throw 'no' }}) } catch (error) {}
+  }
+JSON.stringify = JSON.parse = () => { throw 'no' };
+</script>"""
+CLOBBERING = (
+    "<form name=querySelectorAll></form><form name=documentElement><input name=attributes><input name=children>"
+    "<input name=id><input name=tagName></form><img alt='' name=createTreeWalker><a id=axe></a><a id=performance></a>"
+)
+ASKING = """<script>
+onbeforeunload = () => 'Stay?';
+for (let count = 0; count < 20; count += 1) { alert(count); confirm(count); prompt(count); window.open('/plain'); }
+for (let count = 0; count < 20; count += 1) {
+  const link = document.createElement('a');
+  link.href = 'data:application/octet-stream,x'; link.download = 'f' + count; link.click();
+}
+setInterval(() => window.open('/plain'), 5);
+navigator.geolocation.getCurrentPosition(() => 0); Notification.requestPermission(); print();
+</script>"""
+STRICT = {
+    "Content-Type": "text/html",
+    "Content-Security-Policy": "default-src 'none'; img-src 'self'; script-src 'nonce-n';"
+    " require-trusted-types-for 'script'; trusted-types 'none'; sandbox allow-scripts",
+}
+
+ENDURED = {
+    "plain": Answer(PAGE.format(head="", body=""), headers={"Content-Type": "text/html"}),
+    "blinding": Answer(PAGE.format(head=BLINDING, body=""), headers=STRICT),
+    "clobbering": Answer(PAGE.format(head="", body=CLOBBERING), headers={"Content-Type": "text/html"}),
+    "asking": Answer(PAGE.format(head="", body=ASKING), headers={"Content-Type": "text/html"}),
+    "busy": Answer(
+        PAGE.format(
+            head="",
+            body="<script>setInterval(() => { const end = Date.now() + 60; while (Date.now() < end); }, 70)</script>",
+        ),
+        headers={"Content-Type": "text/html"},
+    ),
+    "frames": Answer(
+        PAGE.format(
+            head="", body='<iframe title="a" src="/frames?a"></iframe><iframe title="b" src="/frames?b"></iframe>'
+        ),
+        headers={"Content-Type": "text/html"},
+    ),
+    "endless": Answer(
+        PAGE.format(
+            head="", body="<script>setInterval(() => history.pushState(1, '', '?' + Math.random()), 2)</script>"
+        ),
+        headers={"Content-Type": "text/html"},
+    ),
+}
+# What no page survives, and what the report then says.
+BUSY = "kept the browser busy"
+REFUSED = {
+    "loop-at-once": ("<script>while (true);</script>", BUSY),
+    "loop-later": ("<script>onload = () => setTimeout(() => { while (true); }, 20)</script>", BUSY),
+    "many-frames": (
+        "<script>for (let count = 0; count < 10_000; count += 1) {"
+        " const frame = document.createElement('iframe'); frame.srcdoc = '<p>' + count; document.body.append(frame) }"
+        "</script>",
+        BUSY,
+    ),
+    "elsewhere": ("<script>setTimeout(() => { location.href = '/plain' }, 50)</script>", "leads elsewhere"),
+    "again-and-again": ("<script>setTimeout(() => location.reload(), 50)</script>", "leads elsewhere"),
+}
+KILLS = {
+    "renderer": "--type=renderer",
+    "gpu": "--type=gpu-process",
+    "browser": "--remote-debugging-pipe",
+    "driver": "run-driver",
+}
+
+
+def children(sign: str) -> list[psutil.Process]:
+    """Processes below this one whose command line shows that sign."""
+    found = []
+    for each in psutil.Process().children(recursive=True):
+        try:
+            if sign in " ".join(each.cmdline()):
+                found.append(each)
+        except psutil.Error:
+            continue
+    return found
+
+
+def kill(request: Request) -> Answer:
+    """A request that ends the processes that its path names: in the middle of the load."""
+    for each in children(KILLS[request.path.rpartition("/")[2]]):
+        each.kill()
+    return Answer(b"")
+
+
+ROUTES = {
+    **{f"/{name}": answer for name, answer in ENDURED.items()},
+    **{
+        f"/{name}": Answer(PAGE.format(head="", body=script), headers={"Content-Type": "text/html"})
+        for name, (script, _) in REFUSED.items()
+    },
+    **{f"/kill/{name}": kill for name in KILLS},
+    **{
+        f"/killing-{name}": Answer(
+            PAGE.format(head=f'<script src="/kill/{name}"></script>', body=""), headers={"Content-Type": "text/html"}
+        )
+        for name in KILLS
+    },
+    "/leading-axe-astray": Answer(
+        PAGE.format(head="", body="<form><input name=parentElement></form>"), headers={"Content-Type": "text/html"}
+    ),
+    "/image.png": Answer(b"no image", headers={"Content-Type": "image/png"}),
+    "/never": Answer(PAGE.format(head="", body='<img alt="" src="/slow">'), headers={"Content-Type": "text/html"}),
+    "/slow": Answer(b"", delay_s=PATIENCE_S),
+}
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with Site(ROUTES) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[WarmBrowser]:
+    program = find_browser("auto")
+    assert program is not None, "no browser; `make browser` installs one"
+    with WarmBrowser(program) as running:
+        yield running
+    assert not children("chrom")
+    assert not children("playwright")
+    assert not folders()
+
+
+def folders() -> list[Path]:
+    return list(Path(tempfile.gettempdir()).glob(f"{FOLDER}{os.getpid()}-*"))
+
+
+def visit(browser: WarmBrowser, url: str, time_limit_s: float = PATIENCE_S, again: int = 0) -> BrowserLoad:
+    with Network(POLICY, time_limit_s=PATIENCE_S) as network, BrowserProxy(network) as proxy:
+        return browser.load(Visit(url, proxy, POLICY.user_agent, time_limit_s, again=again))
+
+
+@pytest.mark.parametrize("name", ENDURED)
+def test_a_page_is_judged_whatever_it_does_to_scripts_and_people(browser: WarmBrowser, site: Site, name: str) -> None:
+    seen = visit(browser, f"{site.url}/{name}")
+    assert not seen.problems
+    assert seen.first.fcp_s
+    assert seen.first.lcp
+    assert seen.first.load_s
+    assert seen.layout
+    assert seen.layout.markup
+    assert "Some text to look at." in seen.layout.markup
+    assert seen.screenshot
+    assert seen.screenshot.startswith(b"RIFF")
+    assert seen.axe
+    assert seen.axe.violations["image-alt"].nodes[0].snippet.startswith("<img")
+    assert "html-has-lang" in seen.axe.passes
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_page_that_cannot_be_looked_at_is_told_of_and_costs_only_itself(
+    browser: WarmBrowser, site: Site, name: str
+) -> None:
+    with pytest.raises(BrowserFailed, match=REFUSED[name][1]):
+        visit(browser, f"{site.url}/{name}", time_limit_s=3.0)
+    assert visit(browser, f"{site.url}/plain").axe
+
+
+@pytest.mark.parametrize("name", KILLS)
+def test_a_process_that_dies_during_a_load_is_replaced(browser: WarmBrowser, site: Site, name: str) -> None:
+    if name == "gpu":
+        assert visit(browser, f"{site.url}/killing-{name}", time_limit_s=8.0)  # Chromium starts another one
+    else:
+        with pytest.raises(BrowserFailed):
+            visit(browser, f"{site.url}/killing-{name}", time_limit_s=8.0)
+    assert visit(browser, f"{site.url}/plain").axe
+
+
+def test_where_axe_core_itself_is_led_into_a_loop_the_rest_is_still_judged(
+    browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scans.engine.browser.load.AXE_LIMIT_S", 2.0)
+    seen = visit(browser, f"{site.url}/leading-axe-astray")
+    assert seen.axe is None
+    assert "busy" in seen.problems["axe"]
+    assert seen.first.fcp_s
+    assert seen.layout
+    assert seen.screenshot
+
+
+def test_a_page_that_never_ends_loading_is_judged_as_far_as_it_came(browser: WarmBrowser, site: Site) -> None:
+    seen = visit(browser, f"{site.url}/never", time_limit_s=6.0)
+    assert seen.first.load_s is None
+    assert seen.first.fcp_s
+    assert seen.axe
+
+
+def test_a_page_that_does_not_come_is_no_zero(browser: WarmBrowser) -> None:
+    with Site({}) as closed:
+        url = closed.url
+    with pytest.raises(BrowserFailed, match="net::ERR"):
+        visit(browser, f"{url}/")
+
+
+def test_the_browser_stays_until_it_has_loaded_enough(
+    browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scans.engine.browser.warm.MAX_LOADS", 3)
+    browser.close()
+    first = []
+    for _ in range(4):
+        visit(browser, f"{site.url}/plain")
+        first.append({each.pid for each in children("--remote-debugging-pipe")})
+    assert first[0] == first[1]
+    assert not first[2]
+    assert first[3]
+
+
+def test_loads_share_no_cache_and_give_a_spread(browser: WarmBrowser, site: Site) -> None:
+    seen = visit(browser, f"{site.url}/plain", again=2)
+    assert len(seen.loads) == 3
+    assert all(
+        [each.url for each in load.requests] == [f"{site.url}/plain", f"{site.url}/image.png"] for load in seen.loads
+    )
+
+
+def test_the_browser_gets_none_of_our_environment(
+    browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser.close()
+    monkeypatch.setenv("DATABASE_URL", "postgresql://secret")
+    visit(browser, f"{site.url}/plain")
+    running = children("--type=") + children("--remote-debugging-pipe")
+    assert running
+    assert not any("SECRET_KEY" in each.environ() or "DATABASE_URL" in each.environ() for each in running)
+
+
+def test_a_program_that_is_no_browser_is_told_of() -> None:
+    before = folders()
+    with (
+        WarmBrowser(Path("/bin/true")) as browser,
+        Network(POLICY, time_limit_s=5) as network,
+        BrowserProxy(network) as proxy,
+        pytest.raises(BrowserFailed, match="could not be started"),
+    ):
+        browser.load(Visit("http://127.0.0.1/", proxy, POLICY.user_agent, 5.0))
+    assert folders() == before
+
+
+def test_folders_of_processes_that_were_killed_are_removed(browser: WarmBrowser, site: Site) -> None:
+    gone = Path(tempfile.gettempdir()) / f"{FOLDER}4194305-abc"  # beyond the largest process ID there is
+    gone.mkdir(exist_ok=True)
+    browser.close()
+    visit(browser, f"{site.url}/plain")
+    assert not gone.exists()
