@@ -14,7 +14,7 @@ DEV := .venv/.dev
 TEST_PROCESSES ?= 2
 ARGS ?=
 
-.PHONY: help run test browser lint format check bench soak site lock docs clean
+.PHONY: help run test browser lint format check bench soak faults site lock docs clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +48,9 @@ browser: $(RUNTIME) requirements-browser.txt ## Install what scans with a browse
 
 soak: $(DEV) ## Scan hostile sites for minutes and watch what the worker holds (ARGS="--scans 100")
 	@$(BIN)/python -m benchmarks.soak $(ARGS)
+
+faults: $(DEV) ## Scan with a browser that keeps dying, and look for what it leaves behind (ARGS="--scans 50")
+	@$(BIN)/python -m benchmarks.faults $(ARGS)
 
 site: $(DEV) ## Start a small HTTPS site on this machine, to scan it
 	@$(BIN)/python -m tests.sites

@@ -86,11 +86,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "SCAN_CA_BUNDLE": ca_file,
             # Above what the quick need, below what the slow would like.
             "SCAN_TIME_LIMIT": "20",
+            "SCAN_BROWSER": "off",  # `benchmarks.faults` has one
         }
         subprocess.run([sys.executable, "manage.py", "prepare"], cwd=BASE_DIR, check=True)
         django.setup()
-        with _worker(folder, options.concurrency) as worker:
-            status = _soak(worker, jobs, options.concurrency)
+        with worker(folder, options.concurrency) as process:
+            status = _soak(process, jobs, options.concurrency)
         if status:
             print((folder / "worker.log").read_text(errors="replace")[-LOG_CHARACTERS:])
         return status
@@ -116,11 +117,11 @@ def _jobs(cleanup: ExitStack, count: int, dice: random.Random) -> tuple[list[Job
 
 
 @contextmanager
-def _worker(folder: Path, concurrency: int) -> Iterator[psutil.Process]:
-    """The worker as `manage.py up` runs it, with its log in the folder."""
+def worker(folder: Path, concurrency: int, name: str = "worker") -> Iterator[psutil.Process]:
+    """One of the workers as `manage.py up` runs them, with its log in the folder."""
     from config.management.commands.up import programs
 
-    program = next(each for each in programs(folder, 0, dict(os.environ)) if each.name == "worker")
+    program = next(each for each in programs(folder, 0, dict(os.environ)) if each.name == name)
     command = list(program.command)
     command[command.index("--concurrency") + 1] = str(concurrency)
     env = dict(os.environ) | {"PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges"}
@@ -149,12 +150,12 @@ def _soak(worker: psutil.Process, jobs: list[Job], concurrency: int) -> int:
     _wait_for_children(worker)
     pool = {each.pid for each in worker.children()}
     start = _sample(worker)
-    all_ended = _scan(organization.id, jobs[:warm_up], worker, samples, ends_at)
+    all_ended = scan_all(organization.id, jobs[:warm_up], worker, samples, ends_at)
     warm = _rest(worker, samples)
-    all_ended &= _scan(organization.id, jobs[warm_up:], worker, samples, ends_at)
+    all_ended &= scan_all(organization.id, jobs[warm_up:], worker, samples, ends_at)
     end = _rest(worker, samples)
     peak = Sample(*(max(getattr(each, field.name) for each in samples) for field in fields(Sample)))
-    print(f"{len(jobs)} scans in {time.monotonic() - began:.0f} s: {_ends()}")
+    print(f"{len(jobs)} scans in {time.monotonic() - began:.0f} s: {ends()}")
     for name, sample in (("start", start), ("warmed up", warm), ("end", end), ("peak", peak)):
         print(f"{name:12}{sample}")
     faults = _growth(warm, end) + ([] if all_ended else ["some scans did not come to an end"])
@@ -188,14 +189,17 @@ def _wait_for_children(worker: psutil.Process) -> None:
         time.sleep(SAMPLE_EVERY_S)
 
 
-def _scan(organization_id: int, jobs: list[Job], worker: psutil.Process, samples: list[Sample], ends_at: float) -> bool:
+def scan_all(
+    organization_id: int, jobs: list[Job], worker: psutil.Process, samples: list[Sample], ends_at: float
+) -> bool:
     """Order the scans and watch until all have ended; False when time or the worker ended before them."""
     from django.db.models import Q
     from django.utils import timezone
 
     from accounts.usage import month_of
-    from config.celery import app, enqueue
+    from config.celery import app
     from scans.models import Scan
+    from scans.services import enqueue
 
     ordered = [
         Scan.objects.create(
@@ -204,7 +208,7 @@ def _scan(organization_id: int, jobs: list[Job], worker: psutil.Process, samples
         for job in jobs
     ]
     for row in ordered:
-        enqueue("scans.tasks.run_scan", row.id)
+        enqueue(row.id, ScanType(row.type))
     waiting = Scan.objects.filter(Q(status=Scan.Status.QUEUED) | Q(status=Scan.Status.SCANNING))
     next_sweep = time.monotonic() + SWEEP_EVERY_S
     while waiting.exists():
@@ -242,7 +246,7 @@ def _sample(worker: psutil.Process) -> Sample:
     return Sample(processes, threads, descriptors, memory_bytes)
 
 
-def _ends() -> str:
+def ends() -> str:
     from django.db.models import Count
 
     from scans.models import Scan

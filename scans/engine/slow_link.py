@@ -167,7 +167,7 @@ def _transfers(requests: Sequence[LoadedRequest]) -> list[_Transfer]:
     for index, request in enumerate(requests):
         parent = by_url.get(request.initiator.partition("#")[0], 0) if index else None
         after_s = 0.0
-        if parent:
+        if parent is not None:
             ended = requests[parent].end_s
             pause_s = request.start_s - (request.start_s if ended is None else ended)
             after_s = min(pause_s, MAX_PAUSE_S) if pause_s > PAUSE_S else 0.0

@@ -374,3 +374,13 @@ def test_without_a_browser_a_scan_is_complete_and_at_most_an_a(site: Site) -> No
     found = {check["id"] for category in export["categories"] for check in category["checks"]}
     assert not found & {check.id for check in checks(ScanType.ACCESSIBILITY) if needs_browser(check)}
     assert export["score"] <= 96
+
+
+def test_several_types_of_a_page_share_one_load(site: Site) -> None:
+    site.forget()
+    types = [part for each in (ScanType.PERFORMANCE, ScanType.SEO, ScanType.ACCESSIBILITY) for part in ("--type", each)]
+    ran = scan(site, *types, "--format", "full", SCAN_BROWSER="auto")
+    assert ran.returncode == 0, ran.stderr
+    assert [each["type"] for each in documents(ran)] == ["performance", "seo", "accessibility"]
+    by_browser = [each for each in site.requests if each.path == "/" and "Chrome/" in each.headers.get("User-Agent", "")]
+    assert len(by_browser) == 3  # the first load and its two repetitions

@@ -22,7 +22,7 @@ class Verdict(IntEnum):
 
 
 INTEGER = re.compile(r"[-+]?[0-9]+")
-NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)")
+NUMBER = re.compile(r"[-+]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)")
 REFERENCES = frozenset({Type.ID, Type.IDS})
 # A wrong one is a pity rather than an error: other words and other names take its place.
 HARMLESS = frozenset({"aria-current", "aria-describedby", "aria-labelledby"})

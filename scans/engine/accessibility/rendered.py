@@ -27,6 +27,8 @@ IMPACTS = {"critical": CRITICAL, "serious": HIGH, "moderate": MEDIUM, "minor": L
 LEVELS = re.compile(r"wcag2\d?(a{1,3})")
 CRITERIA = re.compile(r"wcag(\d)(\d)(\d{1,2})")
 BEST_PRACTICE = "best-practice"
+# Incomplete where axe-core found no style sheet to read, in which there is nothing for anybody to look at.
+UNTOLD = frozenset({"css-orientation-lock"})
 INAPPLICABLE = NotApplicable("The rendered page has nothing to judge.")
 
 
@@ -38,6 +40,8 @@ def axe_verdict(check: Check, axe: AxeReport) -> Finding | None:
             severity=_severity(rule, check.severity),
             evidence=_evidence(rule),
         )
+    if check.id in axe.incomplete and check.id in UNTOLD:
+        return INAPPLICABLE
     if rule := axe.incomplete.get(check.id):
         return Warn(
             f"In the browser {counted(rule.count, 'element', 'elements')} could not be judged by a program, "

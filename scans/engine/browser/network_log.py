@@ -31,7 +31,7 @@ Event = Mapping[str, Any]
 class _Entry:
     request: LoadedRequest
     began: float  # the protocol's clock, in seconds
-    is_main: bool
+    received_bytes: int = 0  # until now, where the end may never be told
 
 
 class NetworkLog:
@@ -99,7 +99,6 @@ class NetworkLog:
                 in_frame=event.get("frameId", self._frame) != self._frame,
             ),
             now,
-            is_main=not self._entries,
         )
 
     def _answered(self, event: Event) -> None:
@@ -122,14 +121,17 @@ class NetworkLog:
             self.last_activity_s = float(event["timestamp"])
             more = int(event.get("dataLength", 0))
             entry.request = replace(entry.request, body_bytes=entry.request.body_bytes + more)
+            entry.received_bytes += int(event.get("encodedDataLength", 0))
 
     def _finished(self, event: Event) -> None:
-        self._ended(event, wire_bytes=int(event.get("encodedDataLength", 0)))
+        self._ended(event, int(event.get("encodedDataLength", 0)))
 
     def _failed(self, event: Event) -> None:
-        self._ended(event, error=str(event.get("errorText", "failed"))[:100])
+        entry = self._entries.get(str(event["requestId"]))
+        received = entry.received_bytes if entry is not None else 0
+        self._ended(event, received, error=str(event.get("errorText", "failed"))[:100])
 
-    def _ended(self, event: Event, wire_bytes: int = 0, error: str = "") -> None:
+    def _ended(self, event: Event, wire_bytes: int, error: str = "") -> None:
         id = str(event["requestId"])
         self.in_flight.discard(id)
         entry = self._entries.get(id)

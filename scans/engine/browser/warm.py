@@ -112,7 +112,7 @@ class _Running:
         future = asyncio.run_coroutine_threadsafe(_launch(program, folder), loop)
         try:
             playwright, browser = future.result(START_S)
-        except (Error, OSError, concurrent.futures.TimeoutError) as error:
+        except Exception as error:  # noqa: BLE001  whatever it is that Playwright raises: a bare Exception, too
             logger.error("Chromium (%s) does not start: %s", program, str(error).partition("\n")[0])
             future.cancel()
             _kill([each for each in psutil.Process().children() if each.pid not in before and _is_driver(each)])
@@ -201,7 +201,15 @@ def _kill(processes: list[psutil.Process]) -> None:
             if group in pids:
                 os.killpg(group, signal.SIGKILL)
             each.kill()
-    psutil.wait_procs(tree, timeout=STOP_S)
+    # The driver is asyncio's child: whoever else waits for it takes its end away from there.
+    psutil.wait_procs([each for each in tree if _parent(each) != os.getpid()], timeout=STOP_S)
+
+
+def _parent(process: psutil.Process) -> int | None:
+    try:
+        return process.ppid()
+    except psutil.Error:
+        return None
 
 
 def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread, folder: Path) -> None:

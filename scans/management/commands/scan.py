@@ -23,6 +23,8 @@ from reports.exports import sarif
 from reports.models import new_report_id
 from scans.browser import browser
 from scans.engine import Budget, Progress, scan
+from scans.engine.browser import Browser
+from scans.engine.browser.remembered import RememberedLoad
 from scans.engine.findings import ScanType
 from scans.engine.result import ScanError, ScanResult
 from scans.engine.scoring import CATALOGUE_VERSION
@@ -49,7 +51,13 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("urls", metavar="URL", nargs="+", help="starts with https:// or http://")
-        parser.add_argument("--type", required=True, choices=[str(each) for each in ScanType])
+        parser.add_argument(
+            "--type",
+            required=True,
+            action="append",
+            choices=[str(each) for each in ScanType],
+            help="may be given several times; a browser then loads the page once for all of them",
+        )
         parser.add_argument(
             "--format",
             default="text",
@@ -73,8 +81,10 @@ class Command(BaseCommand):
                 stream.reconfigure(errors="backslashreplace")  # a terminal that is not UTF-8 shows what it can
         policy = settings_policy(*options["allow_network"])
         statuses = set()
-        for position, url in enumerate(options["urls"]):
-            result = self._scan(url, ScanType(options["type"]), policy)
+        wanted = [(url, ScanType(each)) for url in options["urls"] for each in dict.fromkeys(options["type"])]
+        one_load = RememberedLoad(found) if (found := browser()) is not None else None
+        for position, (url, scan_type) in enumerate(wanted):
+            result = self._scan(url, scan_type, policy, one_load)
             if options["format"] == "text":
                 if position:
                     self.stdout.write("")
@@ -83,7 +93,7 @@ class Command(BaseCommand):
                 document = _document(result, options["format"])
                 # Several documents stand on a line each, so that a program can read them one by one. In ASCII no
                 # character can be taken for a line's end, or for an order to the terminal.
-                self.stdout.write(json.dumps(document, indent=2 if len(options["urls"]) == 1 else None))
+                self.stdout.write(json.dumps(document, indent=2 if len(wanted) == 1 else None))
             self.stdout.flush()
             if result.score is None:
                 statuses.add(EXIT_FAILED)
@@ -92,7 +102,7 @@ class Command(BaseCommand):
         if statuses:
             sys.exit(max(statuses))
 
-    def _scan(self, url: str, scan_type: ScanType, policy: Policy) -> ScanResult:
+    def _scan(self, url: str, scan_type: ScanType, policy: Policy, browser: Browser | None) -> ScanResult:
         limit_s = settings.SCAN_TIME_LIMIT_S
 
         def tell(progress: Progress) -> None:
@@ -103,7 +113,7 @@ class Command(BaseCommand):
         try:
             target = parse_target(url, policy)
             with Network(policy, time_limit_s=limit_s) as network:
-                return scan(target, scan_type, network, Budget(time_limit_s=limit_s), tell, browser())
+                return scan(target, scan_type, network, Budget(time_limit_s=limit_s), tell, browser)
         except Refusal as refusal:
             error = ScanError(refusal.code, str(refusal))
         except Exception:

@@ -95,6 +95,11 @@ def test_what_begins_later_waited_for_something_else(pause_s: float, expected: f
     assert ends(sheet(), font)[2] == expected
 
 
+def test_what_an_inline_script_puts_off_comes_later_than_the_document() -> None:
+    at_once, put_off = request("a.png", Kind.IMAGE), request("a.png", Kind.IMAGE, start_s=0.7)
+    assert ends(put_off)[1] == pytest.approx(ends(at_once)[1] + 0.7 - document_request().end_s, abs=0.001)
+
+
 def test_who_is_urgent_has_more_of_the_link() -> None:
     behind = {"start_s": 0.25, "initiator": f"{HERE}/a.css", "wire_bytes": 80_000}
     script, image = request("a.js", Kind.SCRIPT, **behind), request("a.png", **behind)

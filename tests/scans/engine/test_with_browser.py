@@ -283,6 +283,12 @@ def test_what_axe_could_not_tell_is_for_people_to_look_at() -> None:
     assert "somebody has to look" in finding.message
 
 
+def test_an_orientation_that_nothing_can_lock_is_no_question() -> None:
+    lock = next(each for each in checks(ScanType.ACCESSIBILITY) if each.id == "css-orientation-lock")
+    axe = replace(NONE, incomplete={lock.id: replace(rule(), id=lock.id)})
+    assert isinstance(axe_verdict(lock, axe), NotApplicable)
+
+
 def test_passes_and_rules_without_elements() -> None:
     assert isinstance(verdict_of(replace(NONE, passes=frozenset({"image-alt"}))), Pass)
     assert isinstance(verdict_of(replace(NONE, inapplicable=frozenset({"image-alt"}))), NotApplicable)

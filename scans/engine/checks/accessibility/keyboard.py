@@ -7,6 +7,7 @@ made of the page, only a warning is given. A page that is not HTML has an empty 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from selectolax.lexbor import LexborNode
 
@@ -240,13 +241,18 @@ def _nearest(
     return found
 
 
+@lru_cache(maxsize=100)
+def _speaks_of_hiding(classes: str) -> bool:
+    return OUT_OF_SIGHT.search(classes) is not None
+
+
 def _is_out_of_sight(document: AccessibleDocument, link: LexborNode) -> bool:
     """Whether it looks like a link that is shown to keyboards only; how it is drawn, a browser knows."""
     current: LexborNode | None = link
     for _ in range(LEVELS):
         if current is None:
             break
-        if OUT_OF_SIGHT.search((attribute(current, "class") or "")[:1_000]):
+        if _speaks_of_hiding((attribute(current, "class") or "")[:1_000]):
             return True
         current = current.parent
     style = (attribute(link, "style") or "")[:1_000]

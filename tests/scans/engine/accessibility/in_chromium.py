@@ -22,7 +22,7 @@ from tests.sites.server import Answer, Site
 
 # Pages at a time: one waits while another one works.
 TABS = 3
-LIMIT_S = 100.0
+LIMIT_S = 240.0
 # For all pages together.
 LIMITS = Limits(requests=5_000, requests_per_host=5_000)
 # Pictures, films and the like: what axe-core says of them does not depend on what they show.

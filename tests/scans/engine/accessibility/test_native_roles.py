@@ -43,6 +43,8 @@ def seen(markup: str) -> tuple[AccessibleDocument, LexborNode]:
         ("<div role=region><aside data-x>a</aside></div>", None),
         ("<article role=none><aside data-x>a</aside></article>", "complementary"),
         ("<main><header data-x>", None),
+        ("<main><div><header>a</header><p><i><header data-x>", None),  # its surroundings are known from the first
+        ("<main>a</main><footer data-x>", "contentinfo"),
         ("<main role=none><header data-x>", "banner"),
         ("<header data-x>", "banner"),
         ("<header data-x role=region>", "region"),

@@ -36,8 +36,8 @@ class Session:
     def answered(self, id: str, at_s: float, status: int = 200, **response: Any) -> None:
         self.tell("responseReceived", id, at_s, response={"status": status, **response})
 
-    def received(self, id: str, at_s: float, length: int) -> None:
-        self.tell("dataReceived", id, at_s, dataLength=length, encodedDataLength=0)
+    def received(self, id: str, at_s: float, length: int, encoded: int = 0) -> None:
+        self.tell("dataReceived", id, at_s, dataLength=length, encodedDataLength=encoded)
 
     def finished(self, id: str, at_s: float, length: int) -> None:
         self.tell("loadingFinished", id, at_s, encodedDataLength=length)
@@ -242,3 +242,13 @@ def test_of_very_many_the_rest_is_counted(opened: Session, monkeypatch: pytest.M
 def test_addresses_are_cut(opened: Session) -> None:
     opened.sent("2", f"{PAGE}{'x' * 9000}#{'y' * 9000}", 0.2, "Image")
     assert len(opened.requests[1].url) == network_log.MAX_URL
+
+
+def test_a_transfer_that_is_broken_off_counts_what_came(session: Session) -> None:
+    session.sent("1", f"{PAGE}film.mp4", type="Media")
+    session.answered("1", 0.1, 206)
+    session.received("1", 0.2, 5000, encoded=4000)
+    session.received("1", 0.3, 5000, encoded=4000)
+    session.failed("1", 0.4, "net::ERR_ABORTED")
+    (request,) = session.requests
+    assert (request.wire_bytes, request.body_bytes, request.error) == (8000, 10_000, "net::ERR_ABORTED")

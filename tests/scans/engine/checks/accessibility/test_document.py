@@ -165,7 +165,9 @@ def test_meta_refresh(content: str, expected: str) -> None:
 
 def test_a_refresh_in_the_body_is_one_too() -> None:
     assert by_document(checks.meta_refresh, head("", "<meta http-equiv=refresh content=30>")) == "fail"
-    assert by_document(checks.meta_refresh, head("", "<noscript><meta http-equiv=refresh content=30></noscript>")) == "n/a"
+    assert (
+        by_document(checks.meta_refresh, head("", "<noscript><meta http-equiv=refresh content=30></noscript>")) == "n/a"
+    )
 
 
 def test_a_page_without_a_refresh_is_not_judged() -> None:

@@ -509,6 +509,7 @@ def test_the_outermost_element_outside_of_landmarks_is_shown() -> None:
     "markup",
     [
         "<ul><div role=main><header>" * 300,
+        "<div>" * 400 + "<header>a</header><aside>b</aside>" * 2_000,
         "<table><tr><th colspan=9999 rowspan=0>A"
         + "<th colspan=1000 rowspan=65534>B" * 500
         + "<tr>" * 500

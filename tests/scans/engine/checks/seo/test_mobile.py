@@ -23,6 +23,7 @@ def meta(content: str) -> str:
         (meta("width=,initial-scale=1"), "pass", "pass"),
         (meta("initial-scale=1"), "pass", "pass"),  # as wide as the device, too
         (meta("initial-scale=0.5"), "pass", "warn"),
+        (meta("initial-scale=10e-1"), "pass", "pass"),
         (meta("width=1024"), "pass", "warn"),
         (meta("width=320, initial-scale=1"), "pass", "warn"),
         (meta("user-scalable=yes"), "pass", "warn"),
