@@ -1,5 +1,6 @@
-# One image for web, worker and scheduler; compose.yaml says which command each of them runs.
-FROM python:3.12-slim-bookworm
+# One image for web, workers and scheduler, and the same with Chromium for the worker that needs it; compose.yaml says
+# which command each of them runs.
+FROM python:3.12-slim-bookworm AS service
 
 ENV PYTHONUNBUFFERED=1 \
     PYTHONDONTWRITEBYTECODE=1 \
@@ -30,3 +31,14 @@ EXPOSE 8000
 CMD ["gunicorn", "config.wsgi:application", "--bind", "0.0.0.0:8000", "--worker-class", "config.gunicorn.Worker", \
      "--limit-request-line", "8190", "--workers", "4", "--threads", "4", "--keep-alive", "30", "--reuse-port", \
      "--graceful-timeout", "30", "--log-level", "warning", "--worker-tmp-dir", "/dev/shm", "--no-control-socket"]
+
+FROM service AS browser
+USER root
+RUN apt-get update && apt-get install --yes --no-install-recommends chromium-headless-shell fonts-liberation \
+    && rm -rf /var/lib/apt/lists/*
+COPY requirements-browser.txt ./
+RUN pip install --no-cache-dir --require-hashes -r requirements-browser.txt
+USER app
+
+# Without a target, the image is the one without Chromium.
+FROM service

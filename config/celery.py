@@ -45,15 +45,26 @@ app.conf.update(
     task_publish_retry=False,
     task_routes={
         "scans.tasks.run_scan": {"queue": "scans"},
+        # A queue, and in production a worker, of their own: scans must not keep them waiting.
         "webhooks.tasks.deliver": {"queue": "webhooks"},
         "*": {"queue": "maintenance"},
     },
     beat_schedule={
         "sweep-scans": {"task": "scans.tasks.sweep", "schedule": 15.0, "options": {"expires": 15}},
-        "sweep-deliveries": {"task": "webhooks.tasks.sweep", "schedule": 15.0, "options": {"expires": 15}},
+        "sweep-deliveries": {
+            "task": "webhooks.tasks.deliver",
+            "schedule": 15.0,
+            "args": ("sweep",),
+            "options": {"expires": 15},
+        },
+        "send-webhook-notices": {"task": "webhooks.tasks.send_notices", "schedule": 60.0, "options": {"expires": 60}},
         "delete-expired-reports": {
             "task": "reports.tasks.delete_expired",
             "schedule": crontab(hour="3", minute="17"),
+        },
+        "delete-old-deliveries": {
+            "task": "webhooks.tasks.delete_old_deliveries",
+            "schedule": crontab(hour="3", minute="47"),
         },
         "delete-idempotency-records": {
             "task": "scans.tasks.delete_idempotency_records",

@@ -12,11 +12,14 @@ import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from email.utils import parseaddr
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
 T = TypeVar("T")
+
+MIN_SECRET_KEY_LENGTH = 32
 
 IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -60,6 +63,22 @@ def boolean(raw: str) -> bool:
 def words(raw: str) -> list[str]:
     """Words separated by commas or blanks."""
     return raw.replace(",", " ").split()
+
+
+def secret_keys(raw: str) -> list[str]:
+    """Random strings separated by commas or blanks; a short one would be guessed."""
+    keys = words(raw)
+    if any(len(key) < MIN_SECRET_KEY_LENGTH for key in keys):
+        raise ValueError(f"a key has fewer than {MIN_SECRET_KEY_LENGTH} characters")
+    return keys
+
+
+def mailbox(raw: str) -> str:
+    """A sender: an e-mail address, with or without a name before it."""
+    name, _, host = parseaddr(raw)[1].rpartition("@")
+    if not name or not host or "\n" in raw:
+        raise ValueError(f"{raw!r} is no e-mail address")
+    return raw
 
 
 def networks(raw: str) -> tuple[IPNetwork, ...]:

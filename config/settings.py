@@ -20,6 +20,10 @@ DATA_DIR = read("DATA_DIR", lambda raw: Path(raw).expanduser().resolve(), BASE_D
 DEBUG = read("DEBUG", environment.boolean, False, "Set it to 1 or 0.")
 SECRET_KEY = read("SECRET_KEY", str, "", "A long random string; `manage.py up` makes one.")
 SECRET_KEY_FALLBACKS: list[str] = read("SECRET_KEY_FALLBACKS", environment.words, [], "Former keys, newest first.")
+# The first encrypts secrets at rest, all decrypt; then Django's keys do.
+ENCRYPTION_KEYS: list[str] = read(
+    "ENCRYPTION_KEYS", environment.secret_keys, [], "Long random strings; `openssl rand -hex 32` makes one."
+)
 
 BASE_URL = read(
     "BASE_URL",
@@ -51,6 +55,7 @@ SCAN_QUEUE_LIMIT = read(
 SCAN_LEASE_S = 20
 MAINTENANCE_MODE = read("MAINTENANCE_MODE", environment.boolean, False, "Set it to 1 or 0.")
 REPORT_RETENTION_DAYS = 30
+DELIVERY_RETENTION_DAYS = 30
 
 INSTALLED_APPS = [
     "config",
@@ -69,6 +74,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
+    "django_htmx",
 ]
 
 MIDDLEWARE = [
@@ -81,6 +87,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
@@ -184,6 +191,13 @@ EMAIL_CONFIG = environ.Env.email_url_config(
     )
 )
 vars().update(EMAIL_CONFIG)
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = read(
+    "EMAIL_FROM",
+    environment.mailbox,
+    f"noreply@{urlsplit(BASE_URL).hostname}",
+    "The sender, such as noreply@scan.example.com.",
+)
 
 SECURE = BASE_URL.startswith("https://")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
@@ -235,6 +249,9 @@ SPECTACULAR_SETTINGS = {
         "ScanStatus": "scans.models.Scan.Status",
         "ReportStatus": "reports.serializers.REPORT_STATUSES",
         "CheckStatus": "reports.serializers.CHECK_STATUSES",
+        "DeliveryStatus": "webhooks.models.Delivery.Status",
+        "DisabledReason": "webhooks.models.Webhook.Reason",
+        "EventKind": "webhooks.models.EventKind",
     },
 }
 

@@ -14,7 +14,14 @@ from config.views import docs, landing, openapi
 from reports.api import ReportExport, ReportView
 from reports.views import report, screenshot
 from scans.api import ScanCollection, ScanItem, ScanListing, UsageView
-from webhooks.api import WebhookCollection, WebhookItem
+from webhooks.api import (
+    DeliveryListing,
+    DeliveryReplay,
+    WebhookCollection,
+    WebhookItem,
+    WebhookSecret,
+    WebhookTest,
+)
 
 
 class AnyString:
@@ -39,6 +46,14 @@ urlpatterns = [
     path("v1/report/<any:scan_id>", ReportView.as_view(), name="report"),
     path("v1/usage", UsageView.as_view(), name="usage"),
     path("api/webhooks", WebhookCollection.as_view(), name="webhook-collection"),
+    path("api/webhooks/<any:webhook_id>/test", WebhookTest.as_view(), name="webhook-test"),
+    path("api/webhooks/<any:webhook_id>/rotate-secret", WebhookSecret.as_view(), name="webhook-secret"),
+    path("api/webhooks/<any:webhook_id>/deliveries", DeliveryListing.as_view(), name="delivery-listing"),
+    path(
+        "api/webhooks/<any:webhook_id>/deliveries/<any:delivery_id>/replay",
+        DeliveryReplay.as_view(),
+        name="delivery-replay",
+    ),
     path("api/webhooks/<any:webhook_id>", WebhookItem.as_view(), name="webhook-item"),
     re_path(r"^(?:v1|api)(?:/|\Z)", UnknownPath.as_view()),
     path("healthz", healthz),

@@ -6,11 +6,15 @@ import atexit
 import importlib.util
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 
 from scans.engine.browser import Browser
 from scans.net.browser import find_browser
+
+if TYPE_CHECKING:
+    from scans.engine.browser.warm import WarmBrowser
 
 # What the optional extra `browser` brings.
 PACKAGES = ("playwright", "axe_playwright_python")
@@ -28,9 +32,19 @@ def missing_packages() -> tuple[str, ...]:
     return tuple(each for each in PACKAGES if importlib.util.find_spec(each) is None)
 
 
-@cache
 def browser() -> Browser | None:
-    """For scans; it is closed when the process ends."""
+    """For scans. It is closed when the process ends, or by `close_browser`, which a pool's processes need."""
+    return _warm()
+
+
+def close_browser() -> None:
+    """End it, if it was ever started."""
+    if _warm.cache_info().currsize and (found := _warm()) is not None:
+        found.close()
+
+
+@cache
+def _warm() -> WarmBrowser | None:
     program = browser_program()
     if program is None:
         return None

@@ -9,6 +9,7 @@ from typing import Any
 
 from celery import current_app, shared_task
 from celery.exceptions import SoftTimeLimitExceeded
+from celery.signals import worker_process_shutdown
 from django.conf import settings
 from django.db import DatabaseError, connection
 from django.utils import timezone
@@ -17,7 +18,7 @@ from config.api import idempotency
 from config.errors import Refusal
 from config.logging import current_id
 from scans import services
-from scans.browser import browser
+from scans.browser import browser, close_browser
 from scans.engine import Budget, Progress, scan
 from scans.engine.memory import give_back, use_one_heap
 from scans.engine.result import ScanError, ScanResult
@@ -34,6 +35,12 @@ use_one_heap()  # in the worker, before it forks its pool
 PROGRESS_STEP_S = 0.5
 # Well within the lease, so that one late write does not lose it.
 RENEW_EVERY_S = settings.SCAN_LEASE_S / 4
+
+
+@worker_process_shutdown.connect
+def end_browser(**_: object) -> None:
+    """Processes of the pool end without the usual farewell."""
+    close_browser()
 
 
 @shared_task

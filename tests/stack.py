@@ -24,7 +24,9 @@ FOREIGN = (
     "ALLOWED_HOSTS",
     "BASE_URL",
     "DJANGO_SETTINGS_MODULE",
+    "EMAIL_FROM",
     "EMAIL_URL",
+    "ENCRYPTION_KEYS",
     "LOG_FORMAT",
     "PORT",
     "SCAN_ALLOWED_NETWORKS",
@@ -33,6 +35,8 @@ FOREIGN = (
     "SCAN_CA_BUNDLE",
     "SCAN_TIME_LIMIT",
     "SENTRY_DSN",
+    "SIGN_UP",
+    "TRUSTED_PROXIES",
 )
 
 

@@ -14,13 +14,19 @@ from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import ApiKey, Organization
+from accounts.models import ApiKey, Membership, Organization, User
 from accounts.services import create_api_key, ensure_organization
 from accounts.usage import month_of
 from scans.engine.findings import HIGH, LOW, ScanType
 from scans.engine.result import CategoryResult, CheckResult, ScanResult, SkippedCheck
 from scans.models import Scan
+from scans.net.resolver import Resolver
+from scans.policy import scan_policy
 from scans.services import claim_scan, finish_scan
+from webhooks.claims import claim
+from webhooks.models import Delivery, Webhook
+from webhooks.outcomes import record
+from webhooks.sending import Report, send
 
 
 class Api:
@@ -39,6 +45,10 @@ class Api:
     def post(self, path: str, body: object, content_type: str = "application/json", **headers: str) -> Any:
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         return self._client.post(path, data, content_type=content_type, headers=self._all(headers))
+
+    def patch(self, path: str, body: object) -> Any:
+        data = json.dumps(body).encode()
+        return self._client.patch(path, data, content_type="application/json", headers=self._headers)
 
     def call(self, method: str, path: str, **headers: str) -> HttpResponse:
         return self._client.generic(method, path, headers=self._all(headers))
@@ -105,6 +115,43 @@ def finished_scan(member: Member, status: str = "completed", age: timedelta = ti
     assert claim is not None
     assert finish_scan(claim, make_result(scan, status))
     return Scan.objects.get(id=scan.id)
+
+
+def person_of(member: Member, role: str, email: str) -> User:
+    """Somebody with a role in the organization."""
+    user = User.objects.create_user(email)
+    Membership.objects.create(organization=member.organization, user=user, role=role)
+    return user
+
+
+def browser_of(user: User) -> Client:
+    """A browser in which the person is logged in."""
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+ALL_EVENTS = ["scan.completed", "scan.failed", "scan.partial"]
+
+
+def register_webhook(member: Member, url: str, events: list[str] = ALL_EVENTS) -> tuple[Webhook, str]:
+    """A webhook, registered over the API, and its secret."""
+    created = member.api.post("/api/webhooks", {"url": url, "events": events}).json()
+    return Webhook.objects.get(id=created["id"]), created["secret"]
+
+
+def attempt_deliveries(resolver: Resolver | None = None) -> list[Report]:
+    """One round of a worker, in this thread: everything that is due is tried once."""
+    claims = claim(limit=1000, failing_limit=1000, now=timezone.now())
+    reports = [send(each, scan_policy(), resolver=resolver) for each in claims]
+    if reports:
+        record(reports)
+    return reports
+
+
+def make_due() -> None:
+    """What is pending is due now, whatever the schedule says."""
+    Delivery.objects.filter(status="pending").update(next_attempt_at=timezone.now(), lease_expires_at=None)
 
 
 @contextmanager

@@ -2,41 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from datetime import UTC, datetime
 
-from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
+from django.http import QueryDict
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts import access
+from config.api.errors import InvalidParams
+from config.api.pagination import MAX_OFFSET, choice, integer
 from config.api.schema import RATE_HEADERS, id_parameter, responses
 from config.api.views import ApiView, caller_of, json_body
 from config.ids import timestamp
 from webhooks import services
-from webhooks.models import EventKind, Webhook
+from webhooks.models import Delivery, EventKind, Webhook
+from webhooks.serializers import (
+    CreatedWebhook,
+    DeliveryDetail,
+    DeliveryList,
+    RotatedSecret,
+    TestRequest,
+    WebhookChanges,
+    WebhookDetail,
+    WebhookRequest,
+    WebhookSummary,
+    delivery_detail,
+    detail,
+    summary,
+)
 
-
-class WebhookRequest(serializers.Serializer):
-    """The body of a registration."""
-
-    url = serializers.CharField(max_length=2048)
-    events = serializers.ListField(child=serializers.ChoiceField(EventKind.choices), min_length=1)
-
-
-class WebhookSummary(serializers.Serializer):
-    """A registered receiver, as the list shows it."""
-
-    id = serializers.RegexField(r"^wh_[0-9A-Za-z]{22}$")
-    url = serializers.CharField()
-    events = serializers.ListField(child=serializers.ChoiceField(EventKind.choices))
-
-
-class CreatedWebhook(WebhookSummary):
-    """A receiver that was just registered; the secret is never shown again."""
-
-    secret = serializers.RegexField(r"^whsec_[0-9A-Za-z+/]{43}=$")
-    created_at = serializers.DateTimeField()
+MAX_PAGE = 100
+WEBHOOK_ID = id_parameter("webhook_id", "wh")
+OF_BODY = {
+    "e413": "`PAYLOAD_TOO_LARGE`: over 64 KiB.",
+    "e415": "`UNSUPPORTED_MEDIA_TYPE`: the body is not JSON.",
+}
+NOT_FOUND = {"e404": "`WEBHOOK_NOT_FOUND`: no such webhook, or another organization's."}
+DISABLED = {"e409": "`WEBHOOK_DISABLED`: enable it first."}
 
 
 class WebhookCollection(ApiView):
@@ -53,17 +58,20 @@ class WebhookCollection(ApiView):
             e400="`INVALID_URL` or `INVALID_PARAMS`.",
             e403="`DOMAIN_BLOCKED`: the receiver is not publicly accessible.",
             e409="`WEBHOOK_LIMIT`: your plan allows no more.",
-            e413="`PAYLOAD_TOO_LARGE`: over 64 KiB.",
-            e415="`UNSUPPORTED_MEDIA_TYPE`: the body is not JSON.",
+            **OF_BODY,
         ),
     )
     def post(self, request: Request) -> Response:
         """The answer holds the secret that signs the deliveries, this once."""
         body = json_body(request)
+        caller = caller_of(request)
         webhook, secret = services.register_webhook(
-            caller=caller_of(request), url=body.get("url"), events=body.get("events")
+            organization_id=caller.organization_id,
+            limit=caller.webhooks,
+            url=body.get("url"),
+            events=body.get("events"),
         )
-        created = _summary(webhook) | {"secret": secret, "created_at": timestamp(webhook.created_at)}
+        created = summary(webhook) | {"secret": secret, "created_at": timestamp(webhook.created_at)}
         return Response(created, status=201)
 
     @extend_schema(
@@ -76,24 +84,162 @@ class WebhookCollection(ApiView):
     def get(self, request: Request) -> Response:
         """The organization's receivers, oldest first."""
         webhooks = access.rows(Webhook, caller_of(request).organization_id)
-        return Response([_summary(webhook) for webhook in webhooks])
+        return Response([summary(webhook) for webhook in webhooks])
 
 
 class WebhookItem(ApiView):
-    """DELETE /api/webhooks/:id."""
+    """GET, PATCH and DELETE /api/webhooks/:id."""
+
+    @extend_schema(
+        operation_id="get_webhook",
+        summary="Get a webhook",
+        tags=["Webhooks"],
+        parameters=[WEBHOOK_ID, *RATE_HEADERS],
+        responses=responses({200: WebhookDetail}, **NOT_FOUND),
+    )
+    def get(self, request: Request, webhook_id: str) -> Response:
+        """The receiver, and whether anything is sent to it."""
+        return Response(detail(services.access_webhook(caller_of(request).organization_id, webhook_id)))
+
+    @extend_schema(
+        operation_id="update_webhook",
+        summary="Change, disable or enable a webhook",
+        tags=["Webhooks"],
+        request=WebhookChanges,
+        parameters=[WEBHOOK_ID, *RATE_HEADERS],
+        responses=responses(
+            {200: WebhookDetail},
+            e400="`INVALID_URL` or `INVALID_PARAMS`.",
+            e403="`DOMAIN_BLOCKED`: the receiver is not publicly accessible.",
+            **NOT_FOUND,
+            **OF_BODY,
+        ),
+    )
+    def patch(self, request: Request, webhook_id: str) -> Response:
+        """While it is disabled, its deliveries wait; enabled again, it gets them."""
+        webhook = services.update_webhook(
+            organization_id=caller_of(request).organization_id, webhook_id=webhook_id, changes=json_body(request)
+        )
+        return Response(detail(webhook))
 
     @extend_schema(
         operation_id="delete_webhook",
         summary="Delete a webhook",
         tags=["Webhooks"],
-        parameters=[id_parameter("webhook_id", "wh"), *RATE_HEADERS],
-        responses=responses({204: None}, e404="`WEBHOOK_NOT_FOUND`."),
+        parameters=[WEBHOOK_ID, *RATE_HEADERS],
+        responses=responses({204: None}, **NOT_FOUND),
     )
     def delete(self, request: Request, webhook_id: str) -> Response:
-        """Deliveries that are still pending are dropped."""
-        services.delete_webhook(caller=caller_of(request), webhook_id=webhook_id)
+        """Deliveries that are still pending are dropped, and the log with them."""
+        services.delete_webhook(organization_id=caller_of(request).organization_id, webhook_id=webhook_id)
         return Response(status=204)
 
 
-def _summary(webhook: Webhook) -> dict[str, Any]:
-    return {"id": webhook.id, "url": webhook.url, "events": webhook.events}
+class WebhookTest(ApiView):
+    """POST /api/webhooks/:id/test."""
+
+    @extend_schema(
+        operation_id="test_webhook",
+        summary="Send a test event",
+        tags=["Webhooks"],
+        request={"application/json": TestRequest},
+        parameters=[WEBHOOK_ID, *RATE_HEADERS],
+        responses=responses({202: DeliveryDetail}, e400="`INVALID_PARAMS`.", **NOT_FOUND, **DISABLED, **OF_BODY),
+    )
+    def post(self, request: Request, webhook_id: str) -> Response:
+        """It is sent once, with `test: true` in its body; what came of it stands in the list of deliveries."""
+        # Of all bodies only this one may be absent.
+        body = json_body(request) if int(request.META.get("CONTENT_LENGTH") or 0) else {}
+        delivery = services.send_test(
+            organization_id=caller_of(request).organization_id, webhook_id=webhook_id, kind=body.get("event")
+        )
+        return Response(delivery_detail(delivery), status=202)
+
+
+class WebhookSecret(ApiView):
+    """POST /api/webhooks/:id/rotate-secret."""
+
+    @extend_schema(
+        operation_id="rotate_webhook_secret",
+        summary="Rotate the secret of a webhook",
+        tags=["Webhooks"],
+        request=None,
+        parameters=[WEBHOOK_ID, *RATE_HEADERS],
+        responses=responses(
+            {200: RotatedSecret}, e409="`ROTATION_LIMIT`: too many former secrets are still valid.", **NOT_FOUND
+        ),
+    )
+    def post(self, request: Request, webhook_id: str) -> Response:
+        """The answer holds the new secret, this once. The one before stays valid for 24 hours."""
+        secret, expires_at = services.rotate_secret(
+            organization_id=caller_of(request).organization_id, webhook_id=webhook_id
+        )
+        return Response({"id": webhook_id, "secret": secret, "previous_secret_expires_at": timestamp(expires_at)})
+
+
+class DeliveryListing(ApiView):
+    """GET /api/webhooks/:id/deliveries."""
+
+    @extend_schema(
+        operation_id="list_deliveries",
+        summary="List the deliveries of a webhook",
+        tags=["Webhooks"],
+        parameters=[
+            WEBHOOK_ID,
+            OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 20}),
+            OpenApiParameter("offset", {"type": "integer", "minimum": 0, "default": 0}),
+            OpenApiParameter("status", str, enum=Delivery.Status.values),
+            OpenApiParameter("event", str, enum=EventKind.values),
+            OpenApiParameter("since", OpenApiTypes.DATETIME, description="Created then or later, in UTC."),
+            *RATE_HEADERS,
+        ],
+        responses=responses(
+            {200: DeliveryList}, e400="`INVALID_PARAMS`: a parameter is out of range or unknown.", **NOT_FOUND
+        ),
+    )
+    def get(self, request: Request, webhook_id: str) -> Response:
+        """Newest first, each with its attempts. Kept for 30 days after the last one."""
+        query = request.query_params
+        limit = integer(query, "limit", default=20, least=1, most=MAX_PAGE)
+        offset = integer(query, "offset", default=0, least=0, most=MAX_OFFSET)
+        found = services.deliveries_of(
+            services.access_webhook(caller_of(request).organization_id, webhook_id),
+            status=choice(query, "status", Delivery.Status.values),
+            kind=choice(query, "event", EventKind.values),
+            since=_moment(query, "since"),
+        )
+        page = found.select_related("event", "webhook").prefetch_related("attempts")[offset : offset + limit]
+        deliveries = [delivery_detail(delivery) for delivery in page]
+        return Response({"deliveries": deliveries, "total": found.count(), "limit": limit, "offset": offset})
+
+
+class DeliveryReplay(ApiView):
+    """POST /api/webhooks/:id/deliveries/:id/replay."""
+
+    @extend_schema(
+        operation_id="replay_delivery",
+        summary="Send a delivery again",
+        tags=["Webhooks"],
+        request=None,
+        parameters=[WEBHOOK_ID, id_parameter("delivery_id", "dlv"), *RATE_HEADERS],
+        responses=responses({202: DeliveryDetail}, e404="`WEBHOOK_NOT_FOUND` or `DELIVERY_NOT_FOUND`.", **DISABLED),
+    )
+    def post(self, request: Request, webhook_id: str, delivery_id: str) -> Response:
+        """The same body with the same `webhook-id`, whatever became of it before."""
+        delivery = services.replay_delivery(
+            organization_id=caller_of(request).organization_id, webhook_id=webhook_id, delivery_id=delivery_id
+        )
+        return Response(delivery_detail(delivery), status=202)
+
+
+def _moment(query: QueryDict, name: str) -> datetime | None:
+    """A moment as the API writes it, or with an offset (RFC 3339)."""
+    raw = query.get(name)
+    if raw is None:
+        return None
+    if re.fullmatch(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,6})?([Zz]|[+-]\d\d:\d\d)", raw, re.ASCII):
+        try:
+            return datetime.fromisoformat(raw.upper()).astimezone(UTC)
+        except (ValueError, OverflowError):
+            pass
+    raise InvalidParams(f"{name} must be a time such as 2026-11-21T07:15:00Z.")

@@ -3,35 +3,42 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from django.conf import settings
 from django.db import transaction
 
 from accounts import access
 from config import celery
-from config.ids import timestamp
-from webhooks.models import Delivery, Event, EventKind, Webhook
+from config.ids import new_id, timestamp
+from webhooks.models import Delivery, Event, EventKind
 
 if TYPE_CHECKING:
     from scans.models import Scan
 
 
+# Whoever deletes one of them waits for the scan's end, which therefore never fails for a receiver that is gone.
+RECEIVERS = """
+    SELECT id FROM webhooks_webhook WHERE organization_id = %(organization)s AND events @> ARRAY[%(kind)s]::varchar[]
+    ORDER BY id FOR KEY SHARE
+"""
+
+
 def record_scan_end(scan: Scan, *, findings: int) -> None:
     """Write the event of a scan that has just ended, and its deliveries; inside the transaction that ends it."""
     kind = EventKind(f"scan.{scan.status}")
-    receivers = list(
-        access.rows(Webhook, scan.organization_id).filter(events__contains=[kind]).values_list("id", flat=True)
-    )
+    receivers = access.fetch_rows(RECEIVERS, scan.organization_id, kind=kind)
     if not receivers:
         return
     event = Event.objects.create(
         organization_id=scan.organization_id,
         scan=scan,
         kind=kind,
-        body=json.dumps(payload(scan, kind, findings), separators=(",", ":")).encode(),
+        body=_encoded(payload(scan, kind, findings)),
     )
-    deliveries = Delivery.objects.bulk_create(Delivery(webhook_id=webhook_id, event=event) for webhook_id in receivers)
-    transaction.on_commit(lambda: _send([delivery.id for delivery in deliveries]))
+    Delivery.objects.bulk_create(Delivery(webhook_id=webhook_id, event=event) for (webhook_id,) in receivers)
+    ring(event.id)
 
 
 def payload(scan: Scan, kind: EventKind, findings: int) -> dict[str, Any]:
@@ -52,6 +59,25 @@ def payload(scan: Scan, kind: EventKind, findings: int) -> dict[str, Any]:
     return {"event": str(kind), "timestamp": timestamp(scan.completed_at), "data": data}
 
 
-def _send(delivery_ids: list[str]) -> None:
-    for delivery_id in delivery_ids:
-        celery.enqueue("webhooks.tasks.deliver", delivery_id)
+def example(kind: EventKind, now: datetime) -> bytes:
+    """The body of a test event: as if a scan had ended, with `test` to tell it by."""
+    ended: dict[EventKind, dict[str, Any]] = {
+        EventKind.SCAN_COMPLETED: {"status": "completed", "score": 87, "grade": "B", "findings_count": 5},
+        EventKind.SCAN_PARTIAL: {"status": "partial", "score": 87, "grade": "B", "findings_count": 5},
+        EventKind.SCAN_FAILED: {"status": "failed", "score": None, "grade": None, "findings_count": 0},
+    }
+    scan_id = new_id("scan")
+    data: dict[str, Any] = {"scan_id": scan_id, "url": "https://example.com/", "type": "security", **ended[kind]}
+    data["report_url"] = f"{settings.BASE_URL}/report/{scan_id}"
+    if kind is EventKind.SCAN_FAILED:
+        data["error"] = {"code": "URL_NOT_REACHABLE", "message": "example.com can't be reached on port 443."}
+    return _encoded({"event": str(kind), "timestamp": timestamp(now), "test": True, "data": data})
+
+
+def ring(row_id: str) -> None:
+    """Tell the workers, on commit, that deliveries are due. When nobody hears it, the sweeper finds them."""
+    transaction.on_commit(lambda: celery.enqueue("webhooks.tasks.deliver", row_id))
+
+
+def _encoded(body: dict[str, Any]) -> bytes:
+    return json.dumps(body, separators=(",", ":")).encode()

@@ -1,9 +1,10 @@
-"""Receivers, events and deliveries. A delivery row is written with the event, and is never lost."""
+"""Receivers, events, deliveries and attempts. A delivery row is written with its event, and is never lost."""
 
 from __future__ import annotations
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import Organization
@@ -34,14 +35,33 @@ class EventKind(models.TextChoices):
 
 
 class Webhook(models.Model):
-    """A receiver that an organization registered."""
+    """A receiver that an organization registered. Disabled, it keeps its deliveries but is sent nothing."""
+
+    class Reason(models.TextChoices):
+        """Why it is disabled."""
+
+        REQUESTED = "requested", "by its organization"
+        GONE = "gone", "it answered 410"
+        FAILING = "failing", "nothing but failures for days"
 
     id = models.CharField(primary_key=True, max_length=40, default=new_webhook_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="webhooks")
     url = models.CharField(max_length=8192)
+    receiver = models.CharField(
+        max_length=300, help_text="The URL's host and port: what attempts at once are bounded by."
+    )
     events = ArrayField(models.CharField(max_length=32, choices=EventKind))
     encrypted_secret = models.BinaryField()
     created_at = models.DateTimeField(default=timezone.now)
+
+    enabled = models.BooleanField(default=True)
+    disabled_at = models.DateTimeField(null=True, blank=True)
+    disabled_reason = models.CharField(max_length=16, choices=Reason, blank=True, default="")
+    # The first failed attempt since the last success, and how many there were since.
+    failing_since = models.DateTimeField(null=True, blank=True)
+    failures = models.PositiveIntegerField(default=0)
+    # Set when the webhook was disabled automatically, until the organization has been told.
+    notice_due_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ("created_at", "id")
@@ -50,22 +70,39 @@ class Webhook(models.Model):
         return f"{self.id} ({self.url})"
 
 
+class FormerSecret(models.Model):
+    """A secret that was rotated out, valid until `expires_at` beside the webhook's own."""
+
+    webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="former_secrets")
+    encrypted_secret = models.BinaryField()
+    expires_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.webhook_id}, until {self.expires_at:%Y-%m-%d %H:%M}"
+
+
 class Event(models.Model):
     """Something that happened. `body` is what every receiver gets, byte for byte, at every attempt."""
 
     id = models.CharField(primary_key=True, max_length=40, default=new_event_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE)
-    scan = models.ForeignKey("scans.Scan", on_delete=models.CASCADE, related_name="events")
+    # A test event is of no scan.
+    scan = models.ForeignKey("scans.Scan", on_delete=models.CASCADE, null=True, blank=True, related_name="events")
     kind = models.CharField(max_length=32, choices=EventKind)
     body = models.BinaryField()
-    created_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=timezone.now, db_index=True)
 
     def __str__(self) -> str:
         return f"{self.id} ({self.kind})"
 
+    @property
+    def is_test(self) -> bool:
+        """Whether somebody asked for it, to try a receiver."""
+        return self.scan_id is None
+
 
 class Delivery(models.Model):
-    """An event on its way to one receiver. pending → delivered | failed."""
+    """An event on its way to one receiver. pending → delivered | failed; a replay makes it pending again."""
 
     class Status(models.TextChoices):
         PENDING = "pending"
@@ -73,22 +110,52 @@ class Delivery(models.Model):
         FAILED = "failed"
 
     id = models.CharField(primary_key=True, max_length=40, default=new_delivery_id, editable=False)
-    webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
+    webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, db_index=False, related_name="deliveries")
     event = models.ForeignKey(Event, on_delete=models.CASCADE, related_name="deliveries")
     status = models.CharField(max_length=16, choices=Status, default=Status.PENDING)
-    attempts = models.PositiveSmallIntegerField(default=0)
-    # While an attempt runs, this is when it is given up for dead.
+    # Attempts whose end is known, since the last replay: the place in the schedule.
+    attempts_made = models.PositiveSmallIntegerField(default=0)
     next_attempt_at = models.DateTimeField(default=timezone.now)
-    response_status = models.PositiveSmallIntegerField(null=True, blank=True)
-    error = models.CharField(max_length=300, blank=True, default="")
+    # While an attempt runs: whose it is, and when it is given up for dead.
+    claim_token = models.UUIDField(null=True, blank=True)
+    lease_expires_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
-    delivered_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         verbose_name_plural = "deliveries"
         indexes = [
-            models.Index(fields=["next_attempt_at"], condition=models.Q(status="pending"), name="delivery_due"),
+            models.Index(
+                fields=["webhook", "next_attempt_at", "id"], condition=Q(status="pending"), name="delivery_due"
+            ),
+            models.Index(
+                fields=["lease_expires_at"],
+                condition=Q(status="pending", lease_expires_at__isnull=False),
+                name="delivery_in_flight",
+            ),
+            models.Index(fields=["webhook", "-created_at", "-id"], name="delivery_newest"),
+            models.Index(fields=["finished_at"], condition=~Q(status="pending"), name="delivery_finished"),
         ]
 
     def __str__(self) -> str:
         return f"{self.id} ({self.status})"
+
+
+class Attempt(models.Model):
+    """One try to deliver: what was answered, or why nothing was."""
+
+    # Deleted with its delivery, by the database: a log of a hundred thousand rows goes in one statement.
+    delivery = models.ForeignKey(Delivery, on_delete=models.DO_NOTHING, db_constraint=False, related_name="attempts")
+    at = models.DateTimeField(help_text="When it began.")
+    latency_ms = models.PositiveIntegerField(help_text="Until the answer was read, or the attempt failed.")
+    response_status = models.PositiveSmallIntegerField(null=True, blank=True)
+    response_body = models.TextField(blank=True, default="", help_text="The first 2 KiB, as text.")
+    error_code = models.CharField(max_length=40, blank=True, default="")
+    error_message = models.CharField(max_length=300, blank=True, default="")
+    blocked = models.BooleanField(default=False, help_text="Refused by the net guard: nothing was sent.")
+
+    class Meta:
+        ordering = ("at", "id")
+
+    def __str__(self) -> str:
+        return f"{self.delivery_id} at {self.at:%Y-%m-%d %H:%M:%S}: {self.response_status or self.error_code}"

@@ -1,9 +1,13 @@
-"""When a failed delivery is tried again. Pure: the clock and the dice are passed in."""
+"""What follows from an attempt to deliver. Pure: the clock and the dice are passed in."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import datetime, timedelta
+import email.utils
+import enum
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 # The pause after the 1st, 2nd, … failed attempt.
 PAUSES = (
@@ -15,14 +19,78 @@ PAUSES = (
     timedelta(hours=10),
     timedelta(hours=10),
 )
+ONCE: tuple[timedelta, ...] = ()
 JITTER = 0.2
+MAX_RETRY_AFTER = timedelta(hours=24)
+GONE = 410
+
+# A webhook that brought nothing but failures for so long is disabled; but a few failures around an outage of our own
+# are not days of failures: as many attempts are asked for as one delivery has.
+FAILING_TOLERATED = timedelta(days=5)
+FAILURES_TOLERATED = len(PAUSES)
 
 
-def next_attempt(attempts: int, now: datetime, uniform: Callable[[float, float], float]) -> datetime | None:
-    """When to try again after `attempts` failed ones; None when that was the last.
+class Outcome(enum.Enum):
+    """Where an attempt leaves its delivery."""
 
-    `uniform` is `random.uniform`: pauses vary by ± 20 %, so that receivers that come back are not stormed.
+    DELIVERED = enum.auto()
+    RETRY = enum.auto()
+    FAILED = enum.auto()
+    GONE = enum.auto()  # failed, and the receiver wants no more
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The outcome; `retry_at` is set for RETRY only."""
+
+    outcome: Outcome
+    retry_at: datetime | None = None
+
+
+def verdict(
+    *,
+    attempt: int,
+    status: int | None,
+    retry_after: str | None,
+    now: datetime,
+    uniform: Callable[[float, float], float],
+    pauses: Sequence[timedelta] = PAUSES,
+) -> Verdict:
+    """What follows from the `attempt`-th attempt, counted from 1.
+
+    `status` is the answer's, None when there was none, `retry_after` its header as it came. `uniform` is
+    `random.uniform`: pauses vary by ± 20 %, so that receivers that come back are not stormed. A Retry-After makes a
+    pause longer, up to a day, never shorter.
     """
-    if attempts > len(PAUSES):
-        return None
-    return now + PAUSES[attempts - 1] * uniform(1 - JITTER, 1 + JITTER)
+    if status is not None and 200 <= status < 300:
+        return Verdict(Outcome.DELIVERED)
+    if status == GONE:
+        return Verdict(Outcome.GONE)
+    if attempt > len(pauses):
+        return Verdict(Outcome.FAILED)
+    pause = pauses[attempt - 1] * uniform(1 - JITTER, 1 + JITTER)
+    asked = parse_retry_after(retry_after, now)
+    return Verdict(Outcome.RETRY, now + max(pause, min(asked, MAX_RETRY_AFTER)))
+
+
+def parse_retry_after(value: str | None, now: datetime) -> timedelta:
+    """The pause that a Retry-After header asks for: seconds or an HTTP date (RFC 9110, section 10.2.3).
+
+    None, what is neither, and a time that is past ask for none.
+    """
+    text = (value or "").strip()
+    if re.fullmatch(r"[0-9]+", text, re.ASCII):
+        # More digits than any pause has would not fit into a timedelta.
+        return timedelta(seconds=int(text)) if len(text) <= 9 else MAX_RETRY_AFTER
+    try:
+        moment = email.utils.parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return timedelta(0)
+    if moment.tzinfo is None:  # "-0000" says UTC without a place
+        moment = moment.replace(tzinfo=UTC)
+    return max(moment - now, timedelta(0))
+
+
+def is_to_be_disabled(*, failing_since: datetime, failures: int, now: datetime) -> bool:
+    """Whether a webhook with these failures in a row has to be disabled."""
+    return failures > FAILURES_TOLERATED and now - failing_since >= FAILING_TOLERATED

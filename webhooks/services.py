@@ -1,24 +1,35 @@
-"""Registering and removing receivers."""
+"""What people do with their receivers: register, change, rotate the secret, try, send again."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from ipaddress import ip_address
+
 from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
 
 from accounts import access
-from accounts.authentication import Caller
 from accounts.models import Organization
 from config.api.errors import InvalidParams
 from config.errors import Refusal
 from config.ids import is_id
+from scans.net.addresses import is_exempt
 from scans.net.client import Network
 from scans.net.errors import NotReachable, TimedOut
 from scans.policy import scan_policy
-from scans.targets import parse_target
+from scans.targets import InvalidUrl, Target, parse_target
 from webhooks import secrets
-from webhooks.models import EventKind, Webhook
+from webhooks.events import example, ring
+from webhooks.models import Delivery, Event, EventKind, FormerSecret, Webhook
 from webhooks.signing import new_secret
 
 RESOLVE_TIMEOUT_S = 3
+# How long a secret that was rotated out stays valid, and how many of those a webhook may have.
+SECRET_OVERLAP = timedelta(hours=24)
+MAX_FORMER_SECRETS = 4
+CHANGEABLE = ("url", "events", "enabled")
 
 
 class WebhookLimit(Refusal):
@@ -31,8 +42,25 @@ class WebhookNotFound(Refusal):
     status = 404
 
 
-def register_webhook(*, caller: Caller, url: object, events: object) -> tuple[Webhook, str]:
-    """Register a receiver; returns it with its secret, which nobody can read again.
+class WebhookDisabled(Refusal):
+    code = "WEBHOOK_DISABLED"
+    status = 409
+
+
+class RotationLimit(Refusal):
+    """So many secrets of the webhook are still valid that there is no room for another."""
+
+    code = "ROTATION_LIMIT"
+    status = 409
+
+
+class DeliveryNotFound(Refusal):
+    code = "DELIVERY_NOT_FOUND"
+    status = 404
+
+
+def register_webhook(*, organization_id: int, limit: int, url: object, events: object) -> tuple[Webhook, str]:
+    """Register a receiver; returns it with its secret, which nobody can read again. `limit` is what the plan allows.
 
     Raises InvalidUrl, InvalidParams, Blocked or WebhookLimit. The receiver need not answer yet, but what
     its name resolves to now must be public.
@@ -40,33 +68,187 @@ def register_webhook(*, caller: Caller, url: object, events: object) -> tuple[We
     policy = scan_policy()
     target = parse_target(url, policy)
     kinds = _event_kinds(events)
-    with Network(policy, time_limit_s=RESOLVE_TIMEOUT_S) as network:
-        try:
-            network.addresses(target.host)
-        except (NotReachable, TimedOut):
-            pass  # it may come up later; each attempt judges its address again
+    _judge_addresses(target)
     secret = new_secret()
     with transaction.atomic():
         # Registrations of one organization stand in line, so that the limit holds.
-        Organization.objects.select_for_update(no_key=True).get(id=caller.organization_id)
-        if access.rows(Webhook, caller.organization_id).count() >= caller.webhooks:
-            raise WebhookLimit(f"Your plan allows {caller.webhooks} webhooks.")
+        Organization.objects.select_for_update(no_key=True).get(id=organization_id)
+        if access.rows(Webhook, organization_id).count() >= limit:
+            raise WebhookLimit(f"Your plan allows {limit} webhooks.")
         webhook = Webhook.objects.create(
-            organization_id=caller.organization_id,
+            organization_id=organization_id,
             url=target.url,
+            receiver=_receiver(target),
             events=kinds,
             encrypted_secret=secrets.encrypt(secret),
         )
     return webhook, secret
 
 
-def delete_webhook(*, caller: Caller, webhook_id: str) -> None:
-    """Remove a receiver with its pending deliveries; raises WebhookNotFound."""
-    deleted = 0
-    if is_id("wh", webhook_id):
-        deleted, _ = access.rows(Webhook, caller.organization_id).filter(id=webhook_id).delete()
-    if not deleted:
+def access_webhook(organization_id: int, webhook_id: str) -> Webhook:
+    """The organization's webhook; raises WebhookNotFound."""
+    return _only(access.rows(Webhook, organization_id), webhook_id)
+
+
+def update_webhook(*, organization_id: int, webhook_id: str, changes: Mapping[str, object]) -> Webhook:
+    """Change `url`, `events` or `enabled`; what is not given stays.
+
+    Deliveries that wait go to the new URL. Disabled, the webhook keeps them; enabled again, it gets them, and its
+    failures are forgotten. Raises WebhookNotFound, InvalidUrl, InvalidParams or Blocked.
+    """
+    given = {name: changes[name] for name in CHANGEABLE if name in changes}
+    if not given:
+        raise InvalidParams(f"Send at least one of {', '.join(CHANGEABLE)}.")
+    access_webhook(organization_id, webhook_id)  # before any name is resolved
+    target = parse_target(given["url"], scan_policy()) if "url" in given else None
+    kinds = _event_kinds(given["events"]) if "events" in given else None
+    enabled = given.get("enabled")
+    if "enabled" in given and not isinstance(enabled, bool):
+        raise InvalidParams("enabled must be true or false.")
+    if target is not None:
+        _judge_addresses(target)
+    with transaction.atomic():
+        webhook = _locked(organization_id, webhook_id)
+        if target is not None:
+            webhook.url, webhook.receiver = target.url, _receiver(target)
+        if kinds is not None:
+            webhook.events = kinds
+        if enabled is True:
+            webhook.enabled, webhook.disabled_at, webhook.disabled_reason = True, None, ""
+            webhook.failing_since, webhook.failures, webhook.notice_due_at = None, 0, None
+            ring(webhook.id)
+        elif enabled is False and webhook.enabled:
+            webhook.enabled, webhook.disabled_at = False, timezone.now()
+            webhook.disabled_reason = Webhook.Reason.REQUESTED
+        webhook.save()
+    return webhook
+
+
+def delete_webhook(*, organization_id: int, webhook_id: str) -> None:
+    """Remove a receiver with its pending deliveries and its log; raises WebhookNotFound."""
+    with transaction.atomic():
+        _locked(organization_id, webhook_id, for_deletion=True).delete()
+
+
+def rotate_secret(*, organization_id: int, webhook_id: str) -> tuple[str, datetime]:
+    """Give the webhook a new secret; returns it, this once, and until when the one before stays valid.
+
+    Raises WebhookNotFound or RotationLimit.
+    """
+    secret = new_secret()
+    with transaction.atomic():
+        webhook = _locked(organization_id, webhook_id)
+        now = timezone.now()
+        webhook.former_secrets.filter(expires_at__lte=now).delete()
+        if webhook.former_secrets.count() >= MAX_FORMER_SECRETS:
+            raise RotationLimit(f"{MAX_FORMER_SECRETS} former secrets are still valid. Wait until one has expired.")
+        former = FormerSecret.objects.create(
+            webhook=webhook, encrypted_secret=webhook.encrypted_secret, expires_at=now + SECRET_OVERLAP
+        )
+        webhook.encrypted_secret = secrets.encrypt(secret)
+        webhook.save(update_fields=["encrypted_secret"])
+    return secret, former.expires_at
+
+
+def send_test(*, organization_id: int, webhook_id: str, kind: object = None) -> Delivery:
+    """Send an example of an event, once; without a `kind`, of the first that the webhook subscribes to.
+
+    Raises WebhookNotFound, InvalidParams or WebhookDisabled.
+    """
+    with transaction.atomic():
+        webhook = _locked(organization_id, webhook_id)
+        (kind,) = _event_kinds([webhook.events[0] if kind is None else kind])
+        _refuse_disabled(webhook)
+        event = Event.objects.create(
+            organization_id=organization_id,
+            kind=kind,
+            body=example(EventKind(kind), timezone.now()),
+        )
+        delivery = Delivery.objects.create(webhook=webhook, event=event)
+        ring(event.id)
+    return delivery
+
+
+def replay_delivery(*, organization_id: int, webhook_id: str, delivery_id: str) -> Delivery:
+    """Send a delivery again, whatever became of it: the same bytes and `webhook-id`, from the schedule's beginning.
+
+    One that is being sent at this moment stays as it is. Raises WebhookNotFound, DeliveryNotFound, WebhookDisabled.
+    """
+    with transaction.atomic():
+        webhook = access_webhook(organization_id, webhook_id)
+        delivery = None
+        if is_id("dlv", delivery_id):
+            found = webhook.deliveries.select_related("event").filter(id=delivery_id)
+            delivery = found.select_for_update(no_key=True, of=("self",)).first()
+        if delivery is None:
+            raise DeliveryNotFound("There is no delivery with this ID.")
+        _refuse_disabled(webhook)
+        now = timezone.now()
+        if delivery.lease_expires_at is None or delivery.lease_expires_at <= now:
+            delivery.status, delivery.attempts_made = Delivery.Status.PENDING, 0
+            delivery.next_attempt_at, delivery.finished_at = now, None
+            delivery.save(update_fields=["status", "attempts_made", "next_attempt_at", "finished_at"])
+        ring(delivery.id)
+    return delivery
+
+
+def recover_failed(*, organization_id: int, webhook_id: str, since: datetime) -> int:
+    """Send everything again that was created since then and failed; returns how much.
+
+    Raises WebhookNotFound or WebhookDisabled.
+    """
+    with transaction.atomic():
+        webhook = access_webhook(organization_id, webhook_id)
+        _refuse_disabled(webhook)
+        failed = webhook.deliveries.filter(status=Delivery.Status.FAILED, created_at__gte=since)
+        recovered = failed.exclude(event__scan=None).update(
+            status=Delivery.Status.PENDING, attempts_made=0, next_attempt_at=timezone.now(), finished_at=None
+        )
+        ring(webhook.id)
+    return recovered
+
+
+def deliveries_of(
+    webhook: Webhook, *, status: str | None = None, kind: str | None = None, since: datetime | None = None
+) -> QuerySet[Delivery]:
+    """The webhook's log, newest first; None does not filter."""
+    conditions = {"status": status, "event__kind": kind, "created_at__gte": since}
+    given = {name: value for name, value in conditions.items() if value is not None}
+    return webhook.deliveries.filter(**given).order_by("-created_at", "-id")
+
+
+def _only(rows: QuerySet[Webhook], webhook_id: str) -> Webhook:
+    webhook = rows.filter(id=webhook_id).first() if is_id("wh", webhook_id) else None
+    if webhook is None:
         raise WebhookNotFound("There is no webhook with this ID.")
+    return webhook
+
+
+def _locked(organization_id: int, webhook_id: str, *, for_deletion: bool = False) -> Webhook:
+    return _only(access.rows(Webhook, organization_id).select_for_update(no_key=not for_deletion), webhook_id)
+
+
+def _refuse_disabled(webhook: Webhook) -> None:
+    if not webhook.enabled:
+        raise WebhookDisabled("The webhook is disabled. Enable it first.")
+
+
+def _judge_addresses(target: Target) -> None:
+    """Raise Blocked, or InvalidUrl for the port, by what the name resolves to now."""
+    policy = target.policy
+    with Network(policy, time_limit_s=RESOLVE_TIMEOUT_S) as network:
+        try:
+            addresses = network.addresses(target.host)
+        except (NotReachable, TimedOut):
+            return  # it may come up later; each attempt judges its address again
+    if target.port not in policy.allowed_ports and not all(
+        is_exempt(ip_address(address), policy.allowed_networks) for address in addresses
+    ):
+        raise InvalidUrl(f"Port {target.port} is not allowed here.")
+
+
+def _receiver(target: Target) -> str:
+    return f"{target.host}:{target.port}"
 
 
 def _event_kinds(events: object) -> list[str]:

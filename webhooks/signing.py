@@ -6,6 +6,7 @@ import base64
 import hashlib
 import hmac
 import secrets
+from collections.abc import Sequence
 
 SECRET_PREFIX = "whsec_"  # noqa: S105  (a prefix, not a secret)
 SECRET_BYTES = 32
@@ -16,19 +17,23 @@ def new_secret() -> str:
     return SECRET_PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 
-def signature_headers(*, secret: str, event_id: str, timestamp_s: int, body: bytes) -> dict[str, str]:
+def signature_headers(*, valid: Sequence[str], event_id: str, timestamp_s: int, body: bytes) -> dict[str, str]:
     """The headers that authenticate a delivery.
 
-    `X-Service-Signature` is HMAC-SHA256 over the body, keyed with the whole secret string. The other three
-    are the Standard Webhooks 1.0 set, keyed with the bytes behind the prefix. `timestamp_s` is Unix time.
+    `valid` are the webhook's secrets, oldest first: more than one while it is rotated. `X-Service-Signature` is
+    HMAC-SHA256 over the body, keyed with the whole string of the oldest. The other three are the Standard Webhooks 1.0
+    set, with one signature for each secret, keyed with the bytes behind the prefix. `timestamp_s` is Unix time.
     """
-    own = hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
-    key = base64.b64decode(secret.removeprefix(SECRET_PREFIX))
+    own = hmac.new(valid[0].encode(), body, hashlib.sha256).hexdigest()
     signed = b".".join((event_id.encode(), str(timestamp_s).encode(), body))
-    standard = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
     return {
         "X-Service-Signature": f"sha256={own}",
         "webhook-id": event_id,
         "webhook-timestamp": str(timestamp_s),
-        "webhook-signature": f"v1,{standard}",
+        "webhook-signature": " ".join(f"v1,{_standard(secret, signed)}" for secret in valid),
     }
+
+
+def _standard(secret: str, signed: bytes) -> str:
+    key = base64.b64decode(secret.removeprefix(SECRET_PREFIX))
+    return base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()

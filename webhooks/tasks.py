@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
+import threading
+
 from celery import shared_task
+from celery.signals import worker_shutting_down
 
 from config import celery
-from scans.policy import scan_policy
-from webhooks import dispatch
+from webhooks import notices, retention
+from webhooks.dispatch import Dispatcher
 
-SWEEP_LIMIT = 1000
+# In a pool of processes, others wait for this one and its time is limited; threads know no such limits.
+PROCESS_LIMIT_S = 45
+
+_dispatcher = Dispatcher()
+
+
+@shared_task(soft_time_limit=PROCESS_LIMIT_S + 30, time_limit=PROCESS_LIMIT_S + 45)
+def deliver(reason: str) -> None:
+    """Deliver what is due, until nothing is. What for stands in the rows; `reason` only says who rang."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if not _dispatcher.deliver_due(time_limit_s=PROCESS_LIMIT_S if is_main else float("inf")):
+        celery.enqueue("webhooks.tasks.deliver", "more")
+
+
+@worker_shutting_down.connect
+def stop_delivering(**_: object) -> None:
+    """Let the worker end as soon as what is on its way has ended."""
+    _dispatcher.stop()
 
 
 @shared_task
-def deliver(delivery_id: str) -> None:
-    """One attempt; when and whether there is another stands in the row."""
-    dispatch.attempt(delivery_id, scan_policy())
+def send_notices() -> None:
+    """Every minute: tell organizations that a webhook of theirs was disabled."""
+    notices.send_due()
 
 
 @shared_task
-def sweep() -> None:
-    """Every 15 seconds: what is due and what the queue lost."""
-    for delivery_id in dispatch.due(SWEEP_LIMIT):
-        celery.enqueue("webhooks.tasks.deliver", delivery_id)
+def delete_old_deliveries() -> None:
+    """Every night: the log is kept for 30 days."""
+    retention.delete_old()

@@ -322,6 +322,8 @@ class _Run:
             facts["browser"] = self._seen.product
             if self._seen.axe is not None:
                 facts["axe_core"] = self._seen.axe.version
+                if self._seen.axe.frames_left_out:
+                    facts["frames_not_judged"] = self._seen.axe.frames_left_out
             if self._seen.console_errors:
                 facts["console_errors"] = len(self._seen.console_errors)
         return facts

@@ -69,12 +69,11 @@ class Load:
     lcp: LargestPaint | None
     shifts: tuple[LayoutShift, ...]
     long_tasks: tuple[LongTask, ...]
-    dom_content_loaded_s: float | None
     load_s: float | None  # None: the page was still loading when the time was up
     main_thread_s: float  # processor time of the page's main thread
     script_s: float  # of these, in scripts
     requests: tuple[LoadedRequest, ...]
-    ttfb_s: float = 0.0  # of the document, through the proxy
+    left_out: int = 0  # requests beyond those that are listed
 
 
 @dataclass(frozen=True, slots=True)

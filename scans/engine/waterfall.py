@@ -67,4 +67,4 @@ def waterfall(load: Load) -> Waterfall | None:
                 is_failed=bool(each.error) or (each.status or 0) >= 400,
             )
         )
-    return Waterfall(tuple(rows), tuple(seen), total_ms, len(load.requests) - len(shown))
+    return Waterfall(tuple(rows), tuple(seen), total_ms, len(load.requests) - len(shown) + load.left_out)

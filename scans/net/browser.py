@@ -68,11 +68,10 @@ def _downloaded() -> Path | None:
     return None
 
 
-def launch_options(program: Path, folder: Path) -> Mapping[str, Any]:
+def launch_options(program: Path, folder: Path, *, sandbox: bool = False) -> Mapping[str, Any]:
     """For Playwright's `chromium.launch`: a browser without any way out, whose files all lie in `folder`.
 
-    It gets nothing of this process' environment, which holds the service's secrets. Chromium refuses its own
-    sandbox to root.
+    It gets nothing of this process' environment, which holds the service's secrets.
     """
     environment = {name: os.environ[name] for name in ("PATH", "LANG", "TZ") if name in os.environ}
     environment |= {name: str(folder) for name in ("HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")}
@@ -81,7 +80,7 @@ def launch_options(program: Path, folder: Path) -> Mapping[str, Any]:
         "args": list(ARGUMENTS),
         "proxy": {"server": NOWHERE},
         "env": environment,
-        "chromium_sandbox": os.geteuid() != 0,
+        "chromium_sandbox": sandbox,
     }
 
 

@@ -44,7 +44,7 @@ def test_an_unknown_path_tells_a_valid_key_its_rate(home: Member) -> None:
         ("DELETE", "/v1/scan/x", "GET, HEAD"),
         ("OPTIONS", "/v1/usage", "GET, HEAD"),
         ("TRACE", "/api/webhooks", "GET, POST, HEAD"),
-        ("BREW", "/api/webhooks/x", "DELETE"),
+        ("BREW", "/api/webhooks/x", "GET, PATCH, DELETE, HEAD"),
     ],
 )
 def test_a_wrong_method_is_METHOD_NOT_ALLOWED_with_Allow(home: Member, method: str, path: str, allowed: str) -> None:

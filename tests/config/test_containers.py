@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,14 @@ from django.core.management import get_commands, load_command_class
 from gunicorn.config import Config
 
 from config.celery import app
+from config.management.commands.up import programs
 from tests.config.test_docs_operations import read_variables
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
-OURS = ("migrate", "web", "worker", "scheduler")
+OURS = tuple(name for name, service in SERVICES.items() if service.get("image", "").startswith("website-scan-service"))
+WORKERS = tuple(name for name in OURS if "worker" in SERVICES[name].get("command", ()))
 # What compose.yaml itself asks for.
 OF_COMPOSE = {"POSTGRES_PASSWORD", "REDIS_PASSWORD"}
 # What the image sets for Python and Django.
@@ -49,11 +52,12 @@ def command_of(service: str) -> list[str]:
 
 
 def test_the_image_is_pinned_to_hashes_and_does_not_run_as_root() -> None:
-    assert of("FROM") == ["python:3.12-slim-bookworm"]
+    assert of("FROM") == ["python:3.12-slim-bookworm AS service", "service AS browser", "service"]
     assert any("--require-hashes -r requirements.txt" in run for run in of("RUN"))
     names = [name for name, _ in instructions()]
-    assert of("USER") == ["app"]
+    assert of("USER") == ["app", "root", "app"]
     assert names.index("USER") < names.index("CMD")
+    assert any("--require-hashes -r requirements-browser.txt" in run for run in of("RUN"))
     assert set(re.findall(r"(\w+)=", " ".join(of("ENV")))) <= OF_PYTHON | set(read_variables())
 
 
@@ -127,7 +131,8 @@ def test_only_web_is_published_and_only_on_loopback() -> None:
 
 def test_everything_but_the_migrations_is_watched_and_waits_for_them() -> None:
     assert {name for name, service in SERVICES.items() if "healthcheck" in service} == set(SERVICES) - {"migrate"}
-    for name in ("web", "worker", "scheduler"):
+    assert {"migrate", "web", "scheduler", *WORKERS} == set(OURS)
+    for name in set(OURS) - {"migrate"}:
         assert SERVICES[name]["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}
 
 
@@ -139,22 +144,30 @@ def test_gunicorn_understands_its_command() -> None:
     assert parsed.worker_class == "config.gunicorn.Worker"
 
 
-@pytest.mark.parametrize("service", ["worker", "scheduler"])
+@pytest.mark.parametrize("service", [*WORKERS, "scheduler"])
 def test_celery_understands_its_command(service: str) -> None:
     program, *arguments = command_of(service)
     assert program == "celery"
-    name = {"worker": "worker", "scheduler": "beat"}[service]
+    name = "beat" if service == "scheduler" else "worker"
     position = arguments.index(name)
     group = celery_command.make_context("celery", arguments[: position + 1])
     group.obj = CLIContext(app, no_color=True, workdir=None, quiet=True)  # what the group's own function would do
     options = celery_command.commands[name].make_context(name, arguments[position + 1 :], parent=group).params
-    if service == "worker":
-        assert options["queues"] == ["scans", "browser", "webhooks", "maintenance"]
+    if service in WORKERS:
+        assert options["queues"] == queues_of(command_of(service))
 
 
-def test_the_worker_serves_every_queue_that_tasks_go_to() -> None:
-    served = command_of("worker")[command_of("worker").index("--queues") + 1].split(",")
-    assert {route["queue"] for route in app.conf.task_routes.values()} <= set(served)
+def queues_of(command: Sequence[str]) -> list[str]:
+    return command[command.index("--queues") + 1].split(",")
+
+
+def test_every_queue_that_tasks_go_to_is_served_by_one_worker_as_under_make_run() -> None:
+    served = [queues_of(command_of(name)) for name in WORKERS]
+    queues = [queue for each in served for queue in each]
+    assert len(queues) == len(set(queues))
+    assert {route["queue"] for route in app.conf.task_routes.values()} <= set(queues)
+    commands = [program.command for program in programs(ROOT, 8000, {})]
+    assert set(queues) == {queue for each in commands if "--queues" in each for queue in queues_of(each)}
 
 
 def test_manage_py_understands_its_command() -> None:

@@ -18,6 +18,7 @@ MAX_NAME_LENGTH = 100
 
 class Command(BaseCommand):
     help = "Creates an API key, and the organization when it is missing. Prints only the key."
+    requires_system_checks = ["environment"]
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("organization", metavar="ORG", type=_name, help="The organization's name.")

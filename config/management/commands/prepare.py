@@ -18,6 +18,7 @@ from config.demo import DemoLogin, keep_demo
 
 class Command(BaseCommand):
     help = "Checks the settings, migrates the database and collects static files, where needed."
+    requires_system_checks = ["environment"]
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

@@ -143,12 +143,16 @@ def programs(data_dir: Path, port: int, env: dict[str, str]) -> list[Program]:
         web += ["--worker-tmp-dir", str(SHARED_MEMORY)]
     celery = [sys.executable, "-m", "celery", "--quiet", "--no-color", "-A", "config"]
     quiet = ["--without-gossip", "--without-mingle", "--loglevel", "WARNING"]
-    worker = [*celery, "worker", "--queues", "scans,webhooks,maintenance", "--concurrency", str(max(4, 2 * cpus))]
+    worker = [*celery, "worker", "--queues", "scans,maintenance", "--concurrency", str(max(4, 2 * cpus))]
     # A browser each, which keeps a core busy: more at once would only disturb what they measure.
     browser = [*celery, "worker", "--queues", "browser", "--concurrency", str(max(2, cpus)), "--hostname", "browser@%h"]
+    # One thread delivers (with many of its own), the other tells it to look again.
+    webhooks = [*celery, "worker", "--queues", "webhooks", "--hostname", "webhooks@%h"]
+    webhooks += ["--pool", "threads", "--concurrency", "2"]
     scheduler = [*celery, "beat", "--schedule", str(data_dir / "celerybeat-schedule")]
     scheduler += ["--pidfile", "", "--loglevel", "WARNING"]
-    commands = {"web": web, "worker": worker + quiet, "browser": browser + quiet, "scheduler": scheduler}
+    workers = {"worker": worker + quiet, "browser": browser + quiet, "webhooks": webhooks + quiet}
+    commands = {"web": web, **workers, "scheduler": scheduler}
     return [Program(name, command, env, settings.BASE_DIR) for name, command in commands.items()]
 
 

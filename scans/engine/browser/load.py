@@ -258,12 +258,11 @@ class _Look:
                 for each in vitals["layoutShifts"]
             ),
             long_tasks=tuple(LongTask(each["time"] / 1000, each["duration"] / 1000) for each in vitals["longTasks"]),
-            dom_content_loaded_s=_seconds(vitals["domContentLoaded"]),
             load_s=_seconds(vitals["load"]),
             main_thread_s=values.get("TaskDuration", 0.0),
             script_s=values.get("ScriptDuration", 0.0),
             requests=self._log.requests(frozenset(vitals["renderBlocking"])),
-            ttfb_s=_seconds(vitals["responseStart"]) or 0.0,
+            left_out=self._log.left_out,
         )
 
     async def _coverage(self) -> list[UsedFile]:

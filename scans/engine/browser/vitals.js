@@ -2,23 +2,19 @@
 (async () => {
   const observed = (type) => new Promise((done) => {
     const entries = [];
-    let dropped = 0;
-    const observer = new PerformanceObserver((list, _, options) => {
-      entries.push(...list.getEntries());
-      dropped = (options && options.droppedEntriesCount) || dropped;
-    });
+    const observer = new PerformanceObserver((list) => entries.push(...list.getEntries()));
     observer.observe({type, buffered: true});
     setTimeout(() => {
       entries.push(...observer.takeRecords());
       observer.disconnect();
-      done({entries, dropped});
+      done(entries);
     }, 20);
   });
   const [largest, shifts, tasks] = await Promise.all(
     ['largest-contentful-paint', 'layout-shift', 'longtask'].map(observed));
   const navigation = performance.getEntriesByType('navigation')[0] || {};
   const paint = performance.getEntriesByName('first-contentful-paint')[0];
-  const last = largest.entries[largest.entries.length - 1];
+  const last = largest[largest.length - 1];
   const blocking = performance.getEntriesByType('resource')
     .filter((each) => each.renderBlockingStatus === 'blocking').map((each) => each.name);
   const shown = (shift) => (shift.sources || []).filter((each) => each.node && each.node.nodeType === 1)
@@ -34,13 +30,9 @@
       isHigh: Boolean(last.element) && attribute(last.element, 'fetchpriority').toLowerCase() === 'high',
     } : null,
     // Emulation of a phone marks early shifts as caused by input; there was none.
-    layoutShifts: shifts.entries.map((each) => ({time: each.startTime, value: each.value, source: shown(each)})),
-    longTasks: tasks.entries.map((each) => ({time: each.startTime, duration: each.duration})),
-    dropped: shifts.dropped + tasks.dropped,
-    domContentLoaded: navigation.domContentLoadedEventEnd || null,
+    layoutShifts: shifts.map((each) => ({time: each.startTime, value: each.value, source: shown(each)})),
+    longTasks: tasks.map((each) => ({time: each.startTime, duration: each.duration})),
     load: navigation.loadEventEnd || null,
-    responseStart: navigation.responseStart || null,
     renderBlocking: blocking,
-    visible: document.visibilityState,
   };
 })()

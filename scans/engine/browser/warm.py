@@ -154,10 +154,20 @@ async def _launch(program: Path, folder: Path) -> tuple[Playwright, Browser]:
     with _temporary_folder(folder):
         playwright = await async_playwright().start()
     try:
-        return playwright, await playwright.chromium.launch(**launch_options(program, folder))
+        return playwright, await _start_chromium(playwright, program, folder)
     except BaseException:
         await playwright.stop()
         raise
+
+
+async def _start_chromium(playwright: Playwright, program: Path, folder: Path) -> Browser:
+    """With its own sandbox where that can be: not for root, and not where the system forbids user namespaces."""
+    if os.geteuid() != 0:
+        try:
+            return await playwright.chromium.launch(**launch_options(program, folder, sandbox=True))
+        except Error:
+            logger.warning("Chromium does not start with its sandbox here; it runs without")
+    return await playwright.chromium.launch(**launch_options(program, folder))
 
 
 @contextlib.contextmanager

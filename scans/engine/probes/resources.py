@@ -72,7 +72,7 @@ def _of_browser(page: Page, load: BrowserLoad, loader: _Loader) -> Resources:
     fetched = {each.url: each for each in loader.load(list(wanted)[:MAX_RESOURCES], depth=1)}
     # Of two requests for the same address one has the body, so that no check judges it twice.
     items = [merged(each, fetched.pop(each.url)) if each.url in fetched else each for each in logged]
-    return Resources(tuple(items))
+    return Resources(tuple(items), load.first.left_out)
 
 
 class _Loader:

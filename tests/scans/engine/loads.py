@@ -40,7 +40,6 @@ def load(*requests: LoadedRequest, **others: Any) -> Load:
         "lcp": largest(),
         "shifts": (),
         "long_tasks": (),
-        "dom_content_loaded_s": 0.3,
         "load_s": 0.5,
         "main_thread_s": 0.1,
         "script_s": 0.05,

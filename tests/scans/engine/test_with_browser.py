@@ -25,7 +25,7 @@ from scans.net.client import Network
 from scans.services import BROWSER_TYPES
 from tests.scans.engine.cast import target
 
-NOTHING = Load(None, None, (), (), None, None, 0.0, 0.0, ())
+NOTHING = Load(None, None, (), (), None, 0.0, 0.0, ())
 SEEN = BrowserLoad("Chromium 150", NOTHING, screenshot=b"RIFF")
 
 

@@ -97,8 +97,8 @@ REFUSED = {
         "</script>",
         BUSY,
     ),
-    "elsewhere": ("<script>setTimeout(() => { location.href = '/plain' }, 50)</script>", "leads elsewhere"),
-    "again-and-again": ("<script>setTimeout(() => location.reload(), 50)</script>", "leads elsewhere"),
+    "elsewhere": ("<script>setTimeout(() => { location.href = '/plain' }, 50)</script>", "elsewhere"),
+    "again-and-again": ("<script>setTimeout(() => location.reload(), 50)</script>", "elsewhere"),
 }
 KILLS = {
     "renderer": "--type=renderer",
@@ -280,6 +280,17 @@ def test_a_program_that_is_no_browser_is_told_of() -> None:
     ):
         browser.load(Visit("http://127.0.0.1/", proxy, POLICY.user_agent, 5.0))
     assert folders() == before
+
+
+def test_where_the_sandbox_cannot_be_chromium_runs_without_it_and_that_is_logged(
+    browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root is refused the sandbox everywhere")
+    browser.close()
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert visit(browser, f"{site.url}/plain").axe
+    assert "does not start with its sandbox" in caplog.text
 
 
 def test_folders_of_processes_that_were_killed_are_removed(browser: WarmBrowser, site: Site) -> None:

@@ -1,0 +1,45 @@
+"""Writes pending deliveries into the database that the environment names, and rings for them.
+
+Run as a process of its own: `python -m tests.e2e.pending COUNT URL…`. Every URL gets COUNT deliveries.
+"""
+
+from __future__ import annotations
+
+import sys
+from urllib.parse import urlsplit
+
+import django
+from django.db import transaction
+
+
+def main(count: int, urls: list[str]) -> None:
+    django.setup()
+    from django.utils import timezone
+
+    from accounts.services import ensure_organization
+    from webhooks import secrets
+    from webhooks.events import example, ring
+    from webhooks.models import Delivery, Event, EventKind, Webhook
+    from webhooks.signing import new_secret
+
+    kind = EventKind.SCAN_COMPLETED
+    organization = ensure_organization(name="Receivers")
+    with transaction.atomic():
+        for url in urls:
+            webhook = Webhook.objects.create(
+                organization=organization,
+                url=url,
+                receiver=urlsplit(url).netloc,
+                events=[kind],
+                encrypted_secret=secrets.encrypt(new_secret()),
+            )
+            body = example(kind, timezone.now())
+            events = Event.objects.bulk_create(
+                Event(organization=organization, kind=kind, body=body) for _ in range(count)
+            )
+            Delivery.objects.bulk_create(Delivery(webhook=webhook, event=event) for event in events)
+        ring(webhook.id)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2:])

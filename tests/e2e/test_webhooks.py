@@ -1,0 +1,202 @@
+"""Nothing pending is lost: not with a killed worker, an emptied Redis or a restarted PostgreSQL.
+
+The real worker and scheduler, as `manage.py up` runs them, on servers of their own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import environ
+import psycopg
+import pytest
+from redis import Redis
+
+from config import embedded
+from config.management.commands.up import programs
+from tests.config.processes import wait_until
+from tests.e2e.service import BASE_DIR
+from tests.sites.server import Answer, Site
+from webhooks.claims import PER_RECEIVER
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("webhooks")]
+
+# A lease of 20 s, a sweep every 15 s, the start of a worker, and a machine that is busy.
+RECOVERY_S = 75
+
+
+class Deployment:
+    """PostgreSQL, Redis, and the processes that deliver."""
+
+    def __init__(self, folder: Path, stack: embedded.Stack) -> None:
+        self.stack = stack
+        self._folder = folder
+        self._env = {
+            name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL")
+        } | stack.env
+        self._env |= {
+            "DATA_DIR": str(folder),
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "SCAN_ALLOWED_NETWORKS": "127.0.0.0/8",
+            "PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges",
+        }
+        self.redis = Redis.from_url(stack.env["REDIS_URL"])
+        self._run("manage.py", "migrate", "--verbosity", "0")
+
+    def pend(self, count: int, *urls: str) -> None:
+        """So many deliveries to each, due now."""
+        self._run("-m", "tests.e2e.pending", str(count), *urls)
+
+    @contextlib.contextmanager
+    def running(self, *names: str) -> Iterator[list[subprocess.Popen[bytes]]]:
+        """The processes of that name; killed at the end, if they have not been."""
+        log = (self._folder / "log").open("ab")
+        chosen = [each for each in programs(self._folder, 0, self._env) if each.name in names]
+        processes = [
+            subprocess.Popen(each.command, cwd=BASE_DIR, env=self._env, stdout=log, stderr=log) for each in chosen
+        ]
+        try:
+            yield processes
+        finally:
+            for each in processes:
+                each.kill()
+                each.wait()
+            log.close()
+
+    def connect(self) -> psycopg.Connection:
+        database = environ.Env.db_url_config(self.stack.env["DATABASE_URL"])
+        names = {"host": "HOST", "port": "PORT", "dbname": "NAME", "user": "USER", "password": "PASSWORD"}
+        return psycopg.connect(**{name: database[setting] for name, setting in names.items() if database[setting]})
+
+    def count(self, sql: str = "SELECT count(*) FROM webhooks_delivery WHERE status = 'delivered'") -> int:
+        with self.connect() as connection:
+            row = connection.execute(sql).fetchone()
+        assert row
+        return int(row[0])
+
+    def restart_postgresql(self, number: signal.Signals) -> None:
+        """SIGINT ends it orderly, SIGQUIT at once, which is a crash to it."""
+        os.kill(int((self._folder / "postgres" / "postmaster.pid").read_text().split()[0]), number)
+        wait_until(lambda: self.stack.revive() == ["PostgreSQL"], 30)
+        wait_until(self._answers, 30)
+
+    def forget(self) -> None:
+        """As if nothing had been sent yet."""
+        with self.connect() as connection:
+            connection.execute("TRUNCATE webhooks_webhook, webhooks_event CASCADE")
+        self.redis.flushall()
+
+    def log(self) -> str:
+        return (self._folder / "log").read_text(errors="replace")
+
+    def _answers(self) -> bool:
+        try:
+            self.connect().close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def _run(self, *arguments: str) -> None:
+        ran = subprocess.run(
+            [sys.executable, *arguments], cwd=BASE_DIR, env=self._env, capture_output=True, text=True, check=False
+        )
+        assert ran.returncode == 0, ran.stderr
+
+
+@pytest.fixture(scope="module")
+def started() -> Iterator[Deployment]:
+    folder = Path(tempfile.mkdtemp(prefix="wss-e2e-"))
+    folder.chmod(0o755)
+    try:
+        with embedded.stack(folder) as stack:
+            yield Deployment(folder, stack)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def deployment(started: Deployment) -> Deployment:
+    started.forget()
+    return started
+
+
+def arrivals(*sites: Site) -> Counter[str]:
+    """How often every event has arrived."""
+    return Counter(request.header("webhook-id") or "" for site in sites for request in site.requests)
+
+
+def test_a_worker_killed_between_the_receivers_200_and_our_commit_delivers_again(deployment: Deployment) -> None:
+    with Site({"/hook": Answer("ok")}) as site:
+        with deployment.running("webhooks") as (worker,), deployment.connect() as blocker:
+            # Nobody can write an attempt down, so the worker stands right before its commit.
+            blocker.execute("LOCK TABLE webhooks_attempt IN SHARE MODE")
+            deployment.pend(1, f"{site.url}/hook")
+            wait_until(lambda: len(site.requests) == 1, 30)
+            waiting = (
+                "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'INSERT INTO%'"
+            )
+            wait_until(lambda: deployment.count(waiting) == 1, 10)
+            os.kill(worker.pid, signal.SIGKILL)
+            worker.wait()
+        assert deployment.count() == 0
+        assert deployment.count("SELECT count(*) FROM webhooks_attempt") == 0
+        with deployment.running("webhooks", "scheduler"):
+            wait_until(lambda: deployment.count() == 1, RECOVERY_S, poll_s=0.2)
+        first, second = site.requests
+    assert first.header("webhook-id") == second.header("webhook-id")
+    assert first.body == second.body
+    assert deployment.count("SELECT count(*) FROM webhooks_attempt") == 1
+
+
+def test_a_worker_that_is_told_to_stop_ends_what_it_has_begun(deployment: Deployment) -> None:
+    with Site({"/hook": Answer("ok", delay_s=2)}) as site:
+        with deployment.running("webhooks") as (worker,):
+            deployment.pend(20, f"{site.url}/hook")
+            wait_until(lambda: len(site.requests) == PER_RECEIVER, 30)
+            worker.terminate()
+            assert worker.wait(15) == 0
+        # All that was begun, and nothing else.
+        assert deployment.count() == len(site.requests) == PER_RECEIVER
+
+
+def test_redis_may_lose_everything_at_any_moment(deployment: Deployment) -> None:
+    with Site({"/hook": Answer("ok", delay_s=0.02)}) as first, Site({"/hook": Answer("ok")}) as second:
+        deployment.pend(300, f"{first.url}/hook", f"{second.url}/hook")
+        deployment.redis.flushall()  # before anybody has heard the bell
+        with deployment.running("webhooks", "scheduler"):
+            wait_until(lambda: deployment.count() > 50, RECOVERY_S)
+            deployment.redis.flushall()  # while they are sent
+            deployment.pend(100, f"{second.url}/hook")
+            deployment.redis.flushall()
+            wait_until(lambda: deployment.count() == 700, RECOVERY_S, poll_s=0.2)
+        arrived = arrivals(first, second)
+    assert len(arrived) == 700
+    assert set(arrived.values()) == {1}
+
+
+def test_postgresql_may_restart_under_load(deployment: Deployment) -> None:
+    sites = [Site({"/hook": Answer("ok", delay_s=0.05)}) for _ in range(4)]
+    with contextlib.ExitStack() as stack:
+        for site in sites:
+            stack.enter_context(site)
+        deployment.pend(500, *(f"{site.url}/hook" for site in sites))
+        with deployment.running("webhooks", "scheduler"):
+            for number, so_far in ((signal.SIGINT, 100), (signal.SIGQUIT, 600)):
+                wait_until(lambda least=so_far: deployment.count() > least, RECOVERY_S)
+                deployment.restart_postgresql(number)
+                assert deployment.count() < 2000, "it was not under load"
+            wait_until(lambda: deployment.count() == 2000, RECOVERY_S, poll_s=0.2)
+        arrived = arrivals(*sites)
+    assert len(arrived) == 2000
+    # What had ended when the database went was kept, and written when it was back.
+    assert sum(arrived.values()) - 2000 < 200
+    assert "deliveries wait for the database" in deployment.log()

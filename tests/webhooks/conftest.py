@@ -1,0 +1,20 @@
+"""Receivers on loopback, and a worker's round done in the test's own thread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ipaddress import ip_network
+
+import pytest
+
+from tests.sites.server import Answer, Site
+
+LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
+
+
+@pytest.fixture
+def receiver(settings) -> Iterator[Site]:
+    """A receiver at /hook that answers 200; deliveries may reach it. `routes` changes its answer."""
+    settings.SCAN_ALLOWED_NETWORKS = LOOPBACK
+    with Site({"/hook": Answer("ok")}) as site:
+        yield site

@@ -1,0 +1,371 @@
+"""What people do with a webhook over the API: change, test, look, send again, rotate."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from ipaddress import ip_network
+
+import pytest
+from django.utils import timezone
+from standardwebhooks.webhooks import Webhook as StandardWebhook
+
+from tests.sites.server import Answer, Site
+from tests.world import ALL_EVENTS, Member, attempt_deliveries, finished_scan, make_due, register_webhook
+from webhooks import services
+from webhooks.models import Delivery, Event, FormerSecret, Webhook
+from webhooks.services import MAX_FORMER_SECRETS
+
+DETAIL = {"id", "url", "events", "created_at", "enabled", "disabled_at", "disabled_reason", "failing_since"}
+DELIVERY = {
+    *("id", "event_id", "event", "scan_id", "test", "status"),
+    *("created_at", "next_attempt_at", "finished_at", "attempts"),
+}
+
+
+def refusal(response) -> tuple[int, str]:
+    assert set(response.json()) == {"code", "error"}
+    return response.status_code, response.json()["code"]
+
+
+@pytest.fixture
+def webhook(home: Member, receiver: Site) -> Webhook:
+    return register_webhook(home, f"{receiver.url}/hook")[0]
+
+
+@pytest.fixture
+def path(webhook: Webhook) -> str:
+    return f"/api/webhooks/{webhook.id}"
+
+
+def test_the_detail_says_how_a_webhook_fares_and_not_its_secret(home: Member, webhook: Webhook, path: str) -> None:
+    body = home.api.get(path).json()
+    assert set(body) == DETAIL
+    assert (body["enabled"], body["disabled_at"], body["disabled_reason"], body["failing_since"]) == (
+        *(True, None),
+        *(None, None),
+    )
+    assert home.api.get("/api/webhooks").json() == [{"id": webhook.id, "url": webhook.url, "events": ALL_EVENTS}]
+
+
+def test_url_and_events_can_be_changed(home: Member, webhook: Webhook, path: str, receiver: Site) -> None:
+    finished_scan(home)
+    receiver.routes["/new"] = Answer("ok")
+    answer = home.api.patch(path, {"url": f"{receiver.url_as('localhost')}/new#x", "events": ["scan.failed"] * 2})
+    assert answer.status_code == 200
+    body = answer.json()
+    assert set(body) == DETAIL
+    assert (body["url"], body["events"]) == (f"http://localhost:{receiver.port}/new", ["scan.failed"])
+    attempt_deliveries()
+    assert receiver.paths() == ["/new"], "what was waiting goes to the new address"
+    finished_scan(home)
+    assert Delivery.objects.count() == 1
+    webhook.refresh_from_db()
+    assert webhook.receiver == f"localhost:{receiver.port}"
+
+
+def test_disabling_and_enabling(home: Member, webhook: Webhook, path: str) -> None:
+    disabled = home.api.patch(path, {"enabled": False}).json()
+    assert (disabled["enabled"], disabled["disabled_reason"]) == (False, "requested")
+    assert disabled["disabled_at"] is not None
+    assert home.api.patch(path, {"enabled": False}).json()["disabled_at"] == disabled["disabled_at"]
+    enabled = home.api.patch(path, {"enabled": True}).json()
+    assert (enabled["enabled"], enabled["disabled_at"], enabled["disabled_reason"]) == (True, None, None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "answer"),
+    [
+        ({}, (400, "INVALID_PARAMS")),
+        ({"secret": "mine"}, (400, "INVALID_PARAMS")),
+        ({"enabled": "yes"}, (400, "INVALID_PARAMS")),
+        ({"enabled": None}, (400, "INVALID_PARAMS")),
+        ({"enabled": 1}, (400, "INVALID_PARAMS")),
+        ({"events": []}, (400, "INVALID_PARAMS")),
+        ({"events": None}, (400, "INVALID_PARAMS")),
+        ({"url": None}, (400, "INVALID_URL")),
+        ({"url": "ftp://example.com/"}, (400, "INVALID_URL")),
+        ({"url": "https://hooks.internal/"}, (403, "DOMAIN_BLOCKED")),
+        ({"url": "http://10.0.0.1/", "enabled": False}, (403, "DOMAIN_BLOCKED")),
+    ],
+)
+def test_a_refused_change_changes_nothing(home: Member, path: str, changes: object, answer: object) -> None:
+    before = home.api.get(path).json()
+    assert refusal(home.api.patch(path, changes)) == answer
+    assert home.api.get(path).json() == before
+
+
+def test_the_port_of_a_name_is_judged_by_its_address(home: Member, settings, receiver: Site, monkeypatch) -> None:
+    """Exempted networks may use any port; a public name may not, although there are exempted networks."""
+    monkeypatch.setattr(services.Network, "addresses", lambda self, host: ("93.184.215.14",))
+    body = {"url": "https://hooks.example.com:9999/", "events": ALL_EVENTS}
+    assert refusal(home.api.post("/api/webhooks", body)) == (400, "INVALID_URL")
+    assert home.api.post("/api/webhooks", body | {"url": "https://hooks.example.com/"}).status_code == 201
+    settings.SCAN_ALLOWED_NETWORKS = (ip_network("93.184.215.0/24"),)
+    assert home.api.post("/api/webhooks", body).status_code == 201
+
+
+def test_a_test_event_is_sent_once_and_says_that_it_is_one(
+    home: Member, webhook: Webhook, path: str, receiver: Site
+) -> None:
+    answer = home.api.post(f"{path}/test", b"")
+    assert answer.status_code == 202
+    created = answer.json()
+    assert set(created) == DELIVERY
+    assert (created["event"], created["test"], created["scan_id"]) == ("scan.completed", True, None)
+    assert (created["status"], created["attempts"]) == ("pending", [])
+    receiver.routes["/hook"] = Answer("no", status=500)
+    attempt_deliveries()
+    body = json.loads(receiver.requests[0].body)
+    assert (body["event"], body["test"]) == ("scan.completed", True)
+    listed = home.api.get(f"{path}/deliveries").json()["deliveries"][0]
+    assert (listed["id"], listed["status"], len(listed["attempts"])) == (created["id"], "failed", 1)
+
+
+@pytest.mark.parametrize("kind", ALL_EVENTS)
+def test_a_test_event_has_the_fields_of_a_real_one(home: Member, path: str, kind: str) -> None:
+    finished_scan(home)
+    real = json.loads(bytes(Event.objects.get().body))
+    assert home.api.post(f"{path}/test", {"event": kind}).status_code == 202
+    example = json.loads(bytes(Event.objects.get(scan=None).body))
+    assert example.pop("test") is True
+    assert example["event"] == kind
+    assert set(example) == set(real)
+    assert set(example["data"]) - {"error"} == set(real["data"])
+    assert ("error" in example["data"]) == (kind == "scan.failed")
+
+
+@pytest.mark.parametrize("body", [{"event": "scan.done"}, {"event": 1}, {"event": []}, b"[]", b"nonsense"])
+def test_a_test_of_an_unknown_kind_is_refused(home: Member, path: str, body: object) -> None:
+    assert refusal(home.api.post(f"{path}/test", body)) == (400, "INVALID_PARAMS")
+    assert Delivery.objects.count() == 0
+
+
+def test_the_log_shows_every_attempt(home: Member, path: str, receiver: Site) -> None:
+    scan = finished_scan(home)
+    receiver.routes["/hook"] = Answer("not now", status=503)
+    attempt_deliveries()
+    page = home.api.get(f"{path}/deliveries").json()
+    assert set(page) == {"deliveries", "total", "limit", "offset"}
+    assert (page["total"], page["limit"], page["offset"]) == (1, 20, 0)
+    (listed,) = page["deliveries"]
+    assert set(listed) == DELIVERY
+    assert (listed["scan_id"], listed["event"], listed["test"]) == (scan.id, "scan.completed", False)
+    assert (listed["status"], listed["finished_at"]) == ("pending", None)
+    assert listed["next_attempt_at"] is not None
+    (attempt,) = listed["attempts"]
+    assert isinstance(attempt.pop("latency_ms"), int)
+    assert attempt.pop("at") is not None
+    assert attempt == {
+        "response_status": 503,
+        "response_body": "not now",
+        "error": {"code": "RECEIVER_STATUS", "message": "The receiver answered 503."},
+        "blocked": False,
+    }
+    receiver.routes["/hook"] = Answer(status=204)
+    make_due()
+    attempt_deliveries()
+    (listed,) = home.api.get(f"{path}/deliveries").json()["deliveries"]
+    assert (listed["status"], listed["next_attempt_at"]) == ("delivered", None)
+    assert listed["finished_at"] is not None
+    assert [each["response_status"] for each in listed["attempts"]] == [503, 204]
+    assert listed["attempts"][1]["error"] is None
+
+
+def test_the_log_is_filtered_and_paged(home: Member, webhook: Webhook, path: str, receiver: Site) -> None:
+    register_webhook(home, f"{receiver.url}/other")
+    for status in ("completed", "partial", "completed", "completed"):
+        finished_scan(home, status)
+    ids = list(webhook.deliveries.order_by("-created_at", "-id").values_list("id", flat=True))
+    webhook.deliveries.filter(id=ids[0]).update(status="failed", finished_at=timezone.now())
+    webhook.deliveries.filter(id=ids[3]).update(created_at=timezone.now() - timedelta(days=2))
+
+    def shown(query: str) -> list[str]:
+        page = home.api.get(f"{path}/deliveries{query}").json()
+        assert page["total"] >= len(page["deliveries"])
+        return [each["id"] for each in page["deliveries"]]
+
+    assert shown("") == ids
+    assert shown("?limit=2") == ids[:2]
+    assert shown("?limit=2&offset=1") == ids[1:3]
+    assert shown("?status=failed") == ids[:1]
+    assert shown("?status=pending") == ids[1:]
+    assert shown("?event=scan.partial") == [ids[2]]
+    since = (timezone.now() - timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    assert shown(f"?since={since}") == ids[:3]
+    assert shown(f"?since={since.replace('Z', '%2B00:00')}&status=pending&event=scan.completed") == [ids[1]]
+    assert home.api.get(f"{path}/deliveries?limit=1&status=pending").json()["total"] == 3
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("limit=0", "limit=101", "limit=x", "offset=-1", "status=done", "event=scan", "status="),
+        *("since=", "since=yesterday", "since=2026-11-21", "since=2026-13-01T00:00:00Z", "since=2026-11-21T07:15:00"),
+        *("since=0001-01-01T00:00:00%2B23:59", "since=1795267118"),
+    ],
+)
+def test_a_wrong_parameter_is_refused(home: Member, path: str, query: str) -> None:
+    assert refusal(home.api.get(f"{path}/deliveries?{query}")) == (400, "INVALID_PARAMS")
+
+
+@pytest.mark.parametrize("before", ["delivered", "failed", "pending"])
+def test_a_replay_sends_the_same_bytes_from_the_schedules_beginning(
+    home: Member, path: str, receiver: Site, before: str
+) -> None:
+    finished_scan(home)
+    receiver.routes["/hook"] = Answer(status=200 if before == "delivered" else 500)
+    attempt_deliveries()
+    Delivery.objects.exclude(status="delivered").update(attempts_made=8)
+    if before == "failed":
+        Delivery.objects.update(status="failed", finished_at=timezone.now())
+    id = Delivery.objects.get().id
+    answer = home.api.post(f"{path}/deliveries/{id}/replay", b"")
+    assert answer.status_code == 202
+    body = answer.json()
+    assert (set(body), body["id"], body["status"], body["finished_at"]) == (DELIVERY, id, "pending", None)
+    receiver.routes["/hook"] = Answer(status=500)
+    attempt_deliveries()
+    delivery = Delivery.objects.get()
+    assert (delivery.status, delivery.attempts_made, delivery.attempts.count()) == ("pending", 1, 2)
+    first, second = receiver.requests
+    assert first.body == second.body
+    assert first.header("webhook-id") == second.header("webhook-id") == delivery.event_id
+
+
+def test_a_replay_of_what_is_being_sent_waits_for_its_end(home: Member, path: str) -> None:
+    finished_scan(home)
+    lease = timezone.now() + timedelta(seconds=20)
+    Delivery.objects.update(lease_expires_at=lease, attempts_made=3)
+    id = Delivery.objects.get().id
+    answer = home.api.post(f"{path}/deliveries/{id}/replay", b"")
+    assert (answer.status_code, answer.json()["next_attempt_at"]) == (202, None)
+    delivery = Delivery.objects.get()
+    assert (delivery.lease_expires_at, delivery.attempts_made) == (lease, 3)
+
+
+def test_all_that_failed_since_a_time_is_recovered(home: Member, webhook: Webhook, path: str, receiver: Site) -> None:
+    for _ in range(4):
+        finished_scan(home)
+    home.api.post(f"{path}/test", b"")
+    Delivery.objects.update(status="failed", attempts_made=8, finished_at=timezone.now())
+    old, delivered = Delivery.objects.filter(event__scan__isnull=False)[:2]
+    Delivery.objects.filter(id=old.id).update(created_at=timezone.now() - timedelta(days=3))
+    Delivery.objects.filter(id=delivered.id).update(status="delivered")
+    since = timezone.now() - timedelta(days=1)
+    own = {"organization_id": home.organization.id, "webhook_id": webhook.id}
+    assert services.recover_failed(**own, since=since) == 2
+    assert services.recover_failed(**own, since=since) == 0
+    assert len(attempt_deliveries()) == 2
+    assert Delivery.objects.filter(status="delivered").count() == 3
+    webhook.refresh_from_db()
+    home.api.patch(path, {"enabled": False})
+    with pytest.raises(services.WebhookDisabled):
+        services.recover_failed(**own, since=since)
+
+
+def test_a_rotated_secret_overlaps_with_the_one_before(home: Member, receiver: Site) -> None:
+    webhook, old = register_webhook(home, f"{receiver.url}/hook")
+    answer = home.api.post(f"/api/webhooks/{webhook.id}/rotate-secret", b"")
+    assert answer.status_code == 200
+    body = answer.json()
+    assert set(body) == {"id", "secret", "previous_secret_expires_at"}
+    new = body["secret"]
+    assert new != old
+    until = FormerSecret.objects.get().expires_at
+    assert timedelta(hours=23, minutes=59) < until - timezone.now() <= timedelta(hours=24)
+    finished_scan(home)
+    attempt_deliveries()
+    request = receiver.requests[0]
+    headers = dict(request.headers)
+    for secret in (old, new):
+        StandardWebhook(secret).verify(request.body, headers)
+    FormerSecret.objects.update(expires_at=timezone.now())
+    finished_scan(home)
+    attempt_deliveries()
+    headers = dict(receiver.requests[1].headers)
+    StandardWebhook(new).verify(receiver.requests[1].body, headers)
+    assert "," in headers["webhook-signature"]
+    assert " " not in headers["webhook-signature"]
+
+
+def test_every_secret_of_the_last_day_stays_valid_and_their_number_is_bounded(home: Member, receiver: Site) -> None:
+    webhook, first = register_webhook(home, f"{receiver.url}/hook")
+    path = f"/api/webhooks/{webhook.id}/rotate-secret"
+    secrets = [first, *(home.api.post(path, b"").json()["secret"] for _ in range(MAX_FORMER_SECRETS))]
+    assert refusal(home.api.post(path, b"")) == (409, "ROTATION_LIMIT")
+    finished_scan(home)
+    attempt_deliveries()
+    (request,) = receiver.requests
+    for secret in secrets:
+        StandardWebhook(secret).verify(request.body, dict(request.headers))
+    FormerSecret.objects.filter(id=FormerSecret.objects.order_by("expires_at")[0].id).update(expires_at=timezone.now())
+    assert home.api.post(path, b"").status_code == 200
+
+
+def test_a_disabled_webhook_is_not_tried(home: Member, path: str) -> None:
+    finished_scan(home)
+    home.api.patch(path, {"enabled": False})
+    id = Delivery.objects.get().id
+    assert refusal(home.api.post(f"{path}/test", b"")) == (409, "WEBHOOK_DISABLED")
+    assert refusal(home.api.post(f"{path}/deliveries/{id}/replay", b"")) == (409, "WEBHOOK_DISABLED")
+    (listed,) = home.api.get(f"{path}/deliveries").json()["deliveries"]
+    assert (listed["status"], listed["next_attempt_at"]) == ("pending", None)
+
+
+CALLS = [
+    ("GET", ""),
+    ("PATCH", ""),
+    ("DELETE", ""),
+    ("POST", "/test"),
+    ("POST", "/rotate-secret"),
+    ("GET", "/deliveries"),
+    ("POST", "/deliveries/dlv_0000000000000000000000/replay"),
+]
+
+
+def call(member: Member, method: str, path: str):
+    match method:
+        case "GET":
+            return member.api.get(path)
+        case "PATCH":
+            return member.api.patch(path, {"enabled": True})
+        case "DELETE":
+            return member.api.delete(path)
+    return member.api.post(path, b"")
+
+
+@pytest.mark.parametrize(("method", "rest"), CALLS)
+@pytest.mark.parametrize("id", ["x", "wh_", "%00", "wh_" + "0" * 22])
+def test_an_unknown_webhook_is_WEBHOOK_NOT_FOUND(home: Member, method: str, rest: str, id: str) -> None:
+    assert refusal(call(home, method, f"/api/webhooks/{id}{rest}")) == (404, "WEBHOOK_NOT_FOUND")
+
+
+@pytest.mark.parametrize(("method", "rest"), CALLS)
+def test_another_organizations_webhook_is_unknown_and_untouched(
+    home: Member, stranger: Member, webhook: Webhook, path: str, method: str, rest: str
+) -> None:
+    before = Webhook.objects.values().get()
+    assert refusal(call(stranger, method, path + rest)) == (404, "WEBHOOK_NOT_FOUND")
+    assert Webhook.objects.values().get() == before
+    assert (Delivery.objects.count(), FormerSecret.objects.count()) == (0, 0)
+
+
+@pytest.mark.parametrize("id", ["x", "dlv_", "%00", "a/b", "dlv_" + "0" * 22])
+def test_an_unknown_delivery_is_DELIVERY_NOT_FOUND(home: Member, path: str, id: str) -> None:
+    assert refusal(home.api.post(f"{path}/deliveries/{id}/replay", b"")) == (404, "DELIVERY_NOT_FOUND")
+
+
+def test_a_delivery_is_its_own_webhooks(home: Member, stranger: Member, path: str, receiver: Site) -> None:
+    register_webhook(stranger, f"{receiver.url}/hook")
+    finished_scan(stranger)
+    id = Delivery.objects.get().id
+    assert refusal(home.api.post(f"{path}/deliveries/{id}/replay", b"")) == (404, "DELIVERY_NOT_FOUND")
+
+
+def test_a_log_of_many_is_deleted_with_its_webhook(home: Member, webhook: Webhook, path: str) -> None:
+    for _ in range(3):
+        finished_scan(home)
+    attempt_deliveries()
+    assert home.api.delete(path).status_code == 204
+    assert (Delivery.objects.count(), Event.objects.count()) == (0, 3)

@@ -1,0 +1,146 @@
+"""docs/webhooks.md is true: its samples tell genuine deliveries from others, its tables are those of the code."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import time
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from scans.net import errors
+from scans.targets import InvalidUrl
+from tests.sites.server import Answer, Site
+from webhooks import claims, schedule, sending, services
+from webhooks.signing import new_secret, signature_headers
+
+DOC = (Path(__file__).resolve().parents[2] / "docs" / "webhooks.md").read_text(encoding="utf-8")
+TEXT = " ".join(DOC.split())
+BODY = '{"event":"scan.completed","data":{"grade":"Ä"}}'.encode()
+OLD, NEW, OTHER = new_secret(), new_secret(), new_secret()
+
+
+def sample(language: str) -> str:
+    (block,) = re.findall(rf"^```{language}\n(.*?)^```$", DOC, re.MULTILINE | re.DOTALL)
+    return str(block)
+
+
+def signed(*valid: str, age_s: int = 0) -> dict[str, str]:
+    headers = signature_headers(valid=valid, event_id="evt_1", timestamp_s=int(time.time()) - age_s, body=BODY)
+    return {name.lower(): value for name, value in headers.items()}
+
+
+def own() -> list[tuple[bytes, str, str, bool]]:
+    """A body, its X-Service-Signature, the receiver's secret, and whether it is genuine."""
+    return [
+        (BODY, signed(OLD)["x-service-signature"], OLD, True),
+        (BODY, signed(OLD, NEW)["x-service-signature"], OLD, True),
+        (BODY, signed(OLD, NEW)["x-service-signature"], NEW, False),
+        (BODY + b" ", signed(OLD)["x-service-signature"], OLD, False),
+        (BODY, signed(OLD)["x-service-signature"], OTHER, False),
+        (BODY, "", OLD, False),
+        (BODY, "sha256=", OLD, False),
+        (BODY, "sha256=ä", OLD, False),
+    ]
+
+
+def standard() -> list[tuple[bytes, dict[str, str], str, bool]]:
+    """The same with all headers."""
+    return [
+        (BODY, signed(OLD), OLD, True),
+        (BODY, signed(OLD, age_s=200), OLD, True),
+        (BODY, signed(OLD, NEW), OLD, True),
+        (BODY, signed(OLD, NEW), NEW, True),
+        (BODY + b" ", signed(OLD), OLD, False),
+        (BODY, signed(OLD), OTHER, False),
+        (BODY, signed(OLD, age_s=400), OLD, False),
+        (BODY, signed(OLD, age_s=-400), OLD, False),
+        (BODY, signed(OLD) | {"webhook-id": "evt_2"}, OLD, False),
+        (BODY, signed(OLD) | {"webhook-timestamp": "soon"}, OLD, False),
+        (BODY, signed(OLD) | {"webhook-signature": "v1, v2,x ä"}, OLD, False),
+        (BODY, {}, OLD, False),
+    ]
+
+
+def test_the_python_receiver_tells_genuine_deliveries_from_others() -> None:
+    namespace: dict[str, Any] = {}
+    exec(sample("python"), namespace)
+    for body, signature, secret, expected in own():
+        assert namespace["is_genuine"](body, signature, secret) is expected, signature
+    for body, headers, secret, expected in standard():
+        assert namespace["is_genuine_and_fresh"](body, headers, secret) is expected, headers
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+def test_the_node_receiver_tells_genuine_deliveries_from_others() -> None:
+    known = [*own(), *standard()]
+    cases = [[body.decode(), given, secret] for body, given, secret, _ in known]
+    script = f"""{sample("js")}
+    for (const [body, given, secret] of {json.dumps(cases)}) {{
+      const check = typeof given === "string" ? isGenuine : isGenuineAndFresh;
+      console.log(check(Buffer.from(body), given, secret));
+    }}"""
+    ran = subprocess.run(["node", "-e", script], capture_output=True, text=True, timeout=30, check=True)
+    assert ran.stdout.split() == [str(expected).lower() for *_, expected in known]
+
+
+@pytest.mark.skipif(not (shutil.which("openssl") and shutil.which("curl")), reason="openssl or curl is not installed")
+def test_what_the_shell_signs_is_genuine() -> None:
+    with Site({"/hook": Answer("ok")}) as site:
+        (script,) = re.findall(r"^```bash\n(.*?)^```$", DOC, re.MULTILINE | re.DOTALL)
+        environment = {"PATH": os.environ["PATH"], "SECRET": OLD, "RECEIVER": f"{site.url}/hook"}
+        subprocess.run(["bash", "-euc", script], env=environment, capture_output=True, timeout=30, check=True)
+        (request,) = site.requests
+    assert json.loads(request.body)["event"] == request.header("X-Service-Event") == "scan.completed"
+    headers = signature_headers(valid=[OLD], event_id="evt_1", timestamp_s=1, body=request.body)
+    assert request.header("X-Service-Signature") == headers["X-Service-Signature"]
+
+
+def duration(text: str) -> timedelta:
+    units = {"s": "seconds", "min": "minutes", "h": "hours"}
+    parts = re.findall(r"(\d+) (s|min|h)", text)
+    return timedelta(**{units[unit]: int(number) for number, unit in parts})
+
+
+def table(first_column: str) -> list[list[str]]:
+    match = re.search(rf"^\| {first_column} \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", DOC, re.MULTILINE)
+    assert match
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in match[1].splitlines()]
+
+
+def test_the_retry_table_is_the_schedule() -> None:
+    rows = table("attempt")
+    assert [int(number) for number, _, _ in rows] == list(range(1, len(schedule.PAUSES) + 2))
+    assert [duration(pause) for _, pause, _ in rows[1:]] == list(schedule.PAUSES)
+    since = timedelta()
+    for (_, _, about), pause in zip(rows[1:], schedule.PAUSES, strict=True):
+        since += pause
+        assert abs(duration(about) - since) <= timedelta(seconds=5)
+
+
+def test_the_numbers_are_those_of_the_code() -> None:
+    assert f"varies by ± {schedule.JITTER:.0%}".replace("%", " %") in TEXT
+    assert f"up to {schedule.MAX_RETRY_AFTER / timedelta(hours=1):.0f} hours" in TEXT
+    assert (sending.TIMEOUT_S, sending.KEPT_BYTES) == (10, 2 * 1024)
+    assert f"At most {claims.PER_RECEIVER} attempts are on their way" in TEXT
+    assert f"came back for {schedule.FAILING_TOLERATED.days} days" in TEXT
+    assert timedelta(hours=24) == services.SECRET_OVERLAP
+    assert services.MAX_FORMER_SECRETS == 4
+    assert f"has waited for {settings.DELIVERY_RETENTION_DAYS} days has `failed`" in TEXT
+    assert f"the log of the last {settings.DELIVERY_RETENTION_DAYS} days" in TEXT
+    assert schedule.MAX_RETRY_AFTER * len(schedule.PAUSES) < timedelta(days=8)
+
+
+def test_every_error_of_an_attempt_is_explained() -> None:
+    explained = {code.strip("`") for code, _ in table("code")}
+    # Redirects are not followed, so there are never too many.
+    possible = {each.code for each in vars(errors).values() if isinstance(each, type) and "code" in vars(each)}
+    expected = possible - {"TOO_MANY_REDIRECTS"} | {InvalidUrl.code, sending.OUR_FAULT, "RECEIVER_STATUS"}
+    assert explained == expected

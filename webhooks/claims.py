@@ -1,0 +1,150 @@
+"""Which deliveries are tried next: taken from their rows, so that every bound holds over all workers together."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import connection, transaction
+
+# Attempts at once to one receiver (host and port), whoever's webhooks lead there.
+PER_RECEIVER = 8
+# A webhook whose last attempt failed gets one at a time, until it answers again: who hangs holds one place, not eight.
+PER_FAILING_WEBHOOK = 1
+# An attempt takes ten seconds at most; after so long its worker has died.
+LEASE = timedelta(seconds=20)
+# Claims stand in line, so that each sees what the one before has taken.
+CLAIM_LOCK = 0x77655F636C61696D
+
+# `waiting` jumps through the index from webhook to webhook, so that a claim costs the same whatever the number of
+# deliveries that wait. `turn` is a delivery's place among those of its webhook, `place` among those of its receiver,
+# where webhooks take turns: a long backlog delays only its own webhook.
+CLAIM = """
+    WITH RECURSIVE waiting (webhook_id) AS (
+        (SELECT webhook_id FROM webhooks_delivery WHERE status = 'pending' ORDER BY webhook_id LIMIT 1)
+        UNION ALL
+        SELECT (
+            SELECT other.webhook_id FROM webhooks_delivery AS other
+            WHERE other.status = 'pending' AND other.webhook_id > waiting.webhook_id
+            ORDER BY other.webhook_id LIMIT 1
+        )
+        FROM waiting WHERE waiting.webhook_id IS NOT NULL
+    ), in_flight AS (
+        SELECT delivery.webhook_id, webhook.receiver
+        FROM webhooks_delivery AS delivery JOIN webhooks_webhook AS webhook ON webhook.id = delivery.webhook_id
+        WHERE delivery.status = 'pending' AND delivery.lease_expires_at > %(now)s
+    ), of_webhook AS (
+        SELECT webhook_id, count(*) AS busy FROM in_flight GROUP BY webhook_id
+    ), of_receiver AS (
+        SELECT receiver, count(*) AS busy FROM in_flight GROUP BY receiver
+    ), due AS (
+        SELECT delivery.id, delivery.next_attempt_at, delivery.turn, webhook.receiver,
+            webhook.failing_since IS NOT NULL AS is_failing
+        FROM waiting
+        JOIN webhooks_webhook AS webhook ON webhook.id = waiting.webhook_id AND webhook.enabled
+        LEFT JOIN of_webhook ON of_webhook.webhook_id = webhook.id
+        CROSS JOIN LATERAL (
+            SELECT id, next_attempt_at, row_number() OVER (ORDER BY next_attempt_at, id) AS turn
+            FROM webhooks_delivery
+            WHERE webhook_id = webhook.id AND status = 'pending' AND next_attempt_at <= %(now)s
+                AND (lease_expires_at IS NULL OR lease_expires_at <= %(now)s)
+            ORDER BY next_attempt_at, id
+            LIMIT greatest(0, CASE WHEN webhook.failing_since IS NULL THEN %(per_receiver)s ELSE %(per_failing)s END
+                - coalesce(of_webhook.busy, 0))
+        ) AS delivery
+    ), placed AS (
+        SELECT due.*, coalesce(of_receiver.busy, 0)
+            + row_number() OVER (PARTITION BY due.receiver ORDER BY turn, next_attempt_at, id) AS place
+        FROM due LEFT JOIN of_receiver ON of_receiver.receiver = due.receiver
+    ), ranked AS (
+        SELECT placed.*, row_number() OVER (PARTITION BY is_failing ORDER BY place, next_attempt_at, id) AS rank
+        FROM placed WHERE place <= %(per_receiver)s
+    )
+    SELECT id FROM ranked WHERE rank <= CASE WHEN is_failing THEN %(failing_limit)s ELSE %(limit)s END
+    ORDER BY is_failing, rank LIMIT %(limit)s
+"""
+
+TAKE = """
+    UPDATE webhooks_delivery AS delivery SET claim_token = %(token)s, lease_expires_at = %(lease_expires_at)s
+    FROM webhooks_webhook AS webhook, webhooks_event AS event
+    WHERE webhook.id = delivery.webhook_id AND event.id = delivery.event_id AND delivery.id IN (
+        SELECT id FROM webhooks_delivery WHERE id = ANY(%(ids)s) AND status = 'pending'
+        FOR NO KEY UPDATE SKIP LOCKED
+    )
+    RETURNING delivery.id, delivery.webhook_id, delivery.attempts_made + 1, webhook.url,
+        webhook.failing_since IS NOT NULL, event.id, event.kind, event.body, event.scan_id IS NULL,
+        webhook.encrypted_secret, ARRAY(
+            SELECT former.encrypted_secret FROM webhooks_formersecret AS former
+            WHERE former.webhook_id = webhook.id AND former.expires_at > %(now)s ORDER BY former.expires_at, former.id
+        )
+"""
+
+NEXT_DUE = """
+    SELECT min(delivery.next_attempt_at)
+    FROM webhooks_delivery AS delivery JOIN webhooks_webhook AS webhook ON webhook.id = delivery.webhook_id
+    WHERE delivery.status = 'pending' AND webhook.enabled
+        AND delivery.next_attempt_at > %(now)s AND delivery.next_attempt_at <= %(until)s
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to make one attempt until the lease runs out, and all that it takes.
+
+    `attempt` counts from 1. `encrypted_secrets` are those that are valid now, oldest first.
+    """
+
+    token: uuid.UUID
+    delivery_id: str
+    webhook_id: str
+    attempt: int
+    url: str
+    is_failing: bool
+    event_id: str
+    kind: str
+    body: bytes
+    is_test: bool
+    encrypted_secrets: tuple[bytes, ...]
+
+
+def claim(*, limit: int, failing_limit: int, now: datetime) -> list[Claim]:
+    """Take up to `limit` deliveries that are due, at most `failing_limit` of them for webhooks that fail.
+
+    Receivers and webhooks take turns, and no receiver gets more than its share.
+    """
+    token = uuid.uuid4()
+    shares = {"per_receiver": PER_RECEIVER, "per_failing": PER_FAILING_WEBHOOK}
+    bounds = {"limit": limit, "failing_limit": failing_limit}
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [CLAIM_LOCK])
+        cursor.execute(CLAIM, {"now": now, **shares, **bounds})
+        ids = [id for (id,) in cursor.fetchall()]
+        if not ids:
+            return []
+        cursor.execute(TAKE, {"ids": ids, "token": token, "lease_expires_at": now + LEASE, "now": now})
+        taken = cursor.fetchall()
+    return [
+        Claim(
+            token=token,
+            delivery_id=delivery_id,
+            webhook_id=webhook_id,
+            attempt=attempt,
+            url=url,
+            is_failing=is_failing,
+            event_id=event_id,
+            kind=kind,
+            body=bytes(body),
+            is_test=is_test,
+            encrypted_secrets=(*map(bytes, former), bytes(secret)),
+        )
+        for delivery_id, webhook_id, attempt, url, is_failing, event_id, kind, body, is_test, secret, former in taken
+    ]
+
+
+def next_due(*, now: datetime, within: timedelta) -> datetime | None:
+    """When the next delivery comes due, None when none does within that time."""
+    with connection.cursor() as cursor:
+        cursor.execute(NEXT_DUE, {"now": now, "until": now + within})
+        (moment,) = cursor.fetchone()
+    return moment
