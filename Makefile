@@ -14,7 +14,7 @@ DEV := .venv/.dev
 TEST_PROCESSES ?= 2
 ARGS ?=
 
-.PHONY: help run test browser lint format check bench soak faults site lock docs clean
+.PHONY: help run test browser lint format check bench soak faults dogfood site lock docs clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -51,6 +51,9 @@ soak: $(DEV) ## Scan hostile sites for minutes and watch what the worker holds (
 
 faults: $(DEV) ## Scan with a browser that keeps dying, and look for what it leaves behind (ARGS="--scans 50")
 	@$(BIN)/python -m benchmarks.faults $(ARGS)
+
+dogfood: $(DEV) ## Start the service, let it scan its own pages, print how they did
+	@$(BIN)/python -m benchmarks.dogfood
 
 site: $(DEV) ## Start a small HTTPS site on this machine, to scan it
 	@$(BIN)/python -m tests.sites

@@ -1,0 +1,237 @@
+"""`make dogfood`: the real service scans its own pages, and prints how they did.
+
+Web with TLS, workers and a browser on the embedded stack, nothing else; scans are ordered over the API like anybody's.
+A scan cannot log in, so that a second address, 127.0.0.2, takes every visitor for the owner of the organization.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import django
+from django.http import HttpRequest, HttpResponse
+
+from config import embedded
+from tests.scans.net.tls_servers import Identity
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+EMAIL = "owner@dogfood.test"
+STRANGER, OWNER = "127.0.0.1", "127.0.0.2"
+# Pages of each address; {scan} is a scan whose report is shared.
+PAGES = {
+    STRANGER: {"landing": "/", "login": "/login/", "sign-up": "/signup/", "report": "/report/{scan}"},
+    OWNER: {
+        "dashboard": "/dashboard/",
+        "scans": "/dashboard/scans/",
+        "sites": "/dashboard/sites/",
+        "keys": "/dashboard/keys/",
+        "webhooks": "/dashboard/webhooks/",
+        "members": "/dashboard/members/",
+        "settings": "/dashboard/settings/",
+        "audit log": "/dashboard/audit/",
+    },
+}
+# Only the landing page is for search engines; the others forbid themselves to them.
+INDEXED = frozenset({"landing"})
+GOALS = {"security": 97, "accessibility": 97, "seo": 97, "performance": 95}
+START_S, SCAN_S = 60.0, 120.0
+
+
+class SignedInMiddleware:
+    """Takes whoever asks the owner's address for the owner. In no product's settings."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        from accounts.models import User
+
+        if request.get_host().startswith(f"{OWNER}:"):
+            request.user = User.objects.get(email=EMAIL)
+        return self._get_response(request)
+
+
+def main() -> int:
+    """Print the table; 1 when a page missed a goal."""
+    with ExitStack() as cleanup:
+        folder = Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="wss-dogfood-")))
+        folder.chmod(0o755)
+        stack = cleanup.enter_context(embedded.stack(folder, durable=False))
+        port = _free_port()
+        ca_file = _certificate(folder)
+        os.environ |= stack.env | {
+            "DATA_DIR": str(folder),
+            "SECRET_KEY": "dogfood-" * 6,
+            "DJANGO_SETTINGS_MODULE": "benchmarks.dogfood_settings",
+            "BASE_URL": f"https://{STRANGER}:{port}",
+            "ALLOWED_HOSTS": f"{STRANGER} {OWNER}",
+            "SCAN_ALLOWED_NETWORKS": "127.0.0.0/8",
+            "SCAN_CA_BUNDLE": str(ca_file),
+        }
+        subprocess.run([sys.executable, "manage.py", "prepare"], cwd=BASE_DIR, check=True)
+        django.setup()
+        key = _organization()
+        cleanup.enter_context(_service(folder, port))
+        api = _Api(f"https://{STRANGER}:{port}", key, ssl.create_default_context(cafile=str(ca_file)))
+        api.wait_until_up()
+        return _scan_pages(api, port)
+
+
+def _scan_pages(api: _Api, port: int) -> int:
+    shared = api.scan(f"https://{STRANGER}:{port}/", "performance")
+    _share(shared["id"])
+    missed = False
+    print(f"{'page':12}" + "".join(f"{name:>17}" for name in GOALS))
+    for host, pages in PAGES.items():
+        for name, path in pages.items():
+            cells = []
+            for scan_type, goal in GOALS.items():
+                if scan_type == "seo" and name not in INDEXED:
+                    cells.append("not indexed")
+                    continue
+                ended = api.scan(f"https://{host}:{port}{path.format(scan=shared['id'])}", scan_type)
+                is_met = ended["score"] is not None and ended["score"] >= goal
+                is_met &= scan_type == "performance" or ended["grade"] == "A+"
+                missed |= not is_met
+                cells.append(f"{ended['score']} {ended['grade']}{'' if is_met else ' MISSED'}")
+                if not is_met:
+                    cells[-1] += "*"
+                    _explain(api, ended)
+            print(f"{name:12}" + "".join(f"{cell:>17}" for cell in cells), flush=True)
+    return int(missed)
+
+
+def _explain(api: _Api, ended: dict[str, Any]) -> None:
+    if ended["score"] is None:
+        print(f"  {ended['type']} of {ended['url']}: {ended.get('error')}")
+        return
+    report = api.get(f"/v1/report/{ended['id']}/export?format=json")
+    for category in report["categories"]:
+        for check in category["checks"]:
+            if check["status"] != "pass" or check["points"] > 0:
+                points = f"{check['points']} points"
+                print(f"  {ended['type']} {check['id']} ({check['severity']}, {points}): {check['message'][:300]}")
+    for skipped in report["skipped_checks"]:
+        print(f"  {ended['type']} {skipped['id']} could not run: {skipped['reason']}")
+
+
+class _Api:
+    """A consumer."""
+
+    def __init__(self, base_url: str, key: str, context: ssl.SSLContext) -> None:
+        self._base_url = base_url
+        self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        self._context = context
+
+    def get(self, path: str, body: object = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"{self._base_url}{path}", data, self._headers)
+        with urllib.request.urlopen(request, timeout=30, context=self._context) as answer:
+            return json.load(answer)
+
+    def wait_until_up(self) -> None:
+        deadline = time.monotonic() + START_S
+        while True:
+            try:
+                self.get("/v1/usage")
+            except OSError:
+                assert time.monotonic() < deadline, "the service does not start"
+                time.sleep(0.2)
+            else:
+                return
+
+    def scan(self, url: str, scan_type: str) -> dict[str, Any]:
+        """The scan's final state."""
+        id = self.get("/v1/scan", {"url": url, "type": scan_type})["id"]
+        deadline = time.monotonic() + SCAN_S
+        while time.monotonic() < deadline:
+            state: dict[str, Any] = self.get(f"/v1/scan/{id}")
+            if state["status"] in ("completed", "partial", "failed"):
+                return state
+            time.sleep(0.3)
+        raise AssertionError(f"the {scan_type} scan of {url} does not end")
+
+
+def _organization() -> str:
+    """An organization that may scan a lot, with an owner; its API key."""
+    from accounts.models import Membership, User
+    from accounts.services import create_api_key, ensure_organization
+
+    organization = ensure_organization(name="Dogfood", tier="business")
+    owner = User.objects.create_user(EMAIL)
+    Membership.objects.create(organization=organization, user=owner, role=Membership.Role.OWNER)
+    _, key = create_api_key(organization=organization, name="dogfood")
+    return key
+
+
+def _share(scan_id: str) -> None:
+    from django.utils import timezone
+
+    from reports.models import Report
+
+    Report.objects.filter(scan_id=scan_id).update(shared_at=timezone.now())
+
+
+@contextmanager
+def _service(folder: Path, port: int) -> Iterator[None]:
+    """The programs of `manage.py up`, web with TLS and on both addresses."""
+    from config.management.commands.up import programs
+
+    env = dict(os.environ) | {"PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges"}
+    running = []
+    with (folder / "service.log").open("wb") as log:
+        for program in programs(folder, port, env):
+            command = list(program.command)
+            if program.name == "web":
+                command[command.index("--bind") + 1] = f"{STRANGER}:{port}"
+                command += ["--bind", f"{OWNER}:{port}"]
+                command += ["--certfile", str(folder / "site.pem"), "--keyfile", str(folder / "key.pem")]
+            running.append(subprocess.Popen(command, cwd=BASE_DIR, env=env, stdout=log, stderr=log))
+        try:
+            yield
+        except BaseException:
+            print((folder / "service.log").read_text(errors="replace")[-6_000:])
+            raise
+        finally:
+            for process in running:
+                process.terminate()
+            for process in running:
+                try:
+                    process.wait(20)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+
+
+def _certificate(folder: Path) -> Path:
+    """For both addresses; the root that it leads to."""
+    root = Identity.root()
+    authority = root.issue_authority()
+    leaf = authority.issue(STRANGER, OWNER)
+    (folder / "site.pem").write_bytes(leaf.pem + authority.pem)
+    (folder / "key.pem").write_bytes(leaf.key_pem)
+    (folder / "ca.pem").write_bytes(root.pem)
+    return folder / "ca.pem"
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((STRANGER, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,31 @@
+"""Pages are compressed, and nothing else."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+from django.test import Client
+
+from tests.world import Member, finished_scan
+
+ZIPPED = {"Accept-Encoding": "gzip"}
+
+
+@pytest.mark.django_db
+def test_a_page_is_compressed_for_whoever_can_read_it() -> None:
+    plain = Client().get("/login/")
+    zipped = Client().get("/login/", headers=ZIPPED)
+    assert "Content-Encoding" not in plain
+    assert zipped["Content-Encoding"] == "gzip"
+    assert "Accept-Encoding" in zipped["Vary"]
+    assert b"<h1>" in gzip.decompress(zipped.content)
+    assert len(zipped.content) < len(plain.content) / 2
+
+
+def test_answers_of_the_api_are_not(home: Member) -> None:
+    scan = finished_scan(home)
+    response = home.api.get(f"/v1/report/{scan.id}", **ZIPPED)
+    assert response.status_code == 200
+    assert "Content-Encoding" not in response
+    assert response.json()["id"] == scan.id
