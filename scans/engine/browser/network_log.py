@@ -22,6 +22,8 @@ KINDS: Mapping[str, ResourceKind] = {
     "TextTrack": ResourceKind.MEDIA,
 }
 PROGRAMMED = frozenset({"XHR", "Fetch", "EventSource", "WebSocket", "Ping", "Preflight", "CSPViolationReport"})
+# What stays open on a page that is complete.
+LASTING = frozenset({"EventSource", "WebSocket", "Media", "Ping"})
 DOCUMENT = "Document"
 
 Event = Mapping[str, Any]
@@ -74,8 +76,9 @@ class NetworkLog:
         if self._origin_s is None:
             self._origin_s = now
             self._frame = event.get("frameId")
-        self.in_flight.add(id)
         kind = str(event.get("type", "Other"))
+        if kind not in LASTING:
+            self.in_flight.add(id)
         redirect = event.get("redirectResponse")
         if earlier is not None and redirect:
             # One request with several addresses: it keeps the first address and its start.

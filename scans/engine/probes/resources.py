@@ -29,6 +29,7 @@ MAX_BYTES = 3 * 1024 * 1024
 MEDIA_BYTES = 64 * 1024  # of films and sounds: that they are there is all that is asked
 KEPT_BYTES = 64 * 1024  # of bodies that are not text
 TIME_LIMIT_S = 25.0
+SHARE = 0.6  # of the time that is left
 TIMEOUT_S = 10.0
 ACCEPT = {
     ResourceKind.IMAGE: "image/avif,image/webp,image/*,*/*;q=0.8",
@@ -81,7 +82,8 @@ class _Loader:
     def __init__(self, page: Page, network: Network) -> None:
         self._page = page
         self._network = network
-        self._ends = time.monotonic() + TIME_LIMIT_S
+        # What comes after a slow load in the browser must not cost the whole scan.
+        self._ends = time.monotonic() + min(TIME_LIMIT_S, SHARE * network.remaining_s)
         self._spent = threading.Event()
         self._is_untrusted = page.response.tls is not None and page.response.tls.trust_error is not None
 

@@ -152,7 +152,7 @@ def test_what_broke_off_has_the_status_it_came_with(opened: Session) -> None:
 
 
 def test_what_has_not_ended_has_no_end(opened: Session) -> None:
-    opened.sent("2", f"{PAGE}stream", 0.2, "EventSource")
+    opened.sent("2", f"{PAGE}stream", 0.2, "Fetch")
     opened.answered("2", 0.3)
     assert opened.requests[1].end_s is None
     assert opened.log.in_flight == {"2"}
@@ -252,3 +252,12 @@ def test_a_transfer_that_is_broken_off_counts_what_came(session: Session) -> Non
     session.failed("1", 0.4, "net::ERR_ABORTED")
     (request,) = session.requests
     assert (request.wire_bytes, request.body_bytes, request.error) == (8000, 10_000, "net::ERR_ABORTED")
+
+
+def test_what_stays_open_does_not_keep_a_page_from_being_complete(session: Session) -> None:
+    session.loaded("1", PAGE, 0.0, "Document")
+    session.sent("2", f"{PAGE}events", 0.2, "EventSource")
+    session.sent("3", f"{PAGE}film.mp4", 0.2, "Media")
+    assert session.log.in_flight == set()
+    session.sent("4", f"{PAGE}data", 0.3, "Fetch")
+    assert session.log.in_flight == {"4"}
