@@ -1,4 +1,4 @@
-"""A Chromium that stays: started for the first page, thrown away after fifty or for any oddity.
+"""A Chromium that stays: started for the first page, thrown away after fifty, for any oddity, and when nobody needs it.
 
 Playwright runs in a thread of its own. Whatever hangs in there, the caller's deadline ends it: every process is killed.
 """
@@ -31,6 +31,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 MAX_LOADS = 50
+IDLE_S = 300.0
 START_S = 20.0
 STOP_S = 5.0
 GRACE_S = 3.0  # beyond a visit's own limit, before everything is killed
@@ -47,6 +48,7 @@ class WarmBrowser:
         self._program = program
         self._lock = threading.Lock()
         self._running: _Running | None = None
+        self._leave: threading.Timer | None = None
 
     def __enter__(self) -> WarmBrowser:
         return self
@@ -57,6 +59,7 @@ class WarmBrowser:
     def load(self, visit: Visit) -> BrowserLoad:
         """See `Browser.load`. After a failure the next visit gets a new browser."""
         with self._lock:
+            self._stay()
             running = self._running = self._running or _Running.start(self._program)
             try:
                 found = running.run(visit_page(running.browser, visit), visit.time_limit_s + GRACE_S)
@@ -73,13 +76,24 @@ class WarmBrowser:
             running.loads += 1
             if running.loads >= MAX_LOADS:
                 self._drop(is_sound=True)
+            else:
+                # A browser without work holds 250 MiB.
+                self._leave = threading.Timer(IDLE_S, self.close)
+                self._leave.daemon = True
+                self._leave.start()
             return found
 
     def close(self) -> None:
         """End the browser; the next visit starts another one."""
         with self._lock:
+            self._stay()
             if self._running is not None:
                 self._drop(is_sound=True)
+
+    def _stay(self) -> None:
+        if self._leave is not None:
+            self._leave.cancel()
+            self._leave = None
 
     def _drop(self, *, is_sound: bool) -> None:
         running, self._running = self._running, None

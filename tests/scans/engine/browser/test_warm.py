@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
+import time
 from collections.abc import Iterator
 from ipaddress import ip_network
 from pathlib import Path
@@ -249,6 +251,19 @@ def test_the_browser_stays_until_it_has_loaded_enough(
     assert first[0] == first[1]
     assert not first[2]
     assert first[3]
+
+
+def test_a_browser_that_nobody_needs_leaves(
+    browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scans.engine.browser.warm.IDLE_S", 0.1)
+    visit(browser, f"{site.url}/plain")
+    deadline = time.monotonic() + PATIENCE_S
+    while children("--remote-debugging-pipe") or folders():
+        assert time.monotonic() < deadline, "the browser is still there"
+        threading.Event().wait(0.05)
+    monkeypatch.undo()
+    assert visit(browser, f"{site.url}/plain").axe
 
 
 def test_loads_share_no_cache_and_give_a_spread(browser: WarmBrowser, site: Site) -> None:
