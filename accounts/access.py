@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Model, QuerySet
 
-from accounts.models import Organization, User
+from accounts.models import Membership, Organization, User
 from config.sql import fetch
 
 M = TypeVar("M", bound=Model)
@@ -24,6 +24,14 @@ def fetch_rows(sql: str, organization_id: int, **params: Any) -> list[tuple[Any,
     return fetch(sql, params | {"organization": organization_id})
 
 
+def person_with(email: str) -> User | None:
+    """Whose address this is, whatever its case."""
+    try:
+        return User.objects.get_by_natural_key(email)
+    except User.DoesNotExist:
+        return None
+
+
 def organizations_of(user: User | AnonymousUser) -> QuerySet[Organization]:
     """The organizations that this person is a member of, in whatever role; none for a stranger."""
     if not user.is_authenticated:
@@ -31,6 +39,18 @@ def organizations_of(user: User | AnonymousUser) -> QuerySet[Organization]:
     return Organization.objects.filter(membership__user=user)
 
 
+def memberships_of(user: User | AnonymousUser) -> QuerySet[Membership]:
+    """The person's memberships; none for a stranger."""
+    if not user.is_authenticated:
+        return Membership.objects.none()
+    return Membership.objects.filter(user=user)
+
+
 def rows_of_member(model: type[M], user: User | AnonymousUser) -> QuerySet[M]:
     """The rows of this model that belong to one of the person's organizations."""
     return model._default_manager.filter(organization__in=organizations_of(user))
+
+
+def shared_rows(model: type[M]) -> QuerySet[M]:
+    """The rows of this model that a member has opened to anybody with their link, of whatever organization."""
+    return model._default_manager.filter(shared_at__isnull=False)

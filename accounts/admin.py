@@ -7,14 +7,16 @@ from typing import Any
 from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
-from django.db.models import QuerySet
+from django.db.models import Count, Model, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.forms import ModelForm
 from django.http import HttpRequest
 from django.utils import timezone
 
-from accounts import usage
-from accounts.models import ApiKey, Membership, Organization, Tier, User
+from accounts import audit, usage
+from accounts.models import ApiKey, AuditEvent, Invitation, Membership, Organization, Tier, User
 from accounts.services import create_api_key, revoke_api_key
+from config.admin import ReadOnlyAdmin, UncountedAdmin
 
 
 class UserAddForm(AdminUserCreationForm):
@@ -43,8 +45,30 @@ class MembershipInline(admin.TabularInline):
     autocomplete_fields = ("organization", "user")
 
 
+class MembershipAuditAdmin(UncountedAdmin):
+    """Notes in the organization's log what staff does with memberships, in tables inside of another row's page, too."""
+
+    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
+        """Read before saving what was there: the rows of the form have the new values already."""
+        before = dict(formset.queryset.values_list("pk", "role"))
+        super().save_formset(request, form, formset, change)
+        for membership in formset.new_objects:
+            note_membership(request, membership, "member.added", role=membership.role)
+        for membership, _ in formset.changed_objects:
+            changed = {"from": before.get(membership.pk), "to": membership.role}
+            note_membership(request, membership, "member.role_changed", **changed)
+        for membership in formset.deleted_objects:
+            note_membership(request, membership, "member.removed")
+
+
+def note_membership(request: HttpRequest, membership: Membership, action: str, **details: Any) -> None:
+    """For the organization's admins, who see it in their audit log."""
+    assert isinstance(request.user, User)
+    audit.record(membership.organization, request.user, action, membership.user.email, **details)
+
+
 @admin.register(User)
-class UserAdmin(DjangoUserAdmin):
+class UserAdmin(MembershipAuditAdmin, DjangoUserAdmin):
     """People, by e-mail address."""
 
     form = UserEditForm
@@ -65,31 +89,78 @@ class UserAdmin(DjangoUserAdmin):
 
 
 @admin.register(Organization)
-class OrganizationAdmin(admin.ModelAdmin):
-    """Organizations with their plan and this month's usage."""
+class OrganizationAdmin(MembershipAuditAdmin):
+    """Organizations with their plan and this month's usage. `scans.admin` adds their scans."""
 
-    list_display = ("name", "slug", "tier", "used_this_month", "created_at")
+    list_display: tuple[str, ...] = ("name", "slug", "tier", "used_this_month", "people", "active_keys", "created_at")
     list_filter = ("tier",)
+    list_select_related = ("tier",)
+    sortable_by = ("name", "created_at")
     search_fields = ("name", "slug")
     prepopulated_fields = {"slug": ("name",)}
-    fields = ("name", "slug", "tier", "used_this_month", "created_at")
-    readonly_fields = ("used_this_month", "created_at")
+    fields: tuple[str, ...] = (
+        "name",
+        "slug",
+        "tier",
+        "shares_reports",
+        "used_this_month",
+        "people",
+        "active_keys",
+        "created_at",
+    )
+    readonly_fields: tuple[str, ...] = ("used_this_month", "people", "active_keys", "created_at")
     inlines = (MembershipInline,)
     ordering = ("name",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Organization]:
-        """With the month's usage, in one query for all rows."""
-        return super().get_queryset(request).select_related("tier").annotate(used=usage.used_column(timezone.now()))
+        """With what is counted, in the one query of all rows."""
+        rows = super().get_queryset(request)
+        if getattr(request.resolver_match, "url_name", "") == "autocomplete":
+            return rows
+        return rows.annotate(
+            used=usage.used_column(timezone.now()),
+            member_count=_count(Membership.objects.all()),
+            key_count=_count(ApiKey.objects.filter(revoked_at=None)),
+        )
 
-    @admin.display(description="scans this month", ordering="used")
+    @admin.display(description="scans this month")
     def used_this_month(self, organization: Organization) -> str:
         """Of how many."""
         used = getattr(organization, "used", 0)  # an organization that is just being added has no row yet
         return f"{used:,} of {organization.tier.scans_per_month:,}" if organization.pk else ""
 
+    @admin.display(description="members")
+    def people(self, organization: Organization) -> int:
+        return getattr(organization, "member_count", 0)
+
+    @admin.display(description="active keys")
+    def active_keys(self, organization: Organization) -> int:
+        return getattr(organization, "key_count", 0)
+
+    def save_model(self, request: HttpRequest, obj: Organization, form: ModelForm[Organization], change: bool) -> None:
+        """The organization's own log tells of it: its plan decides what it may do."""
+        super().save_model(request, obj, form, change)
+        assert isinstance(request.user, User)
+        if not change:
+            audit.record(obj, request.user, "organization.created", obj.name)
+        elif form.changed_data:
+            new = {name: form.cleaned_data[name] for name in form.changed_data}
+            changes = {name: {"from": str(form.initial.get(name)), "to": _plain(value)} for name, value in new.items()}
+            audit.record(obj, request.user, "organization.changed", obj.name, **changes)
+
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """All scans and reports would go too, one by one: not from a web page."""
         return False
+
+
+def _plain(value: object) -> str:
+    return str(value.pk if isinstance(value, Model) else value)
+
+
+def _count(rows: QuerySet[Any]) -> Coalesce:
+    """How many of these rows belong to the organization of the query around."""
+    counted = rows.filter(organization_id=OuterRef("pk")).order_by().values("organization_id")
+    return Coalesce(Subquery(counted.annotate(number=Count("*")).values("number")), 0)
 
 
 @admin.register(Tier)
@@ -110,19 +181,92 @@ class TierAdmin(admin.ModelAdmin):
 
 
 @admin.register(Membership)
-class MembershipAdmin(admin.ModelAdmin):
+class MembershipAdmin(UncountedAdmin):
     """Who has which role where."""
 
     list_display = ("user", "organization", "role", "created_at")
     list_filter = ("role",)
     list_select_related = ("user", "organization")
+    sortable_by = ("created_at",)
+    ordering = ("-id",)
     search_fields = ("user__email", "organization__name")
     autocomplete_fields = ("organization", "user")
     readonly_fields = ("created_at",)
+    actions = None
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Membership | None = None) -> tuple[str, ...]:
+        """A membership of somebody else, or elsewhere, is another one."""
+        return ("organization", "user", "created_at") if obj else ("created_at",)
+
+    def save_model(self, request: HttpRequest, obj: Membership, form: ModelForm[Membership], change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if not change:
+            note_membership(request, obj, "member.added", role=obj.role)
+        elif "role" in form.changed_data:
+            changed = {"from": form.initial["role"], "to": obj.role}
+            note_membership(request, obj, "member.role_changed", **changed)
+
+    def delete_model(self, request: HttpRequest, obj: Membership) -> None:
+        note_membership(request, obj, "member.removed")
+        super().delete_model(request, obj)
+
+
+@admin.register(Invitation)
+class InvitationAdmin(ReadOnlyAdmin):
+    """Who has been asked to join, without the links, which only the invited get."""
+
+    list_display = ("email", "organization", "role", "state", "invited_by", "created_at", "expires_at")
+    list_filter = ("role",)
+    list_select_related = ("organization", "invited_by")
+    ids = {"inv": "id__startswith"}
+    search_help_text = "The beginning of an invitation's ID, an e-mail address, or an organization's slug or name."
+    fields = (
+        *("id", "organization", "email", "role", "invited_by", "state"),
+        *("created_at", "expires_at", "accepted_at", "revoked_at"),
+    )
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Invitation], search_term: str
+    ) -> tuple[QuerySet[Invitation], bool]:
+        if "@" in search_term:
+            return queryset.filter(email__iexact=search_term.strip()), False
+        return super().get_search_results(request, queryset, search_term)
+
+    @admin.display(description="state")
+    def state(self, invitation: Invitation) -> str:
+        if invitation.accepted_at:
+            return "accepted"
+        if invitation.revoked_at:
+            return "revoked"
+        return "open" if invitation.expires_at > timezone.now() else "expired"
+
+
+@admin.register(AuditEvent)
+class AuditEventAdmin(ReadOnlyAdmin):
+    """Who did what, in every organization."""
+
+    list_display = ("created_at", "who", "action", "target", "organization")
+    list_select_related = ("organization",)
+    ordering = ("-id",)
+    search_help_text = "A person's e-mail address, or an organization's slug or name."
+    fields = ("created_at", "organization", "actor", "actor_email", "action", "target", "details")
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[AuditEvent], search_term: str
+    ) -> tuple[QuerySet[AuditEvent], bool]:
+        if "@" in search_term:
+            # By the person, whom an index knows.
+            people = User.objects.filter(email__iexact=search_term.strip()).values_list("id", flat=True)
+            return queryset.filter(actor_id__in=list(people)), False
+        return super().get_search_results(request, queryset, search_term)
+
+    @admin.display(description="who")
+    def who(self, event: AuditEvent) -> str:
+        return event.actor_email or "the service"
 
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(admin.ModelAdmin):
+class ApiKeyAdmin(UncountedAdmin):
     """API keys: made here, shown once, revoked, never deleted."""
 
     list_display = (
@@ -137,6 +281,7 @@ class ApiKeyAdmin(admin.ModelAdmin):
     list_filter = (("revoked_at", admin.EmptyFieldListFilter),)
     list_select_related = ("organization",)
     search_fields = ("prefix", "name", "organization__name")
+    sortable_by = ("created_at", "last_used_at")
     autocomplete_fields = ("organization",)
     actions = ("revoke",)
 
@@ -168,10 +313,10 @@ class ApiKeyAdmin(admin.ModelAdmin):
     @admin.action(description="Revoke selected API keys", permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
         """At once, and for good."""
-        keys = list(queryset.filter(revoked_at=None))
-        for key in keys:
-            revoke_api_key(key)
-        messages.success(request, f"{len(keys)} revoked.")
+        keys = queryset.filter(revoked_at=None).select_related("organization")
+        assert isinstance(request.user, User)
+        revoked = sum(revoke_api_key(key, request.user) for key in keys)
+        messages.success(request, f"{revoked} revoked.")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Scans tell which key asked for them."""

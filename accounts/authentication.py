@@ -12,7 +12,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from accounts import keys
-from accounts.models import ApiKey
+from accounts.models import ApiKey, Membership
 from accounts.usage import Limits
 from config.api.errors import RateLimited
 from config.api.throttling import count
@@ -47,14 +47,31 @@ class KeyRevoked(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls with a valid key: stands for the user (`is_authenticated`) and for the authorization."""
+    """Who asks, for which organization, within which limits: a valid key or, on the pages, a member.
 
-    key_id: str
+    With a key it stands for the user (`is_authenticated`) and for the authorization.
+    """
+
+    key_id: str | None
     organization_id: int
     limits: Limits
     requests_per_minute: int
     webhooks: int
+    member: Membership | None = None
     is_authenticated: bool = True
+
+
+def member_caller(membership: Membership) -> Caller:
+    """A member as who asks; the organization with its tier is loaded already, as `accounts.roles` does it."""
+    tier = membership.organization.tier
+    return Caller(
+        key_id=None,
+        organization_id=membership.organization_id,
+        limits=Limits(tier.scans_per_month, tier.concurrent_scans, tier.name),
+        requests_per_minute=tier.requests_per_minute,
+        webhooks=tier.webhooks,
+        member=membership,
+    )
 
 
 class BearerAuthentication(BaseAuthentication):

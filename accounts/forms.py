@@ -2,8 +2,25 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+from typing import Any
+
 from django import forms
-from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+from accounts.models import ApiKey, AuditEvent, Membership, Organization, User
+
+MAX_PASSWORD_LENGTH = 500  # hashing a novel would keep the server busy
+NAME_LENGTH = Organization._meta.get_field("name").max_length
+KEY_NAME_LENGTH = ApiKey._meta.get_field("name").max_length
+
+
+def _printable(value: str) -> None:
+    if not value.isprintable():
+        raise ValidationError("Use letters, digits and signs on one line.")
 
 
 class LoginForm(AuthenticationForm):
@@ -14,7 +31,131 @@ class LoginForm(AuthenticationForm):
         max_length=254,
         widget=forms.EmailInput(attrs={"autofocus": True, "autocomplete": "username"}),
     )
+    remember = forms.BooleanField(
+        label="Stay logged in", required=False, help_text="For two weeks. Not on a computer that others use."
+    )
     error_messages = {
         "invalid_login": "The e-mail address or the password is wrong.",
         "inactive": "This account has been closed.",
     }
+
+
+class NewPasswordForm(PasswordChangeForm):
+    """Django's; but on a page with more on it, it does not take the focus."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["old_password"].widget.attrs.pop("autofocus", None)
+
+
+class EmailForm(forms.Form):
+    """An address to send a link to."""
+
+    email = forms.EmailField(
+        label="E-mail address", max_length=254, widget=forms.EmailInput(attrs={"autocomplete": "email"})
+    )
+
+
+class NewPersonForm(forms.Form):
+    """A first password, held against the rules with the address in mind."""
+
+    password = forms.CharField(
+        label="Password",
+        max_length=MAX_PASSWORD_LENGTH,
+        strip=False,
+        help_text="At least 8 characters, and none of the passwords that everybody uses.",
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+    )
+
+    def __init__(self, *args: Any, email: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._email = email
+
+    def clean_password(self) -> str:
+        """Refuses what the settings' validators refuse."""
+        password: str = self.cleaned_data["password"]
+        validate_password(password, User(email=self._email))
+        return password
+
+
+class OrganizationForm(forms.Form):
+    """The name of an organization."""
+
+    organization = forms.CharField(
+        label="Name of the organization",
+        max_length=NAME_LENGTH,
+        validators=[_printable],
+        widget=forms.TextInput(attrs={"autocomplete": "organization"}),
+    )
+
+
+class SignUpForm(OrganizationForm, NewPersonForm):
+    """The rest of a sign-up, when the address is proven."""
+
+    field_order = ("organization", "password")
+
+
+class SettingsForm(forms.Form):
+    """What an owner may set of the organization."""
+
+    name = forms.CharField(label="Name", max_length=NAME_LENGTH, validators=[_printable])
+    shares_reports = forms.BooleanField(
+        label="Share reports from the start",
+        required=False,
+        help_text="Anybody with the link can read a shared report. Every report can be shared and made private"
+        " on its own page; this is only how new ones begin.",
+    )
+
+
+class KeyForm(forms.Form):
+    """A new API key."""
+
+    LIFETIMES = {"30": "In 30 days", "90": "In 90 days", "365": "In a year", "": "Never"}
+
+    name = forms.CharField(
+        label="Name",
+        max_length=KEY_NAME_LENGTH,
+        validators=[_printable],
+        help_text="What the key is for, such as “Nightly build”.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    lifetime = forms.ChoiceField(label="Expires", choices=list(LIFETIMES.items()), required=False, initial="90")
+
+    def expires_at(self) -> datetime | None:
+        """The moment that the choice means."""
+        days = self.cleaned_data["lifetime"]
+        return timezone.now() + timedelta(days=int(days)) if days else None
+
+
+class RoleForm(forms.Form):
+    """One of the roles that the actor may give."""
+
+    role = forms.ChoiceField(label="Role")
+
+    def __init__(self, *args: Any, roles: list[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["role"]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = [(role, Membership.Role(role).label) for role in roles]
+
+
+class InvitationForm(RoleForm):
+    """Whom to invite, and as what."""
+
+    field_order = ("email", "role")
+    email = forms.EmailField(
+        label="E-mail address", max_length=254, widget=forms.EmailInput(attrs={"autocomplete": "off"})
+    )
+
+
+class PageForm(forms.Form):
+    """Which page of members: those after one."""
+
+    after = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
+
+
+class AuditFilterForm(forms.Form):
+    """Which events to show: those of one action, and those before another."""
+
+    action = forms.CharField(required=False, max_length=AuditEvent._meta.get_field("action").max_length)
+    before = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import ClassVar
 
 from django.contrib.auth.base_user import BaseUserManager
@@ -28,8 +29,8 @@ class UserManager(BaseUserManager["User"]):
         return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
 
     def get_by_natural_key(self, username: str | None) -> User:
-        """The person with that address, whatever its case."""
-        return self.get(email__iexact=username)
+        """The person with that address, whatever its case; by the index that keeps addresses unique."""
+        return self.alias(lower=Lower("email")).get(lower=Lower(models.Value(username)))
 
 
 class User(AbstractUser):
@@ -80,6 +81,7 @@ class Organization(models.Model):
     slug = models.SlugField(max_length=60, unique=True)
     tier = models.ForeignKey(Tier, on_delete=models.PROTECT, default="free")
     members: models.ManyToManyField[User, Membership] = models.ManyToManyField(User, through="Membership")
+    shares_reports = models.BooleanField(default=False, help_text="Whether reports of new scans start shared.")
     created_at = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:
@@ -105,6 +107,64 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} ({self.role})"
+
+    def has(self, role: str) -> bool:
+        """Whether this role is that one, or a higher one."""
+        return RANKS.index(self.role) >= RANKS.index(role)
+
+    @property
+    def is_owner(self) -> bool:
+        """Whether everything is allowed."""
+        return self.has(self.Role.OWNER)
+
+    @property
+    def is_admin(self) -> bool:
+        """Whether keys, webhooks and members may be managed."""
+        return self.has(self.Role.ADMIN)
+
+    @property
+    def is_member(self) -> bool:
+        """Whether scans may be started; a viewer only looks."""
+        return self.has(self.Role.MEMBER)
+
+
+# From the least to the most.
+RANKS = (Membership.Role.VIEWER, Membership.Role.MEMBER, Membership.Role.ADMIN, Membership.Role.OWNER)
+
+INVITATION_LIFETIME = timedelta(days=7)
+
+
+def new_invitation_id() -> str:
+    """The ID of an invitation, which its link carries signed."""
+    return new_id("inv")
+
+
+class Invitation(models.Model):
+    """Somebody may join: who holds the link, which went to this address. Good for one use."""
+
+    id = models.CharField(primary_key=True, max_length=40, default=new_invitation_id, editable=False)
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE)
+    email = models.EmailField("e-mail address", max_length=254)
+    role = models.CharField(max_length=10, choices=Membership.Role, default=Membership.Role.MEMBER)
+    invited_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField()
+    accepted_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("-created_at",)
+        constraints = [
+            models.UniqueConstraint(
+                "organization",
+                Lower("email"),
+                condition=models.Q(accepted_at=None, revoked_at=None),
+                name="invitation_open_unique",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.email} ({self.role})"
 
 
 def new_key_id() -> str:
@@ -148,3 +208,47 @@ class MonthlyUsage(models.Model):
 
     def __str__(self) -> str:
         return f"{self.organization_id} {self.period:%Y-%m}: {self.used}"
+
+
+class AuditEvent(models.Model):
+    """Who did what in an organization. Written by `accounts.audit` only, never changed."""
+
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE)
+    actor = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True)
+    actor_email = models.CharField(max_length=254, blank=True, help_text="Stays when the person is deleted.")
+    action = models.CharField(max_length=60)
+    target = models.CharField(max_length=300, blank=True)
+    details = models.JSONField(default=dict, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ("-id",)
+        indexes = [
+            models.Index(fields=["organization", "-id"], name="audit_newest"),
+            models.Index(fields=["organization", "action", "-id"], name="audit_newest_of_action"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.actor_email or 'the service'}: {self.action} {self.target}".rstrip()
+
+
+def new_login_id() -> str:
+    """What a session remembers of the row that stands for it; useless without the session."""
+    return new_id("login")
+
+
+class LoginSession(models.Model):
+    """A browser that somebody is logged in with. Without this row its session is worth nothing."""
+
+    id = models.CharField(primary_key=True, max_length=40, default=new_login_id, editable=False)
+    user = models.ForeignKey(User, on_delete=models.CASCADE)
+    address = models.CharField(max_length=45, blank=True)
+    user_agent = models.CharField(max_length=300, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    last_seen_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ("-last_seen_at",)
+
+    def __str__(self) -> str:
+        return f"{self.user_id}: {self.address}"

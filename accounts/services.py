@@ -1,21 +1,36 @@
-"""Organizations and keys: created, revoked."""
+"""Organizations, people and keys: created, changed, revoked."""
 
 from __future__ import annotations
 
+import hashlib
 import secrets
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import transaction
+from django.core import signing
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.text import slugify
 
-from accounts import keys
+from accounts import access, audit, keys
 from accounts.models import ApiKey, Membership, Organization, Tier, User
+from config.ids import random_base62
 
 DEMO_ORGANIZATION = "Demo"
 DEMO_EMAIL = "demo@example.com"
 DEMO_TIER = "business"
+
+SLUG_LENGTH = Organization._meta.get_field("slug").max_length or 60
+SLUG_SUFFIX = 8
+# More would only multiply a free plan.
+MAX_OWNED_ORGANIZATIONS = 10
+MAX_ACTIVE_KEYS = 100
+SIGN_UP_SALT = "accounts.sign-up"
+SIGN_UP_LIFETIME_S = 24 * 3600
+
+
+class AccountRefused(Exception):
+    """What somebody asked for is not possible; the text tells them why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +52,103 @@ def create_api_key(
 ) -> tuple[ApiKey, str]:
     """A new key and its plaintext, which is stored nowhere."""
     minted = keys.mint()
-    key = ApiKey.objects.create(
-        organization=organization,
-        name=name,
-        prefix=minted.prefix,
-        digest=minted.digest,
-        created_by=created_by,
-        expires_at=expires_at,
-    )
+    with transaction.atomic():
+        key = ApiKey.objects.create(
+            organization=organization,
+            name=name,
+            prefix=minted.prefix,
+            digest=minted.digest,
+            created_by=created_by,
+            expires_at=expires_at,
+        )
+        audit.record(organization, created_by, "key.created", f"{key.name} ({key.prefix}…)")
     return key, minted.plaintext
 
 
-def revoke_api_key(key: ApiKey) -> None:
-    """Revoke at once; a key that was revoked stays so, with its first time."""
-    ApiKey.objects.filter(id=key.id, revoked_at=None).update(revoked_at=timezone.now())
+def add_api_key(*, actor: Membership, name: str, expires_at: datetime | None) -> tuple[ApiKey, str]:
+    """A key that an admin makes in the dashboard, and its plaintext; raises AccountRefused.
+
+    Names of active keys differ: so a form that is sent twice makes one key.
+    """
+    with transaction.atomic():
+        _lock(actor.organization_id)
+        active = access.rows(ApiKey, actor.organization_id).filter(revoked_at=None)
+        if active.filter(name=name).exists():
+            raise AccountRefused("There is an active key with this name.")
+        if active.count() >= MAX_ACTIVE_KEYS:
+            raise AccountRefused(f"There are {MAX_ACTIVE_KEYS} active keys, which is the most. Revoke one first.")
+        return create_api_key(organization=actor.organization, name=name, created_by=actor.user, expires_at=expires_at)
+
+
+def revoke_api_key(key: ApiKey, actor: User | None = None) -> bool:
+    """Revoke at once; a key that was revoked stays so, with its first time. Whether it was active."""
+    with transaction.atomic():
+        revoked = ApiKey.objects.filter(id=key.id, revoked_at=None).update(revoked_at=timezone.now())
+        if revoked:
+            audit.record(key.organization, actor, "key.revoked", f"{key.name} ({key.prefix}…)")
+    return bool(revoked)
+
+
+def sign_up_token(email: str) -> str:
+    """What the link in the e-mail carries: it proves that its holder reads this address's mail."""
+    return signing.dumps(email, salt=SIGN_UP_SALT)
+
+
+def sign_up_email(token: str) -> str | None:
+    """The address of a token that is genuine and not too old."""
+    try:
+        email = signing.loads(token, salt=SIGN_UP_SALT, max_age=SIGN_UP_LIFETIME_S)
+    except signing.BadSignature:
+        return None
+    return str(email)
+
+
+def create_person(*, email: str, password: str) -> User:
+    """Somebody whose address is proven; raises AccountRefused when there is an account with it."""
+    try:
+        with transaction.atomic():
+            return User.objects.create_user(email, password)
+    except IntegrityError:
+        raise AccountRefused("There is an account with this e-mail address already. Log in with it.") from None
+
+
+def create_organization(*, name: str, owner: User) -> Organization:
+    """A new organization with its owner; its name need not be unique. Raises AccountRefused."""
+    # A suffix always: no stranger's organization gets a slug that an operator would name at the command line.
+    slug = f"{slugify(name)[: SLUG_LENGTH - SLUG_SUFFIX - 1]}-{random_base62(SLUG_SUFFIX).lower()}".strip("-")
+    with transaction.atomic():
+        # Who does two things at once waits here, so that the count holds.
+        User.objects.select_for_update(no_key=True).get(id=owner.id)
+        owned = access.memberships_of(owner).filter(role=Membership.Role.OWNER).count()
+        if owned >= MAX_OWNED_ORGANIZATIONS:
+            raise AccountRefused(f"You own {owned} organizations, which is the most.")
+        organization = Organization.objects.create(name=name, slug=slug)
+        Membership.objects.create(organization=organization, user=owner, role=Membership.Role.OWNER)
+        audit.record(organization, owner, "organization.created", name)
+    return organization
+
+
+def sign_up(*, email: str, password: str, organization: str) -> tuple[User, Organization]:
+    """A new person with an organization of their own; raises AccountRefused."""
+    with transaction.atomic():
+        user = create_person(email=email, password=password)
+        return user, create_organization(name=organization, owner=user)
+
+
+def change_organization(*, actor: Membership, name: str, shares_reports: bool) -> None:
+    """Other settings, noted with what they were."""
+    with transaction.atomic():
+        organization = _lock(actor.organization_id)
+        wanted = {"name": name, "shares_reports": shares_reports}
+        changes = {
+            field: {"from": getattr(organization, field), "to": value}
+            for field, value in wanted.items()
+            if getattr(organization, field) != value
+        }
+        if not changes:
+            return
+        Organization.objects.filter(id=organization.id).update(**wanted)
+        audit.record(organization, actor.user, "organization.changed", name, **changes)
 
 
 def ensure_organization(*, name: str, tier: str | None = None) -> Organization:
@@ -61,9 +159,13 @@ def ensure_organization(*, name: str, tier: str | None = None) -> Organization:
     slug = slugify(name)
     if not slug:
         raise ValueError("The name of an organization needs a letter or a digit.")
+    if len(slug) > SLUG_LENGTH:
+        # Cut off, two long names that begin alike would be one organization.
+        digest = hashlib.sha256(slug.encode()).hexdigest()[:SLUG_SUFFIX]
+        slug = f"{slug[: SLUG_LENGTH - SLUG_SUFFIX - 1]}-{digest}"
     plan = Tier.objects.get(name=tier) if tier else None
     with transaction.atomic():
-        organization, _ = Organization.objects.get_or_create(slug=slug[:60], defaults={"name": name})
+        organization, _ = Organization.objects.get_or_create(slug=slug, defaults={"name": name})
         if plan is not None and organization.tier_id != plan.name:
             organization.tier = plan
             organization.save(update_fields=["tier"])
@@ -81,3 +183,8 @@ def ensure_demo() -> DemoAccess:
         Membership.objects.create(organization=organization, user=user, role=Membership.Role.OWNER)
         _, key = create_api_key(organization=organization, name="Demo", created_by=user)
         return DemoAccess(organization.name, DEMO_EMAIL, password, key)
+
+
+def _lock(organization_id: int) -> Organization:
+    # NO KEY: rows that refer to the organization can still be inserted meanwhile.
+    return Organization.objects.select_for_update(no_key=True).get(id=organization_id)

@@ -1,13 +1,20 @@
-"""`make bench`: scans, the browser, webhooks, then the API. `ARGS=browser`, for example, for one of them."""
+"""`make bench`: scans, the browser, webhooks, API, pages, admin. `ARGS=browser`, for example, for one of them."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
-from benchmarks import api, browser, scans, webhooks
+from benchmarks import admin, api, browser, pages, scans, webhooks
 
-PARTS = {"scans": scans.main, "browser": browser.main, "webhooks": webhooks.main, "api": api.main}
+PARTS = {
+    "scans": scans.main,
+    "browser": browser.main,
+    "webhooks": webhooks.main,
+    "api": api.main,
+    "pages": pages.main,
+    "admin": admin.main,
+}
 
 chosen = sys.argv[1:] or list(PARTS)
 if len(chosen) > 1:

@@ -28,12 +28,13 @@ PLENTY = 100_000_000
 class Seeded:
     """A key of an organization, and its scan with a report."""
 
+    organization_id: int
     key: str
     scan_id: str
 
 
-def organization_with(name: str, scans: int) -> Seeded:
-    """An organization with so many scans, over twelve months, types and states; and one real report."""
+def organization_with(name: str, scans: int, hosts: int = 1) -> Seeded:
+    """An organization with so many scans, over twelve months, types and hosts; and one real report."""
     Tier.objects.update(scans_per_month=PLENTY, concurrent_scans=PLENTY, requests_per_minute=PLENTY, webhooks=PLENTY)
     organization = ensure_organization(name=name)
     with connection.cursor() as cursor:
@@ -46,18 +47,19 @@ def organization_with(name: str, scans: int) -> Seeded:
             )
             SELECT 'scan_' || substr(md5(%(name)s || n), 1, 22), %(organization)s,
                 (ARRAY['security', 'performance', 'accessibility', 'seo'])[1 + n %% 4],
-                'https://example.com/page/' || n, 'completed', n %% 101, 'B', moment, moment, moment,
+                'https://' || n %% %(hosts)s || '.example.com/page/' || n, 'completed',
+                n %% 101, 'B', moment, moment, moment,
                 date_trunc('month', moment)::date, 100, 'done', 20, 20, '[]', '', '', moment, 1
             FROM (
                 SELECT n, %(now)s::timestamptz - n * interval '1 year' / %(scans)s AS moment
                 FROM generate_series(1, %(scans)s) AS n
             ) AS numbered
             """,
-            {"name": name, "organization": organization.id, "scans": scans, "now": timezone.now()},
+            {"name": name, "organization": organization.id, "scans": scans, "hosts": hosts, "now": timezone.now()},
         )
         cursor.execute("ANALYZE scans_scan")
     _, key = create_api_key(organization=organization, name="bench")
-    return Seeded(key, _real_report(organization.id))
+    return Seeded(organization.id, key, _real_report(organization.id))
 
 
 def _real_report(organization_id: int) -> str:

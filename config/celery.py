@@ -66,6 +66,10 @@ app.conf.update(
             "task": "webhooks.tasks.delete_old_deliveries",
             "schedule": crontab(hour="3", minute="47"),
         },
+        "delete-dead-sessions": {
+            "task": "accounts.tasks.delete_dead_sessions",
+            "schedule": crontab(hour="4", minute="7"),
+        },
         "delete-idempotency-records": {
             "task": "scans.tasks.delete_idempotency_records",
             "schedule": crontab(minute="41"),
@@ -73,7 +77,7 @@ app.conf.update(
     },
     timezone="UTC",
 )
-app.autodiscover_tasks(["scans", "reports", "webhooks"])
+app.autodiscover_tasks(["accounts", "scans", "reports", "webhooks"])
 
 
 @celeryd_init.connect

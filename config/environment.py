@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +23,9 @@ T = TypeVar("T")
 MIN_SECRET_KEY_LENGTH = 32
 
 IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
+# How many there are, or where.
+Proxies = int | tuple[IPNetwork, ...]
+NO_PROXIES: Proxies = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,16 @@ def mailbox(raw: str) -> str:
     return raw
 
 
+def contact(raw: str) -> str:
+    """Whom to tell of a hole: an e-mail address, or the https address of a page; as a URI (RFC 9116, section 2.5.3)."""
+    if re.fullmatch(r"https://[^\s/]+(?:/\S*)?", raw):
+        return raw
+    address = raw.removeprefix("mailto:")
+    if not re.fullmatch(r"[^\s@<>]+@[^\s@<>]+", address):
+        raise ValueError(f"{raw!r} is neither an e-mail address nor an https address")
+    return f"mailto:{address}"
+
+
 def networks(raw: str) -> tuple[IPNetwork, ...]:
     """CIDRs separated by commas or blanks."""
     return tuple(ipaddress.ip_network(word) for word in words(raw))
@@ -129,6 +143,22 @@ def browser(raw: str) -> str:
     if raw not in ("auto", "off") and shutil.which(raw) is None:
         raise ValueError(f"{raw} is no program that can be run")
     return raw
+
+
+def one_of(*known: str) -> Callable[[str], str]:
+    """A parser for one of these words."""
+
+    def parse(raw: str) -> str:
+        if raw not in known:
+            raise ValueError(f"{raw!r} is not one of {', '.join(known)}")
+        return raw
+
+    return parse
+
+
+def trusted_proxies(raw: str) -> Proxies:
+    """A number of proxies between clients and the service, or the CIDRs they are in."""
+    return positive(raw) if raw.isdecimal() else networks(raw)
 
 
 def url_with_scheme(*schemes: str) -> Callable[[str], str]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
-from django.conf import settings
 from django.core.cache import cache
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
-from django.http import HttpRequest, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from redis.exceptions import RedisError
+
+from config.maintenance import maintenance_message
 
 logger = logging.getLogger(__name__)
 
@@ -41,10 +43,24 @@ def readyz(request: HttpRequest) -> JsonResponse:
         problems["postgresql"] = "PostgreSQL does not answer."
     if not redis_answers():
         problems["redis"] = "Redis does not answer."
-    if settings.MAINTENANCE_MODE:
+    if maintenance_message():
         problems["maintenance"] = "Maintenance mode is on."
     if problems:
         response = JsonResponse({"status": "unavailable", "problems": problems}, status=503)
         response["Retry-After"] = "5"
         return response
     return JsonResponse({"status": "ready"})
+
+
+PROBES = {"/healthz": healthz, "/readyz": readyz}
+
+
+class HealthMiddleware:
+    """Answers both before anything judges the Host header, which neither uses: load balancers ask by address."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        probe = PROBES.get(request.path_info)
+        return probe(request) if probe else self.get_response(request)

@@ -1,4 +1,4 @@
-"""Every response carries the ID that stands in the log lines of its request."""
+"""What stands on every response: the ID of its request's log lines, and what pages may ask of a device."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import secrets
 from collections.abc import Callable
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
@@ -44,4 +45,16 @@ class RequestIdMiddleware:
         finally:
             current_id.reset(token)
         response["X-Request-ID"] = request_id
+        return response
+
+
+class PermissionsPolicyMiddleware:
+    """Sends `PERMISSIONS_POLICY`: frames in our pages, if there were any, could not ask for these either."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        response["Permissions-Policy"] = settings.PERMISSIONS_POLICY
         return response

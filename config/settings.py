@@ -10,7 +10,7 @@ import environ
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from config import environment
+from config import __version__, environment
 from config.environment import read
 from config.logging import logging_config
 
@@ -36,6 +36,12 @@ ALLOWED_HOSTS = [
     urlsplit(BASE_URL).hostname or "localhost",
 ]
 CSRF_TRUSTED_ORIGINS = [BASE_URL]
+TRUSTED_PROXIES = read(
+    "TRUSTED_PROXIES",
+    environment.trusted_proxies,
+    environment.NO_PROXIES,
+    "A number of proxies, or CIDRs separated by commas.",
+)
 
 # What scans may reach. Read by scans.services and by the command line, nowhere else.
 SCAN_ALLOWED_NETWORKS: tuple[environment.IPNetwork, ...] = read(
@@ -78,15 +84,18 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "config.proxies.TrustedProxyMiddleware",
     "config.middleware.RequestIdMiddleware",
     "config.middleware.PageCompressionMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "config.csp.ContentSecurityPolicyMiddleware",
+    "config.middleware.PermissionsPolicyMiddleware",
+    "config.health.HealthMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
-    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "accounts.sessions.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -106,6 +115,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "accounts.roles.membership",
             ],
         },
     }
@@ -160,13 +170,18 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+# Closed, people come by invitation, and operators alone make organizations.
+SIGN_UP_OPEN = read("SIGN_UP", environment.one_of("open", "closed"), "open", "Set it to open or closed.") == "open"
+PASSWORD_RESET_TIMEOUT = 3600
 LOGIN_URL = "login"
-LOGIN_REDIRECT_URL = "/"
+LOGIN_REDIRECT_URL = "/dashboard/"
 LOGOUT_REDIRECT_URL = "/"
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_I18N = False
+# Where a template does not say it otherwise: unambiguous, and the same as in logs.
+DATE_FORMAT, DATETIME_FORMAT = "Y-m-d", "Y-m-d H:i:s"
 USE_TZ = True
 
 STATIC_URL = "/static/"
@@ -200,6 +215,10 @@ DEFAULT_FROM_EMAIL = read(
     "The sender, such as noreply@scan.example.com.",
 )
 
+SECURITY_CONTACT = read(
+    "SECURITY_CONTACT", environment.contact, "", "security@example.com, or the https address of a page."
+)
+
 SECURE = BASE_URL.startswith("https://")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
 SESSION_COOKIE_HTTPONLY = True
@@ -208,6 +227,8 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if SECURE else None
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+# Pages ask for nothing of the device but its clipboard.
+PERMISSIONS_POLICY = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
 # No page of ours has inline script or style.
 SECURE_CSP = {
     "default-src": ["'none'"],
@@ -235,7 +256,7 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "Website Scan Service",
     "DESCRIPTION": "Security, performance, accessibility and SEO scans of public web pages.",
-    "VERSION": "1.0.0",
+    "VERSION": __version__,
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PUBLIC": True,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from django.contrib import admin
-from django.contrib.auth.views import LogoutView
 from django.urls import path, re_path, register_converter
 from django.views.generic import RedirectView
 
-from accounts.views import LoginView, admin_login
+from accounts import organization_views, person_views
+from accounts.views import (
+    LoginView,
+    LogoutView,
+    PasswordResetConfirmView,
+    admin_login,
+    password_reset,
+    password_reset_sent,
+    signup,
+    signup_finish,
+    signup_sent,
+)
 from config.api.views import UnknownPath
-from config.health import healthz, readyz
-from config.views import docs, landing, openapi
+from config.operations_page import operations_page
+from config.views import docs, landing, openapi, robots, security_txt, sitemap
 from reports.api import ReportExport, ReportView
-from reports.views import report, screenshot
+from reports.views import export, progress, report, screenshot, share
+from scans import views as scan_views
 from scans.api import ScanCollection, ScanItem, ScanListing, UsageView
+from webhooks import views as webhook_views
 from webhooks.api import (
     DeliveryListing,
     DeliveryReplay,
@@ -56,19 +68,77 @@ urlpatterns = [
     ),
     path("api/webhooks/<any:webhook_id>", WebhookItem.as_view(), name="webhook-item"),
     re_path(r"^(?:v1|api)(?:/|\Z)", UnknownPath.as_view()),
-    path("healthz", healthz),
-    path("readyz", readyz),
     path("openapi.yaml", openapi, name="schema"),
     path("", landing, name="landing"),
+    path("robots.txt", robots),
+    path(".well-known/security.txt", security_txt),
+    path("sitemap.xml", sitemap),
     path("docs/", docs, name="docs"),
     path("login/", LoginView.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
+    path("signup/", signup, name="signup"),
+    path("signup/sent/", signup_sent, name="signup-sent"),
+    path("signup/<str:token>/", signup_finish, name="signup-finish"),
+    path("password/", password_reset, name="password-reset"),
+    path("password/sent/", password_reset_sent, name="password-reset-sent"),
+    path("password/<uidb64>/<token>/", PasswordResetConfirmView.as_view(), name="password-reset-confirm"),
+    path("invite/<str:token>", person_views.invite, name="invite"),
+    path("account/", person_views.account, name="account"),
+    path("account/sessions/", person_views.sessions_end, name="sessions-end"),
+    path("account/sessions/<str:session_id>/end", person_views.session_end, name="session-end"),
+    path("dashboard/", scan_views.overview, name="dashboard"),
+    path("dashboard/activity", scan_views.activity, name="dashboard-activity"),
+    path("dashboard/scans/", scan_views.scans, name="scans"),
+    path("dashboard/scans/new", scan_views.scan_new, name="scan-new"),
+    path("dashboard/scans/<str:scan_id>/again", scan_views.scan_again, name="scan-again"),
+    path("dashboard/scans/<str:scan_id>/cancel", scan_views.scan_cancel, name="scan-cancel"),
+    path("dashboard/sites/", scan_views.sites, name="sites"),
+    path("dashboard/sites/<str:host>", scan_views.site, name="site"),
+    path("dashboard/webhooks/", webhook_views.webhooks, name="webhooks"),
+    path("dashboard/webhooks/new", webhook_views.webhook_new, name="webhook-new"),
+    path("dashboard/webhooks/<str:webhook_id>", webhook_views.webhook, name="webhook"),
+    path("dashboard/webhooks/<str:webhook_id>/edit", webhook_views.webhook_edit, name="webhook-edit"),
+    path("dashboard/webhooks/<str:webhook_id>/enable", webhook_views.webhook_enable, name="webhook-enable"),
+    path("dashboard/webhooks/<str:webhook_id>/disable", webhook_views.webhook_disable, name="webhook-disable"),
+    path("dashboard/webhooks/<str:webhook_id>/delete", webhook_views.webhook_delete, name="webhook-delete"),
+    path("dashboard/webhooks/<str:webhook_id>/rotate", webhook_views.webhook_rotate, name="webhook-rotate"),
+    path("dashboard/webhooks/<str:webhook_id>/test", webhook_views.webhook_test, name="webhook-send-test"),
+    path("dashboard/webhooks/<str:webhook_id>/recover", webhook_views.webhook_recover, name="webhook-recover"),
+    path(
+        "dashboard/webhooks/<str:webhook_id>/deliveries/<str:delivery_id>/replay",
+        webhook_views.delivery_replay,
+        name="delivery-send-again",
+    ),
+    path("dashboard/organizations/", person_views.organizations, name="organizations"),
+    path("dashboard/organizations/new", person_views.organization_new, name="organization-new"),
+    path("dashboard/organizations/switch", person_views.organization_switch, name="organization-switch"),
+    path(
+        "dashboard/organizations/<int:organization_id>/leave",
+        person_views.organization_leave,
+        name="organization-leave",
+    ),
+    path("dashboard/members/", organization_views.members, name="members"),
+    path("dashboard/members/<int:membership_id>/role", organization_views.member_role, name="member-role"),
+    path("dashboard/members/<int:membership_id>/remove", organization_views.member_remove, name="member-remove"),
+    path(
+        "dashboard/invitations/<str:invitation_id>/revoke",
+        organization_views.invitation_revoke,
+        name="invitation-revoke",
+    ),
+    path("dashboard/keys/", organization_views.keys, name="keys"),
+    path("dashboard/keys/<str:key_id>/revoke", organization_views.key_revoke, name="key-revoke"),
+    path("dashboard/settings/", organization_views.organization_settings, name="organization-settings"),
+    path("dashboard/audit/", organization_views.audit_log, name="audit"),
     path("report/<any:scan_id>/screenshot.webp", screenshot, name="report-screenshot"),
+    path("report/<any:scan_id>/export/<str:export_format>", export, name="report-page-export"),
+    path("report/<any:scan_id>/progress", progress, name="report-progress"),
+    path("report/<any:scan_id>/share", share, name="report-share"),
     path("report/<any:scan_id>", report, name="report-page"),
     path("admin/login/", admin_login),
+    path("admin/operations/", admin.site.admin_view(operations_page), name="operations"),
     path("admin/", admin.site.urls),
     # What people type.
-    *(path(name, RedirectView.as_view(url=f"/{name}/")) for name in ("docs", "login", "admin")),
+    *(path(name, RedirectView.as_view(url=f"/{name}/")) for name in ("docs", "login", "signup", "dashboard", "admin")),
 ]
 
 handler400 = "config.api.errors.bad_request"

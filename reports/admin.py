@@ -1,12 +1,15 @@
-"""Reports in the admin."""
+"""Reports in the admin: that they are there, not what they say."""
 
 from __future__ import annotations
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import F, Func, IntegerField, QuerySet
 from django.http import HttpRequest
+from django.template.defaultfilters import filesizeformat
+from django.urls import reverse
+from django.utils.safestring import SafeString
 
-from config.admin import ReadOnlyAdmin
+from config.admin import ReadOnlyAdmin, link
 from reports.models import Report
 
 
@@ -14,14 +17,25 @@ from reports.models import Report
 class ReportAdmin(ReadOnlyAdmin):
     """Every retained report, newest first."""
 
-    list_display = ("id", "scan_id", "organization", "created_at", "expires_at")
+    list_display = ("id", "scan_id", "organization", "created_at", "expires_at", "shared_at")
     list_select_related = ("organization",)
     # By the indexed time, which comes in the same order as that of creation.
     ordering = ("-expires_at",)
-    search_fields = ("id__exact", "scan__id__exact", "organization__slug__exact")
-    search_help_text = "A report's or a scan's ID, or an organization's slug."
-    fields = ("id", "scan", "organization", "created_at", "expires_at", "facts", "export")
+    ids = {"rpt": "id__startswith", "scan": "scan__id__startswith"}
+    search_help_text = "The beginning of a report's or a scan's ID, or an organization's slug or name."
+    fields = ("id", "scan", "organization", "created_at", "expires_at", "shared_at", "size", "page")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Report]:
-        """Without the long columns, which only the page of one report fetches."""
+        """Without the long columns."""
         return super().get_queryset(request).defer("body", "export", "facts", "waterfall", "screenshot")
+
+    @admin.display(description="size of the document")
+    def size(self, report: Report) -> str:
+        """Asked of the database, which knows it without reading the text."""
+        size = Func(F("export"), function="octet_length", output_field=IntegerField())
+        return filesizeformat(Report.objects.filter(id=report.id).values_list(size).get()[0])
+
+    @admin.display(description="report page")
+    def page(self, report: Report) -> SafeString:
+        """For members, and for everybody while it is shared."""
+        return link(reverse("report-page", args=[report.scan_id]), "Open (members only, unless it is shared)")

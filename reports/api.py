@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from typing import ClassVar
-
 from django.http import HttpResponse
 from django.utils.http import parse_etags
 from drf_spectacular.types import OpenApiTypes
@@ -62,15 +59,13 @@ class ReportView(ApiView):
 class ReportExport(ApiView):
     """GET /v1/report/:id/export."""
 
-    FORMATS: ClassVar[tuple[str, ...]] = ("json", "sarif", "csv")
-
     @extend_schema(
         operation_id="export_report",
         summary="Export the report as JSON with evidence, SARIF or CSV",
         tags=["Reports"],
         parameters=[
             id_parameter("scan_id", "scan"),
-            OpenApiParameter("format", str, enum=FORMATS, default="json"),
+            OpenApiParameter("format", str, enum=exports.FORMATS, default="json"),
             *RATE_HEADERS,
             *headers([200], Content_Disposition=(str, "A file name for the download.")),
         ],
@@ -87,22 +82,14 @@ class ReportExport(ApiView):
     )
     def get(self, request: Request, scan_id: str) -> HttpResponse:
         """JSON adds check IDs, evidence, references and points to the report; SARIF 2.1.0 and CSV list findings."""
-        export_format = choice(request.query_params, "format", self.FORMATS) or "json"
+        export_format = choice(request.query_params, "format", exports.FORMATS) or "json"
         found_id, export = access_report(caller_of(request).organization_id, scan_id, "export")
-        content, content_type = _export(export, export_format)
+        content, content_type = exports.rendered(export, export_format)
         response = HttpResponse(content, content_type=content_type)
         response["Content-Disposition"] = f'attachment; filename="{found_id}.{export_format}"'
         response["Cache-Control"] = "private, max-age=86400"
         response["Vary"] = "Authorization"
         return response
-
-
-def _export(export: str, export_format: str) -> tuple[str, str]:
-    if export_format == "csv":
-        return exports.csv_table(json.loads(export)), "text/csv; charset=utf-8"
-    if export_format == "sarif":
-        return json.dumps(exports.sarif(json.loads(export))), "application/sarif+json"
-    return export, "application/json"
 
 
 def _matches(request: Request, etag: str) -> bool:

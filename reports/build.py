@@ -46,6 +46,7 @@ def build_report(scan: Scan, result: ScanResult) -> dict[str, Any]:
         "screenshot": result.screenshot,
         "created_at": scan.created_at,
         "expires_at": scan.created_at + timedelta(days=settings.REPORT_RETENTION_DAYS),
+        "shared_at": scan.completed_at if scan.organization.shares_reports else None,
     }
 
 

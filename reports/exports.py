@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+FORMATS = ("json", "sarif", "csv")
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 # SARIF knows three levels; `security-severity` (a CVSS-like number) is what code scanning sorts by.
@@ -15,6 +18,15 @@ SECURITY_SEVERITY = {"critical": "9.5", "high": "8.0", "medium": "5.5", "low": "
 CSV_COLUMNS = ("category", "id", "name", "status", "severity", "points", "message", "fix", "references")
 # A cell that begins so is a formula to a spreadsheet (OWASP, CSV injection).
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def rendered(export: str, export_format: str) -> tuple[str, str]:
+    """The stored JSON export in one of FORMATS, and its media type."""
+    if export_format == "csv":
+        return csv_table(json.loads(export)), "text/csv; charset=utf-8"
+    if export_format == "sarif":
+        return json.dumps(sarif(json.loads(export))), "application/sarif+json"
+    return export, "application/json"
 
 
 def sarif(document: Mapping[str, Any]) -> dict[str, Any]:

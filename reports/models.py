@@ -31,6 +31,7 @@ class Report(models.Model):
     screenshot = models.BinaryField(null=True)
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField(db_index=True)
+    shared_at = models.DateTimeField(null=True, blank=True, help_text="Since when anybody with the link may read it.")
 
     def __str__(self) -> str:
         return self.id

@@ -1,23 +1,25 @@
 """From a frozen report to what its page shows, in the page's order. No database here.
 
-Text from the scanned site stays text: the templates escape it, and only the addresses made or admitted here
-become links.
+Text from the scanned site stays text: the templates escape it, and only the addresses made or admitted in
+`reports.references` become links.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 from typing import Any
-from urllib.parse import urlsplit
 
-from django.template.defaultfilters import filesizeformat
-
+from reports.cards import Check, check_of
+from reports.diff import SEVERITY_RANK, STATUS_RANK
+from reports.evidence import cell, label
+from reports.metrics import Metric, metrics
+from reports.references import safe_link
 from reports.waterfall import Chart, chart
+from reports.wording import ACCESSIBILITY_NOTE, category_meaning, grade_meaning
 
-STATUS_ORDER = ("fail", "warn", "pass")
 # What `facts` holds is named by the engine; a name that is not listed is shown as it is written there.
 FACT_LABELS = {
     "final_url": "Final address",
@@ -25,42 +27,11 @@ FACT_LABELS = {
     "address": "IP address",
     "document_bytes": "Document size",
     "duration_s": "Duration of the scan",
-    "axe_core": "axe-core",
     "console_errors": "Errors in the console",
 }
 # Told in a sentence of their own.
-COUNTS = frozenset({"checks_planned", "checks_known"})
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """A source that a check names; `url` is None where there is no page to link to."""
-
-    text: str
-    url: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A check's evidence: one row per thing seen, and a column for every name that any of them has."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One check as a card."""
-
-    id: str
-    name: str
-    status: str
-    severity: str | None
-    message: str
-    fix: str | None
-    points: float
-    evidence: Table | None
-    references: tuple[Reference, ...]
+COVERAGE = frozenset({"checks_planned", "checks_known", "browser", "axe_core"})
+FIRST = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +40,7 @@ class Category:
 
     name: str
     anchor: str
+    meaning: str
     score: int
     failed: tuple[Check, ...]
     warned: tuple[Check, ...]
@@ -85,6 +57,31 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class Skipped:
+    """Checks that could not run for the same reason."""
+
+    reason: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much was looked at, and with what; `browser` and `axe` are product and version, empty without."""
+
+    planned: int
+    known: int
+    not_applicable: int
+    browser: str
+    axe: str
+    skipped: tuple[Skipped, ...]
+
+    @property
+    def is_static(self) -> bool:
+        """Whether there are checks that only a browser could have run, and there was none."""
+        return self.planned < self.known
+
+
+@dataclass(frozen=True, slots=True)
 class ReportPage:
     """Everything the template shows. Times are aware, UTC."""
 
@@ -92,113 +89,83 @@ class ReportPage:
     link: str | None
     created_at: datetime
     completed_at: datetime
+    meaning: str
+    note: str
     categories: tuple[Category, ...]
-    top: tuple[Check, ...]
+    first: tuple[Check, ...]
+    metrics: tuple[Metric, ...]
     facts: tuple[Fact, ...]
-    checks_planned: int
-    checks_known: int
+    coverage: Coverage
     chart: Chart | None
-
-    @property
-    def is_static(self) -> bool:
-        """Whether there are checks that only a browser could have run, and there was none."""
-        return self.checks_planned < self.checks_known
 
 
 def report_page(
     document: Mapping[str, Any], facts: Mapping[str, Any], waterfall: Mapping[str, Any] | None = None
 ) -> ReportPage:
     """The page of a report; `document` is the JSON export."""
-    categories = tuple(_category(category, number) for number, category in enumerate(document["categories"], 1))
-    to_mend = [check for each in categories for check in (*each.failed, *each.warned) if check.points > 0]
+    scan_type = document["type"]
+    by_id = {check["id"]: check for category in document["categories"] for check in category["checks"]}
+    categories = tuple(
+        _category(category, number, scan_type) for number, category in enumerate(document["categories"], 1)
+    )
     return ReportPage(
         document=document,
         link=safe_link(document["url"]),
         created_at=datetime.fromisoformat(document["created_at"]),
         completed_at=datetime.fromisoformat(document["completed_at"]),
+        meaning=grade_meaning(scan_type, document["grade"]),
+        note=ACCESSIBILITY_NOTE if scan_type == "accessibility" else "",
         categories=categories,
-        top=tuple(sorted(to_mend, key=lambda check: -check.points)[:3]),
-        facts=tuple(_fact(name, value) for name, value in facts.items() if name not in COUNTS),
-        checks_planned=facts.get("checks_planned", 0),
-        checks_known=facts.get("checks_known", 0),
+        first=_first(categories, is_capped=bool(document["caps"])),
+        metrics=metrics(by_id) if scan_type == "performance" else (),
+        facts=tuple(_fact(name, value) for name, value in facts.items() if name not in COVERAGE),
+        coverage=_coverage(document, facts),
         chart=chart(waterfall),
     )
 
 
-def safe_link(url: object) -> str | None:
-    """The URL when it may stand in an href: absolute, http or https. None for `javascript:` and the like."""
-    if not isinstance(url, str) or not re.match(r"https?://[^\s/]", url):
-        return None
-    try:
-        return url if urlsplit(url).hostname else None
-    except ValueError:
-        return None
-
-
-def reference(text: str) -> Reference:
-    """A reference with its page, for URLs, CWE numbers and RFCs (with their section)."""
-    if match := re.fullmatch(r"CWE-(\d+)", text):
-        return Reference(text, f"https://cwe.mitre.org/data/definitions/{match[1]}.html")
-    if match := re.fullmatch(r"RFC (\d+)(?:, section (\d+(?:\.\d+)*))?", text):
-        section = f"#section-{match[2]}" if match[2] else ""
-        return Reference(text, f"https://www.rfc-editor.org/rfc/rfc{match[1]}{section}")
-    return Reference(text, safe_link(text))
-
-
-def _category(category: Mapping[str, Any], number: int) -> Category:
-    checks = [_check(check) for check in category["checks"]]
-    checks.sort(key=lambda check: -check.points)  # stable: equal points keep the report's order
-    failed, warned, passed = (tuple(check for check in checks if check.status == status) for status in STATUS_ORDER)
-    return Category(category["name"], f"category-{number}", category["score"], failed, warned, passed)
-
-
-def _check(check: Mapping[str, Any]) -> Check:
-    return Check(
-        id=check["id"],
-        name=check["name"],
-        status=check["status"],
-        severity=check["severity"],
-        message=check["message"],
-        fix=check.get("fix"),
-        points=check["points"],
-        evidence=_table(check["evidence"]),
-        references=tuple(reference(text) for text in check["references"]),
+def _category(category: Mapping[str, Any], number: int, scan_type: str) -> Category:
+    checks = sorted((check_of(check) for check in category["checks"]), key=_weight)
+    by_status = {status: tuple(members) for status, members in groupby(checks, key=lambda check: check.status)}
+    return Category(
+        name=category["name"],
+        anchor=f"category-{number}",
+        meaning=category_meaning(scan_type, category["name"]),
+        score=category["score"],
+        failed=by_status.get("fail", ()),
+        warned=by_status.get("warn", ()),
+        passed=by_status.get("pass", ()),
     )
 
 
-def _table(items: Iterable[Mapping[str, Any]]) -> Table | None:
-    items = list(items)
-    columns = tuple(dict.fromkeys(name for item in items for name in item))
-    if not columns:
-        return None
-    return Table(
-        columns=tuple(_words(name) for name in columns),
-        rows=tuple(tuple(_cell(item.get(name)) for name in columns) for item in items),
+def _weight(check: Check) -> tuple[int, float, int]:
+    """Failed before warned before passed, then what wins most, then what is most severe; else the report's order."""
+    return STATUS_RANK[check.status], -check.points, SEVERITY_RANK.get(check.severity or "", len(SEVERITY_RANK))
+
+
+def _first(categories: tuple[Category, ...], *, is_capped: bool) -> tuple[Check, ...]:
+    """The biggest wins. Under a cap one fix alone may win nothing: then what failed comes by its severity."""
+    open_checks = [check for each in categories for check in (*each.failed, *each.warned)]
+    wins = sorted((check for check in open_checks if check.points > 0), key=lambda check: -check.points)
+    held = [check for check in open_checks if check.points == 0 and check.status == "fail"] if is_capped else []
+    return (*wins, *sorted(held, key=_weight))[:FIRST]
+
+
+def _coverage(document: Mapping[str, Any], facts: Mapping[str, Any]) -> Coverage:
+    by_reason: dict[str, list[str]] = {}
+    for each in document["skipped_checks"]:
+        by_reason.setdefault(each["reason"], []).append(each["name"])
+    planned = facts.get("checks_planned", 0)
+    judged = document["summary"]["total_checks"] + len(document["skipped_checks"])
+    return Coverage(
+        planned=planned,
+        not_applicable=max(0, planned - judged),
+        known=facts.get("checks_known", 0),
+        browser=str(facts.get("browser", "")),
+        axe=str(facts.get("axe_core", "")),
+        skipped=tuple(Skipped(reason, tuple(names)) for reason, names in by_reason.items()),
     )
-
-
-def _cell(value: object) -> str:
-    match value:
-        case None:
-            return ""
-        case bool():
-            return "yes" if value else "no"
-    return str(value)
 
 
 def _fact(name: str, value: object) -> Fact:
-    if name.endswith("_bytes"):
-        shown = filesizeformat(str(value))
-    elif name.endswith("_ms"):
-        shown = f"{value} ms"
-    elif name.endswith("_s"):
-        shown = f"{value} s"
-    else:
-        shown = _cell(value)
-    label = FACT_LABELS.get(name, _words(re.sub(r"_(bytes|ms|s)$", "", name)))
-    return Fact(label, shown, safe_link(value))
-
-
-def _words(name: str) -> str:
-    words = name.replace("_", " ")
-    return words[:1].upper() + words[1:]
+    return Fact(FACT_LABELS.get(name) or label(name), cell(name, value), safe_link(value))

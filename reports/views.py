@@ -1,84 +1,167 @@
-"""The page of a report, for the members of the organization that asked for it."""
+"""The page of a report and what belongs to it: for members, and for anybody with the link while it is shared."""
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import Any
+import functools
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 from django.conf import settings
-from django.contrib.auth.decorators import login_required
+from django.contrib import messages
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import BadRequest
 from django.db.models import BooleanField, ExpressionWrapper, Q
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.utils import timezone
-from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.cache import add_never_cache_headers
+from django.utils.http import parse_etags
+from django.views.decorators.http import require_POST, require_safe
+from django_htmx.http import HttpResponseClientRefresh
 
-from accounts import access
-from config.ids import is_id
-from reports.models import Report
-from reports.page import report_page, safe_link
+from accounts.models import Membership
+from accounts.roles import choose, current_membership
+from reports.exports import FORMATS, rendered
+from reports.history import history
+from reports.page import report_page
+from reports.references import safe_link
+from reports.visibility import Seen, seen_by, set_sharing
+from reports.wording import advice
 from scans.models import Scan
+
+View: TypeAlias = Callable[..., HttpResponse]
+ROBOTS = "noindex, nofollow"
+
+
+def _for_who_may_see(view: View) -> View:
+    """Hands the view what the person may see; who may see nothing gets to the login, or a 404 when logged in."""
+
+    @functools.wraps(view)
+    def wrapped(request: HttpRequest, scan_id: str, **kwargs: str) -> HttpResponse:
+        seen = seen_by(request.user, scan_id)
+        if seen is not None:
+            response = view(request, seen, **kwargs)
+        elif request.htmx:  # type: ignore[attr-defined]  # django-htmx
+            response = HttpResponseClientRefresh()  # the page itself says what is the matter
+        elif request.user.is_authenticated:
+            response = _not_found(request)
+        else:
+            # A form cannot be sent again after the login.
+            is_form = request.method == "POST"
+            response = redirect_to_login(reverse("report-page", args=[scan_id]) if is_form else request.get_full_path())
+        if not response.has_header("Cache-Control"):
+            add_never_cache_headers(response)
+        response["X-Robots-Tag"] = ROBOTS
+        return response
+
+    return wrapped
 
 
 @require_safe
-@never_cache
-@login_required
-def report(request: HttpRequest, scan_id: str) -> HttpResponse:
-    """The report of a scan, or how far the scan is, or why it failed; 404 for everybody but members."""
-    response = _page(request, scan_id)
-    response["X-Robots-Tag"] = "noindex, nofollow"
-    return response
-
-
-def _page(request: HttpRequest, scan_id: str) -> HttpResponse:
-    now = timezone.now()
-    scan = None
-    if is_id("scan", scan_id):
-        retained = now - timedelta(days=settings.REPORT_RETENTION_DAYS)
-        scan = access.rows_of_member(Scan, request.user).filter(id=scan_id, created_at__gt=retained).first()
-    if scan is None:
-        return _not_found(request)
-    context: dict[str, Any] = {"scan": scan, "link": safe_link(scan.url)}
+@_for_who_may_see
+def report(request: HttpRequest, seen: Seen) -> HttpResponse:
+    """The report of a scan, or how far the scan is, or why it failed."""
+    scan = seen.scan
+    if seen.membership is not None:
+        _enter(request, seen.membership)
+    context: dict[str, Any] = {
+        "scan": scan,
+        "link": safe_link(scan.url),
+        "section": "scans",
+        "shell": "dashboard/base.html" if seen.membership else "base.html",
+        "is_member": seen.membership is not None,
+        "may_scan": seen.membership is not None and seen.membership.is_member,
+    }
+    if seen.membership and seen.is_expired:
+        return _expired(request, context)
     if not scan.is_final:
         return render(request, "report/running.html", context)
     if scan.status == Scan.Status.FAILED:
-        return render(request, "report/failed.html", context)
-    reports = access.rows(Report, scan.organization_id).filter(scan_id=scan.id, expires_at__gt=now)
+        return render(request, "report/failed.html", context | {"advice": advice(scan.error_code)})
     has_screenshot = ExpressionWrapper(Q(screenshot__isnull=False), BooleanField())
-    found = reports.defer("body", "screenshot").annotate(has_screenshot=has_screenshot).first()
+    found = seen.reports().defer("body", "screenshot").annotate(has_screenshot=has_screenshot).first()
     if found is None:
-        return _not_found(request)
+        return _expired(request, context) if seen.membership else _not_found(request)
+    document = found.document
     context |= {
-        "page": report_page(found.document, found.facts, found.waterfall),
-        "expires_at": found.expires_at,
-        "has_screenshot": found.has_screenshot,
+        "page": report_page(document, found.facts, found.waterfall),
+        "report": found,
+        "formats": FORMATS,
+        # Strangers learn nothing of other scans.
+        "history": history(scan, found, document, seen.now) if seen.membership else None,
     }
     return render(request, "report/report.html", context)
 
 
 @require_safe
-@login_required
-def screenshot(request: HttpRequest, scan_id: str) -> HttpResponse:
-    """The first screen of the page as the browser of the scan saw it; 404 where the report itself is."""
-    rows = access.rows_of_member(Report, request.user).filter(scan_id=scan_id, expires_at__gt=timezone.now())
-    picture = rows.values_list("screenshot", flat=True).first() if is_id("scan", scan_id) else None
+@_for_who_may_see
+def progress(request: HttpRequest, seen: Seen) -> HttpResponse:
+    """What the page of a running scan asks for every second; when it has begun or ended, that page is to load anew."""
+    if not request.htmx:  # type: ignore[attr-defined]  # django-htmx
+        return redirect("report-page", seen.scan.id)
+    if seen.scan.status != request.GET.get("status"):
+        return HttpResponseClientRefresh()
+    return render(request, "report/_progress.html", {"scan": seen.scan, "is_fragment": True})
+
+
+@require_safe
+@_for_who_may_see
+def screenshot(request: HttpRequest, seen: Seen) -> HttpResponse:
+    """The first screen of the page as the browser of the scan saw it."""
+    picture = seen.reports().values_list("screenshot", flat=True).first()
     if picture is None:
         return _not_found(request)
-    response = HttpResponse(bytes(picture), content_type="image/webp")
-    # It never changes; the browser asks again when the session may have ended.
-    response["Cache-Control"] = "private, max-age=300"
-    response["X-Robots-Tag"] = "noindex, nofollow"
+    # It never changes, but whether it may be seen does: browsers keep it, and ask every time.
+    etag = f'"{seen.scan.id}"'
+    response: HttpResponse
+    if etag in parse_etags(request.headers.get("If-None-Match", "")):
+        response = HttpResponseNotModified()
+    else:
+        response = HttpResponse(bytes(picture), content_type="image/webp")
+    response["ETag"] = etag
+    response["Cache-Control"] = "private, no-cache"
     return response
 
 
+@require_safe
+@_for_who_may_see
+def export(request: HttpRequest, seen: Seen, export_format: str) -> HttpResponse:
+    """The report as a file, as the API exports it."""
+    found = seen.reports().values_list("export", flat=True).first() if export_format in FORMATS else None
+    if found is None:
+        return _not_found(request)
+    content, content_type = rendered(found, export_format)
+    response = HttpResponse(content, content_type=content_type)
+    response["Content-Disposition"] = f'attachment; filename="{seen.scan.id}.{export_format}"'
+    return response
+
+
+@require_POST
+@_for_who_may_see
+def share(request: HttpRequest, seen: Seen) -> HttpResponse:
+    """The switch: `shared` is `on` or `off`. Back to the page afterwards."""
+    is_shared = {"on": True, "off": False}.get(request.POST.get("shared", ""))
+    if is_shared is None:
+        raise BadRequest
+    if set_sharing(seen, is_shared=is_shared):
+        shared, private = "Anybody with the link can read this report now.", "Only members can read this report now."
+        messages.success(request, shared if is_shared else private)
+    return redirect("report-page", seen.scan.id)
+
+
+def _enter(request: HttpRequest, membership: Membership) -> None:
+    """The report's organization becomes the current one: what surrounds the report, and its buttons, are about it."""
+    current = current_membership(request)
+    if current is None or current.organization_id != membership.organization_id:
+        choose(request, membership.organization_id)
+    request.membership = membership  # type: ignore[attr-defined]  # as accounts.roles does
+
+
+def _expired(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
+    context |= {"days": settings.REPORT_RETENTION_DAYS}
+    return render(request, "report/expired.html", context, status=404)
+
+
 def _not_found(request: HttpRequest) -> HttpResponse:
-    context = {
-        "status": 404,
-        "message": "There is no report at this address.",
-        "detail": (
-            "It may never have existed, belong to an organization that you are not a member of, or have"
-            f" expired: reports are kept for {settings.REPORT_RETENTION_DAYS} days."
-        ),
-    }
-    return render(request, "error.html", context, status=404)
+    context = {"days": settings.REPORT_RETENTION_DAYS}
+    return render(request, "report/not_found.html", context, status=404)

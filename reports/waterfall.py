@@ -8,9 +8,23 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from django.template.defaultfilters import filesizeformat
+from django.utils.safestring import SafeString
+
+from reports.markup import NOTHING, fill, fill_each
 
 WIDTH = 1000
 LEAST = 4  # so that the shortest request can be seen
+
+ROW = (
+    '<li class="kind-{}{}"><p class="request" title="{}"><span class="file">{}</span>{}{}{}</p>'
+    '<p class="cost"><span class="kind">{}, </span>{}, {}</p>'
+    '<svg viewBox="0 0 1000 12" preserveAspectRatio="none" aria-hidden="true">{}'
+    '<rect class="wait" x="{}" y="1" width="{}" height="10"/>'
+    '<rect class="receive" x="{}" y="1" width="{}" height="10"/></svg></li>'
+)
+BLOCKS = SafeString(' <span class="tag medium">blocks</span>')
+FAILED = SafeString(' <span class="tag critical">failed</span>')
+LINE = '<line class="is-{}" x1="{}" x2="{}" y1="0" y2="12"/>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +43,18 @@ class Bar:
     receive: int
     is_blocking: bool
     is_failed: bool
+
+    def row(self, lines: SafeString) -> SafeString:
+        """A list item; `lines` are the marks."""
+        return fill(
+            ROW,
+            *(self.kind, " is-failed" if self.is_failed else "", self.url, self.name),
+            fill(' <span class="host">{}</span>', self.host) if self.host else NOTHING,
+            BLOCKS if self.is_blocking else NOTHING,
+            FAILED if self.is_failed else NOTHING,
+            *(self.kind, self.size, self.seconds, lines),
+            *(self.start, self.wait, self.received_at, self.receive),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +75,17 @@ class Chart:
     marks: tuple[Mark, ...]
     seconds: str
     left_out: int
+
+    @property
+    def rows(self) -> SafeString:
+        """The bars as list items, each with the marks."""
+        lines = fill_each("{}", (fill(LINE, mark.slug, mark.at, mark.at) for mark in self.marks))
+        return fill_each("{}", (bar.row(lines) for bar in self.bars))
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What was requested, for the legend, in the order of the load."""
+        return tuple(dict.fromkeys(bar.kind for bar in self.bars))
 
 
 def chart(stored: Mapping[str, Any] | None) -> Chart | None:

@@ -1,14 +1,32 @@
-"""Scans and the blocklist in the admin."""
+"""Scans and the blocklist in the admin, and organizations with their scans."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from urllib.parse import urlencode
 
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.http import HttpRequest
+from django.template.defaultfilters import truncatechars
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils import timezone
 
-from config.admin import ReadOnlyAdmin
+from accounts.admin import OrganizationAdmin
+from accounts.models import Organization, User
+from config.admin import ReadOnlyAdmin, link
 from scans.models import BlockedDomain, Scan
+from scans.services import MAX_ATTEMPTS, NotRequeued, requeue_scan
+from webhooks.models import Delivery
+
+SHOWN_URL = 80
+SHOWN_DELIVERIES = 100
 
 
 class BlockedDomainForm(forms.ModelForm):
@@ -40,24 +58,108 @@ class BlockedDomainAdmin(admin.ModelAdmin):
 class ScanAdmin(ReadOnlyAdmin):
     """Every scan, newest first."""
 
-    list_display = (
-        "id",
-        "status",
-        "type",
-        "url",
-        "organization",
-        "score",
-        "grade",
-        "created_at",
-        "completed_at",
-    )
-    list_filter = ("status", "type")
+    list_display = (*("id", "status", "type", "created_at", "organization", "score", "error_code", "address"),)
+    list_filter = ("status", "type", "created_at")
     list_select_related = ("organization",)
-    search_fields = ("id__exact", "organization__slug__exact", "url__contains")
-    search_help_text = "A scan's ID, an organization's slug, or a part of a URL."
+    ids = {"scan": "id__startswith", "rpt": "report__id__startswith", "evt": "events__id__startswith"}
+    search_help_text = "The beginning of the ID of a scan, its report or an event, or an organization's slug or name."
+    actions = ("requeue",)
     fields = (
-        *("id", "organization", "api_key", "created_by", "type", "url", "status", "score", "grade"),
-        *("created_at", "started_at", "completed_at", "period"),
-        *("percent", "phase", "checks_done", "checks_total", "skipped_checks", "error_code", "error_message"),
-        *("enqueued_at", "attempts", "lease_expires_at"),
+        *("id", "organization", "api_key", "created_by", "type", "url", "status", "score", "grade", "report_page"),
+        *("error_code", "error_message", "skipped_checks", "timeline"),
+        *("percent", "phase", "checks_done", "checks_total", "attempts", "enqueued_at", "lease_expires_at", "period"),
     )
+
+    @admin.display(description="url")
+    def address(self, scan: Scan) -> str:
+        """Not all of an address that is long."""
+        return truncatechars(scan.url, SHOWN_URL)
+
+    @admin.display(description="report page")
+    def report_page(self, scan: Scan) -> str:
+        return link(reverse("report-page", args=[scan.id]), "Open (members only, unless the report is shared)")
+
+    @admin.display(description="timeline")
+    def timeline(self, scan: Scan) -> str:
+        """What has happened to it, in order, to the last delivery."""
+        moments = sorted(_moments(scan), key=lambda each: each.at)
+        return render_to_string("admin/scans/timeline.html", {"moments": moments})
+
+    @admin.action(description="Put back into the queue", permissions=["requeue"])
+    def requeue(self, request: HttpRequest, queryset: QuerySet[Scan]) -> None:
+        """One by one: each is judged under its own lock."""
+        assert isinstance(request.user, User)
+        for scan in queryset[: self.list_per_page]:
+            try:
+                waiting = requeue_scan(actor=request.user, scan_id=scan.id)
+            except NotRequeued as reason:
+                messages.error(request, f"{scan.id}: {reason}")
+                continue
+            is_new = waiting.id != scan.id
+            self.log_change(request, scan, "Put back into the queue." if not is_new else f"Done again by {waiting.id}.")
+            text = f"{scan.id}: a new scan takes its place, {waiting.id}." if is_new else f"{scan.id} is queued again."
+            messages.success(request, text)
+
+    def has_requeue_permission(self, request: HttpRequest) -> bool:
+        """Whoever may change scans, if scans could be changed."""
+        return request.user.has_perm("scans.change_scan")
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A line of the timeline."""
+
+    at: datetime
+    what: str
+    detail: str = ""
+    url: str = ""
+
+
+def _moments(scan: Scan) -> Iterator[Moment]:
+    yield Moment(scan.created_at, "created", f"by {scan.api_key or scan.created_by or 'nobody known'}")
+    if scan.enqueued_at - scan.created_at > timedelta(seconds=1):
+        yield Moment(scan.enqueued_at, "put into the queue again")
+    if scan.started_at:
+        yield Moment(scan.started_at, "started", f"attempt {scan.attempts} of {MAX_ATTEMPTS}")
+    if scan.lease_expires_at:
+        ran_out = scan.lease_expires_at < timezone.now()
+        yield Moment(scan.lease_expires_at, "lease ran out" if ran_out else "lease runs out")
+    if scan.completed_at:
+        yield Moment(scan.completed_at, f"ended: {scan.status}", scan.error_code or f"{scan.score} ({scan.grade})")
+    for event in scan.events.defer("body"):
+        yield Moment(event.created_at, "event", event.kind, reverse("admin:webhooks_event_change", args=[event.id]))
+    deliveries = Delivery.objects.filter(event__scan=scan).select_related("webhook").defer("webhook__encrypted_secret")
+    for delivery in deliveries[:SHOWN_DELIVERIES]:
+        url = reverse("admin:webhooks_delivery_change", args=[delivery.id])
+        detail = f"to {delivery.webhook.receiver}, attempts: {delivery.attempts_made}"
+        moment = delivery.finished_at or delivery.next_attempt_at
+        yield Moment(moment, f"delivery {delivery.status}" if delivery.finished_at else "delivery due", detail, url)
+
+
+# In place of the one in accounts.admin, which knows nothing of scans.
+admin.site.unregister(Organization)
+
+
+@admin.register(Organization)
+class TenantAdmin(OrganizationAdmin):
+    """Organizations with their running scans, too."""
+
+    list_display = (*OrganizationAdmin.list_display[:-1], "running", "created_at")
+    fields = (*OrganizationAdmin.fields[:-1], "running", "scans", "created_at")
+    readonly_fields = (*OrganizationAdmin.readonly_fields, "running", "scans")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Organization]:
+        running = Scan.objects.unfinished().filter(organization_id=OuterRef("pk")).order_by()  # type: ignore[attr-defined]
+        counted = running.values("organization_id").annotate(number=Count("*")).values("number")
+        return super().get_queryset(request).annotate(running_count=Coalesce(Subquery(counted), 0))
+
+    @admin.display(description="running scans")
+    def running(self, organization: Organization) -> str:
+        """Of how many at once."""
+        running = getattr(organization, "running_count", 0)
+        return f"{running} of {organization.tier.concurrent_scans}" if organization.pk else ""
+
+    @admin.display(description="scans")
+    def scans(self, organization: Organization) -> str:
+        query = urlencode({"q": organization.slug})
+        return link(f"{reverse('admin:scans_scan_changelist')}?{query}", "Show them") if organization.pk else ""

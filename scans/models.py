@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import ClassVar
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator
 from django.db import models
+from django.db.models import F, Func, Value
+from django.db.models.functions import MD5, Coalesce
 from django.utils import timezone
 
 from accounts.models import ApiKey, Organization
@@ -16,6 +19,20 @@ from config.ids import new_id
 def new_scan_id() -> str:
     """The public ID of a scan."""
     return new_id("scan")
+
+
+def is_kept(created_at: datetime) -> bool:
+    """Whether the report of a scan that was created then is still retained."""
+    return created_at > timezone.now() - timedelta(days=settings.REPORT_RETENTION_DAYS)
+
+
+def path_of(url: str) -> str:
+    """What follows the host in a canonical URL."""
+    return "/" + url.partition("://")[2].partition("/")[2]
+
+
+# The URL is canonical, so what stands there is the host in its one spelling.
+HOST_PATTERN = "^https?://([^/?#]+)"
 
 
 class ScanQuerySet(models.QuerySet["Scan"]):
@@ -53,6 +70,12 @@ class Scan(models.Model):
     )
     type = models.CharField(max_length=16, choices=Type)
     url = models.CharField(max_length=8192, help_text="Canonical, so it may be longer than what was sent.")
+    host = models.GeneratedField(
+        expression=Coalesce(Func(F("url"), Value(HOST_PATTERN), function="substring"), Value("")),
+        output_field=models.TextField(),
+        db_persist=True,
+        help_text="The URL's host, with its port where that is not the scheme's own: the site.",
+    )
     status = models.CharField(max_length=16, choices=Status, default=Status.QUEUED)
     score = models.PositiveSmallIntegerField(null=True, blank=True, validators=[MaxValueValidator(100)])
     grade = models.CharField(max_length=2, null=True, blank=True)  # noqa: DJ001  null in the API too
@@ -81,6 +104,24 @@ class Scan(models.Model):
             models.Index(fields=["organization", "-created_at", "-id"], name="scan_newest"),
             models.Index(fields=["organization", "status", "-created_at", "-id"], name="scan_status"),
             models.Index(fields=["organization", "type", "-created_at", "-id"], name="scan_type"),
+            # A site's scans, by type; and through its first two columns, which sites there are.
+            models.Index(fields=["organization", "host", "type", "-created_at", "-id"], name="scan_of_site"),
+            # A page's last results. By digest: addresses may be longer than an index takes.
+            models.Index(
+                F("organization"),
+                MD5("url"),
+                F("type"),
+                F("created_at").desc(),
+                condition=models.Q(status__in=("completed", "partial")),
+                name="scan_of_page",
+            ),
+            # For operators, who look at all organizations: the newest, and what did not go well.
+            models.Index(fields=["-created_at", "-id"], name="scan_newest_of_all"),
+            models.Index(
+                fields=["status", "-created_at", "-id"],
+                condition=models.Q(status__in=("partial", "failed")),
+                name="scan_not_completed",
+            ),
             models.Index(
                 fields=["status", "enqueued_at"],
                 condition=models.Q(status__in=("queued", "scanning")),
@@ -107,6 +148,21 @@ class Scan(models.Model):
     def is_final(self) -> bool:
         """Whether the scan has ended, in whatever way."""
         return self.status in self.FINAL
+
+    @property
+    def moment(self) -> str:
+        """When it was asked for, to the minute in UTC; also what HTML's <time> takes, with a Z."""
+        return f"{self.created_at:%Y-%m-%d %H:%M}"
+
+    @property
+    def path(self) -> str:
+        """What follows the host in the URL."""
+        return path_of(self.url)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the page at `report_url` is still there."""
+        return is_kept(self.created_at)
 
     @property
     def report_url(self) -> str:

@@ -17,13 +17,15 @@ from django.db.models import F, Q
 from django.db.models.functions import Greatest
 from django.utils import timezone
 
-from accounts import access, usage
+from accounts import access, audit, usage
 from accounts.authentication import Caller
+from accounts.models import AuditEvent, Membership, User
 from config import celery
 from config.api import idempotency
 from config.api.errors import ServiceUnavailable
 from config.errors import Refusal
 from config.health import redis_answers
+from config.ids import is_id
 from reports.build import build_report
 from reports.models import Report
 from scans.engine import Progress
@@ -49,8 +51,10 @@ BUSY_QUEUE = 100
 SCAN_QUEUE, BROWSER_QUEUE = QUEUES = ("scans", "browser")
 # Types with checks that need a browser; a test holds this against the catalogue, which web does not load.
 BROWSER_TYPES = frozenset({ScanType.PERFORMANCE, ScanType.ACCESSIBILITY, ScanType.SEO})
-# Faults of the service, not of the site: the scan does not count.
-OUR_FAULT = frozenset({"INTERNAL_ERROR", "SCAN_INTERRUPTED"})
+# Faults of the service, not of the site.
+OWN_FAULTS = frozenset({"INTERNAL_ERROR", "SCAN_INTERRUPTED"})
+# They, and what never began, do not count.
+REFUNDED = OWN_FAULTS | {"SCAN_CANCELLED"}
 
 
 class InvalidType(Refusal):
@@ -61,6 +65,10 @@ class InvalidType(Refusal):
 class ScanNotFound(Refusal):
     code = "SCAN_NOT_FOUND"
     status = 404
+
+
+class NotRequeued(Exception):
+    """Why a scan can't be handed to the workers again; for operators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,12 +166,15 @@ def _create(caller: Caller, target: Target, scan_type: ScanType, policy: Policy)
         scan = Scan.objects.create(
             organization_id=caller.organization_id,
             api_key_id=caller.key_id,
+            created_by_id=caller.member.user_id if caller.member else None,
             type=scan_type,
             url=target.url,
             created_at=now,
             enqueued_at=now,
             period=usage.month_of(now),
         )
+        if caller.member is not None:
+            _note(caller.member, "scan.created", scan)
         transaction.on_commit(lambda: enqueue(scan.id, scan_type))
     return Created(scan_status(scan), replayed=False)
 
@@ -249,9 +260,76 @@ def _end(scan: Scan, error: ScanError | None) -> None:
     scan.claim_token = scan.lease_expires_at = None
     if error is not None:
         scan.error_code, scan.error_message = error.code, error.message
-        if error.code in OUR_FAULT:
+        if error.code in REFUNDED:
             usage.refund(scan.organization_id, scan.period)
     scan.save()
+
+
+def cancel_scan(*, member: Membership, scan_id: str) -> bool:
+    """End a scan that still waits: `failed` with the code SCAN_CANCELLED, and given back to the quota.
+
+    False when it does not wait any more: then it goes on, or has ended. Raises ScanNotFound.
+    """
+    with transaction.atomic():
+        rows = access.rows(Scan, member.organization_id).select_for_update(no_key=True)
+        scan = rows.filter(id=scan_id).first() if is_id("scan", scan_id) else None
+        if scan is None:
+            raise ScanNotFound("There is no scan with this ID.")
+        if scan.status != Scan.Status.QUEUED:
+            return False
+        scan.status = Scan.Status.FAILED
+        message = f"Cancelled by {member.user.email} before it began. It does not count against your quota."
+        _end(scan, ScanError("SCAN_CANCELLED", message))
+        record_scan_end(scan, findings=0)
+        _note(member, "scan.cancelled", scan)
+    return True
+
+
+def requeue_scan(*, actor: User, scan_id: str) -> Scan:
+    """Hand a scan to the workers again, for an operator; the scan that waits now. Raises NotRequeued.
+
+    One that waits, or whose worker died, goes back itself and has all its attempts again. One that failed by our
+    fault has ended, and its client has been told: a new scan takes its place, once, within the organization's limits.
+    """
+    with transaction.atomic():
+        rows = Scan.objects.select_for_update(no_key=True, of=("self",)).select_related("organization")
+        scan = rows.filter(id=scan_id).first()
+        if scan is None:
+            raise NotRequeued("It is not there any more.")
+        now = timezone.now()
+        died = scan.status == Scan.Status.SCANNING and scan.lease_expires_at is not None and scan.lease_expires_at < now
+        note: dict[str, str] = {"scan": scan.id, "type": str(scan.type)}
+        if scan.status == Scan.Status.QUEUED or died:
+            waiting = scan
+            waiting.attempts, waiting.enqueued_at = 0, now
+            waiting.save(update_fields=["attempts", "enqueued_at"])
+        elif scan.error_code in OWN_FAULTS:
+            waiting = _repeat(scan, now)
+            note["new_scan"] = waiting.id
+        elif scan.status == Scan.Status.SCANNING:
+            raise NotRequeued("A worker is at it.")
+        else:
+            raise NotRequeued("It has ended, and not by our fault.")
+        audit.record(scan.organization, actor, "scan.requeued", scan.url, **note)
+        transaction.on_commit(lambda: enqueue(waiting.id, ScanType(waiting.type)))
+    return waiting
+
+
+def _repeat(failed: Scan, now: datetime) -> Scan:
+    """A new scan of the same; the caller holds the failed one's lock, so that there is only one."""
+    notes = access.rows(AuditEvent, failed.organization_id).filter(action="scan.requeued", details__scan=failed.id)
+    if notes.filter(details__has_key="new_scan").exists():
+        raise NotRequeued("A new scan has taken its place already.")
+    try:
+        usage.reserve(failed.organization_id, functools.partial(running_scans, failed.organization_id), now)
+    except Refusal as refusal:
+        raise NotRequeued(str(refusal)) from refusal
+    copied = {each: getattr(failed, each) for each in ("organization_id", "api_key_id", "created_by_id", "type", "url")}
+    return Scan.objects.create(**copied, created_at=now, enqueued_at=now, period=usage.month_of(now))
+
+
+def _note(member: Membership, action: str, scan: Scan) -> None:
+    audit.record(member.organization, member.user, action, scan.url, scan=scan.id, type=str(scan.type))
 
 
 def sweep_scans(queue_depth: Callable[[], int], enqueue: Callable[[str, ScanType], None] = enqueue) -> int:

@@ -9,6 +9,7 @@ import pytest
 import pytest_django
 from django.core.cache import cache
 
+from config import maintenance
 from config.api import throttling
 from tests.world import Member, listening, member_of
 
@@ -19,6 +20,13 @@ def _fresh_counters(request: pytest.FixtureRequest) -> None:
     if {"db", "transactional_db"} & set(request.fixturenames):
         cache.clear()
         throttling._paused_until[0] = 0
+
+
+@pytest.fixture(autouse=True)
+def _no_maintenance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The switch is not asked for, so that no test's queries depend on the clock."""
+    monkeypatch.setattr(maintenance, "_switch", maintenance._Switch(lambda: None))
+    maintenance._switch.message()
 
 
 @pytest.fixture(autouse=True)

@@ -2,30 +2,48 @@
 
 from __future__ import annotations
 
+from typing import Any
+from urllib.parse import urlencode
+
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils.html import format_html_join
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.safestring import SafeString
 
-from config.admin import ReadOnlyAdmin
+from config.admin import ReadOnlyAdmin, link
 from webhooks.models import Delivery, Event, Webhook
+
+# A delivery has eight attempts, and as many again with every replay.
+SHOWN_ATTEMPTS = 50
+
+
+def deliveries_of(id: str, text: str = "Show them") -> SafeString:
+    """A link to the deliveries of a webhook, an event or a scan."""
+    return link(f"{reverse('admin:webhooks_delivery_changelist')}?{urlencode({'q': id})}", text)
 
 
 @admin.register(Webhook)
 class WebhookAdmin(ReadOnlyAdmin):
     """Who is told."""
 
-    list_display = ("id", "organization", "url", "events", "enabled", "failing_since", "created_at")
-    list_filter = ("enabled",)
+    list_display = ("id", "organization", "url", "events", "enabled", "failures", "failing_since", "created_at")
+    list_filter = ("enabled", "disabled_reason")
     list_select_related = ("organization",)
-    search_fields = ("id__exact", "organization__slug__exact", "url__contains")
+    ids = {"wh": "id__startswith"}
+    search_help_text = "The beginning of a webhook's ID, or an organization's slug or name."
     fields = (
         *("id", "organization", "url", "receiver", "events", "created_at"),
-        *("enabled", "disabled_at", "disabled_reason", "failing_since", "failures", "notice_due_at"),
+        *("enabled", "disabled_at", "disabled_reason", "failing_since", "failures", "notice_due_at", "deliveries"),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Webhook]:
         return super().get_queryset(request).defer("encrypted_secret")
+
+    @admin.display(description="deliveries")
+    def deliveries(self, webhook: Webhook) -> SafeString:
+        return deliveries_of(webhook.id)
 
 
 @admin.register(Event)
@@ -33,10 +51,17 @@ class EventAdmin(ReadOnlyAdmin):
     """What happened."""
 
     list_display = ("id", "kind", "scan_id", "organization", "created_at")
-    list_filter = ("kind",)
     list_select_related = ("organization",)
-    search_fields = ("id__exact", "scan__id__exact", "organization__slug__exact")
-    fields = ("id", "kind", "scan", "organization", "created_at", "payload")
+    ids = {"evt": "id__startswith", "scan": "scan__id__startswith"}
+    search_help_text = "The beginning of an event's or a scan's ID, or an organization's slug or name."
+    fields = ("id", "kind", "scan", "organization", "created_at", "deliveries", "payload")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Event]:
+        return super().get_queryset(request).defer("body")
+
+    @admin.display(description="deliveries")
+    def deliveries(self, event: Event) -> SafeString:
+        return deliveries_of(event.id)
 
     @admin.display(description="payload")
     def payload(self, event: Event) -> str:
@@ -46,27 +71,50 @@ class EventAdmin(ReadOnlyAdmin):
 
 @admin.register(Delivery)
 class DeliveryAdmin(ReadOnlyAdmin):
-    """Which receiver has been told what, and what it answered."""
+    """Which receiver has been told what, and what it answered. Those of the newest events come first."""
 
     list_display = (
-        *("id", "status", "attempts_made", "webhook_id", "event_id"),
+        *("id", "status", "attempts_made", "organization", "receiver", "kind"),
         *("created_at", "next_attempt_at", "finished_at"),
     )
     list_filter = ("status",)
-    search_fields = ("id__exact", "webhook__id__exact", "event__id__exact")
+    list_select_related = ("webhook__organization", "event")
+    # A delivery is made with its event, whose time has an index.
+    ordering = ("-event__created_at",)
+    ids = {
+        "dlv": "id__startswith",
+        "evt": "event__id__startswith",
+        "wh": "webhook__id__startswith",
+        "scan": "event__scan__id__startswith",
+    }
+    search_help_text = (
+        "The beginning of the ID of a delivery, webhook, event or scan, or an organization's slug or name."
+    )
     fields = (
         *("id", "webhook", "event", "status", "attempts_made", "next_attempt_at", "lease_expires_at"),
         *("created_at", "finished_at", "log"),
     )
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Delivery]:
+        return super().get_queryset(request).defer("webhook__encrypted_secret", "event__body")
+
+    def of_organizations(self, queryset: QuerySet[Any], organization_ids: list[int]) -> QuerySet[Any]:
+        return queryset.filter(webhook__organization_id__in=organization_ids)
+
+    @admin.display(description="organization")
+    def organization(self, delivery: Delivery) -> str:
+        return str(delivery.webhook.organization)
+
+    @admin.display(description="receiver")
+    def receiver(self, delivery: Delivery) -> str:
+        return delivery.webhook.receiver
+
+    @admin.display(description="event")
+    def kind(self, delivery: Delivery) -> str:
+        return delivery.event.kind
+
     @admin.display(description="attempts")
-    def log(self, delivery: Delivery) -> str:
-        """Every attempt, oldest first."""
-        return format_html_join(
-            "",
-            "<p>{} UTC, {} ms: {} {}</p>",
-            (
-                (f"{each.at:%Y-%m-%d %H:%M:%S}", each.latency_ms, each.response_status or "", each.error_message)
-                for each in delivery.attempts.all()
-            ),
-        )
+    def log(self, delivery: Delivery) -> SafeString:
+        """The last attempts, newest first."""
+        attempts = delivery.attempts.order_by("-at", "-id")[:SHOWN_ATTEMPTS]
+        return render_to_string("admin/webhooks/attempts.html", {"attempts": attempts})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from typing import Any, ClassVar
 
-from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.db import DatabaseError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -14,6 +13,7 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 
 from config.errors import Refusal
+from config.maintenance import maintenance_message
 
 logger = logging.getLogger(__name__)
 
@@ -133,5 +133,5 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def refuse_in_maintenance() -> None:
     """Raise `ServiceUnavailable` while an operator has switched maintenance on."""
-    if settings.MAINTENANCE_MODE:
-        raise ServiceUnavailable("The service is under maintenance. Try again later.")
+    if message := maintenance_message():
+        raise ServiceUnavailable(message)

@@ -63,11 +63,16 @@ class OrganizationThrottle(BaseThrottle):
         caller = cast("Counted | None", request.auth)
         if caller is None:
             return True
-        rate, over = count(request._request, "api", str(caller.organization_id), caller.requests_per_minute)
-        request._request.rate = rate  # type: ignore[attr-defined]  # read by config.api.views for the headers
-        if over:
-            raise RateLimited("Too many requests in this minute.", rate.reset - int(time.time()))
+        refuse_over_rate(request._request, caller)
         return True
+
+
+def refuse_over_rate(request: HttpRequest, caller: Counted) -> None:
+    """Count a request of the API, or one from a page that does the same; raises `RateLimited`."""
+    rate, over = count(request, "api", str(caller.organization_id), caller.requests_per_minute)
+    request.rate = rate  # type: ignore[attr-defined]  # read by config.api.views for the headers
+    if over:
+        raise RateLimited("Too many requests in this minute.", rate.reset - int(time.time()))
 
 
 def count(request: HttpRequest, group: str, subject: str, limit: int) -> tuple[Rate, bool]:

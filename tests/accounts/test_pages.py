@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from django.test import Client
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from accounts import views
+from accounts import limits, views
 from accounts.access import organizations_of, rows_of_member
 from accounts.models import Membership, User
 from scans.models import Scan
@@ -33,7 +33,7 @@ def is_logged_in(client: Client) -> bool:
 def test_the_address_and_the_password_log_in(ada: User, email: str) -> None:
     client = Client()
     response = log_in(client, email)
-    assert (response.status_code, response["Location"]) == (302, "/")
+    assert (response.status_code, response["Location"]) == (302, "/dashboard/")
     assert is_logged_in(client)
 
 
@@ -68,12 +68,12 @@ def test_who_was_closed_out_stays_out(ada: User) -> None:
     [
         ("/report/scan_x?a=b", "/report/scan_x?a=b"),
         ("http://testserver/docs/", "http://testserver/docs/"),
-        ("https://evil.test/", "/"),
-        ("//evil.test/", "/"),
-        ("/\\evil.test", "/"),
-        ("///evil.test", "/"),
-        ("javascript:alert(1)", "/"),
-        ("http:evil.test", "/"),
+        ("https://evil.test/", "/dashboard/"),
+        ("//evil.test/", "/dashboard/"),
+        ("/\\evil.test", "/dashboard/"),
+        ("///evil.test", "/dashboard/"),
+        ("javascript:alert(1)", "/dashboard/"),
+        ("http:evil.test", "/dashboard/"),
     ],
 )
 def test_next_leads_to_our_own_host_only(ada: User, target: str, location: str) -> None:
@@ -114,7 +114,7 @@ def test_without_redis_nobody_logs_in(ada: User, monkeypatch: pytest.MonkeyPatch
     def fail(*args: object, **kwargs: object) -> None:
         raise RedisConnectionError("gone")
 
-    monkeypatch.setattr(views, "get_usage", fail)
+    monkeypatch.setattr(limits, "get_usage", fail)
     client = Client()
     response = log_in(client)
     assert (response.status_code, response["Retry-After"]) == (503, "60")

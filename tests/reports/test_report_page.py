@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import timedelta
 
@@ -9,38 +10,20 @@ import pytest
 from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
-from lxml import html
 
-from accounts.models import Membership, Organization, User
+from accounts.models import Membership, User
 from reports.models import Report
-from reports.page import Reference, reference, report_page, safe_link
+from reports.page import report_page
 from scans.engine.findings import CRITICAL, HIGH, LOW
 from scans.engine.result import AppliedCap, CategoryResult, CheckResult
 from scans.engine.waterfall import Waterfall, WaterfallRow
 from scans.models import Scan
 from scans.services import claim_scan, finish_scan
+from tests.reports.people import page_of, person, text_of
 from tests.world import Member, finished_scan, make_result, make_scan
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&<b style=color:red>"
 EVIL_URL = "javascript:alert(document.domain)"
-
-
-def person(organization: Organization | None, role: str = "member") -> Client:
-    """A browser in which somebody with this role has logged in; without an organization: a member of none."""
-    user = User.objects.create_user(f"{role}-{User.objects.count()}@people.test")
-    if organization is not None:
-        Membership.objects.create(organization=organization, user=user, role=role)
-    client = Client()
-    client.force_login(user)
-    return client
-
-
-def page_of(response: HttpResponse) -> html.HtmlElement:
-    return html.fromstring(response.content.decode())
-
-
-def text_of(response: HttpResponse) -> str:
-    return " ".join(" ".join(page_of(response).itertext()).split())
 
 
 def hostile_scan(member: Member) -> Scan:
@@ -76,14 +59,18 @@ def test_every_member_of_the_organization_sees_the_report(home: Member, role: st
     assert page_of(response).xpath("//meta[@name='robots']/@content") == ["noindex, nofollow"]
 
 
+def without_token(response: HttpResponse) -> bytes:
+    return re.sub(rb'name="csrfmiddlewaretoken" value="\w+"', b"", response.content)
+
+
 def test_an_outsider_finds_nothing_just_as_for_a_scan_that_never_was(home: Member, stranger: Member) -> None:
     scan = finished_scan(home)
     never = "scan_" + "0" * 22
     for outsider in (person(stranger.organization, "owner"), person(None)):
         seen, unseen = (outsider.get(f"/report/{each}") for each in (scan.id, never))
         assert seen.status_code == unseen.status_code == 404
-        assert seen.content == unseen.content
-        assert "There is no report at this address." in text_of(seen)
+        assert without_token(seen) == without_token(unseen)
+        assert "There is no report at this address" in text_of(seen)
 
 
 def test_a_superuser_is_an_outsider_too(home: Member) -> None:
@@ -132,7 +119,9 @@ def test_the_report_shows_what_was_found(home: Member, status: str) -> None:
 
 def test_the_report_page_asks_the_database_little(home: Member, django_assert_max_num_queries) -> None:
     scan, member = finished_scan(home), person(home.organization)
-    with django_assert_max_num_queries(6):
+    for age in range(1, 15):
+        finished_scan(home, age=timedelta(hours=age))
+    with django_assert_max_num_queries(12):
         member.get(f"/report/{scan.id}")
 
 
@@ -140,7 +129,8 @@ def test_a_hostile_site_gets_nothing_into_the_page(home: Member) -> None:
     response = person(home.organization).get(f"/report/{hostile_scan(home).id}")
     assert response.status_code == 200
     page = page_of(response)
-    assert page.xpath("//script | //style | //img | //b") == []
+    assert page.xpath("//script/@src") == ["/static/js/site.js", "/static/js/report.js"]
+    assert page.xpath("//script[not(@src)] | //style | //img | //b") == []
     assert page.xpath("//@style | //@onerror") == []
     hrefs = page.xpath("//@href")
     assert not [href for href in hrefs if not href.startswith(("/", "#", "https://"))]
@@ -155,7 +145,7 @@ def test_a_hostile_scan_url_and_error_stay_text(home: Member) -> None:
     scan = make_scan(home, url=EVIL_URL + EVIL, status="failed", error_code="X", error_message=EVIL)
     page = page_of(person(home.organization).get(f"/report/{scan.id}"))
     assert page.xpath("//script | //style | //img | //b") == []
-    assert page.xpath("//main//@href") == []
+    assert page.xpath("//main//a/@href") == []
     assert page.text_content().count("<script>alert(1)</script>") >= 3
 
 
@@ -204,32 +194,6 @@ def test_a_report_that_was_deleted_early_is_gone(home: Member) -> None:
     assert person(home.organization).get(f"/report/{scan.id}").status_code == 404
 
 
-@pytest.mark.parametrize(
-    ("text", "url"),
-    [
-        ("RFC 9110", "https://www.rfc-editor.org/rfc/rfc9110"),
-        ("RFC 9325, section 3.1", "https://www.rfc-editor.org/rfc/rfc9325#section-3.1"),
-        ("CWE-319", "https://cwe.mitre.org/data/definitions/319.html"),
-        ("https://example.com/x", "https://example.com/x"),
-        ("Fetch, section 3.6", None),
-        ("RFC 9110, sections 3 and 4", None),
-    ],
-)
-def test_references_link_to_what_they_name(text: str, url: str | None) -> None:
-    assert reference(text) == Reference(text, url)
-
-
-@pytest.mark.parametrize(
-    "url",
-    [
-        *("javascript:alert(1)", "JAVASCRIPT:x", " https://a.b/", "\thttps://a.b/", "data:text/html,x", "//a.b/"),
-        *("https:a.b", "https:///a", "http://", "http://[::1", "vbscript:x", "", None, 7),
-    ],
-)
-def test_what_is_no_web_address_is_no_link(url: object) -> None:
-    assert safe_link(url) is None
-
-
 def test_checks_are_ordered_by_what_mending_them_wins() -> None:
     def check(id: str, status: str, points: float) -> dict[str, object]:
         return {
@@ -245,6 +209,11 @@ def test_checks_are_ordered_by_what_mending_them_wins() -> None:
 
     checks = [check("a", "fail", 1), check("b", "warn", 4), check("c", "fail", 2), check("d", "fail", 0)]
     document = {
+        "type": "security",
+        "grade": "F",
+        "caps": [],
+        "skipped_checks": [],
+        "summary": {"total_checks": 4},
         "url": "https://example.com/",
         "created_at": "2026-11-21T07:15:00Z",
         "completed_at": "2026-11-21T07:15:09Z",
@@ -253,7 +222,7 @@ def test_checks_are_ordered_by_what_mending_them_wins() -> None:
     page = report_page(document, {"document_bytes": 2048, "duration_s": 1.5, "first_paint_ms": 9})
     (category,) = page.categories
     assert [each.id for each in category.failed] == ["c", "a", "d"]
-    assert [each.id for each in page.top] == ["b", "c", "a"]
+    assert [each.id for each in page.first] == ["b", "c", "a"]
     assert [(fact.label, fact.value.replace("\xa0", " ")) for fact in page.facts] == [
         ("Document size", "2.0 KB"),
         ("Duration of the scan", "1.5 s"),
@@ -285,7 +254,7 @@ def seen_scan(member: Member) -> Scan:
 
 def test_the_load_is_drawn_request_by_request(home: Member) -> None:
     page = page_of(person(home.organization).get(f"/report/{seen_scan(home).id}"))
-    rows = page.xpath("//table[@class='waterfall']/tbody/tr")
+    rows = page.xpath("//ol[@class='waterfall']/li")
     assert len(rows) == 2
     (waits,) = rows[1].xpath(".//*[local-name()='rect'][@class='wait']")
     assert (waits.get("x"), waits.get("width")) == ("200", "100")
@@ -303,7 +272,7 @@ def test_the_load_is_drawn_request_by_request(home: Member) -> None:
 def test_the_screenshot_is_shown_to_members_only(home: Member, stranger: Member) -> None:
     scan = seen_scan(home)
     member = person(home.organization)
-    (source,) = page_of(member.get(f"/report/{scan.id}")).xpath("//figure/img/@src")
+    (source,) = page_of(member.get(f"/report/{scan.id}")).xpath("//figure//img/@src")
     picture = member.get(source)
     assert picture.status_code == 200
     assert picture["Content-Type"] == "image/webp"
@@ -323,7 +292,7 @@ def test_without_a_browser_there_is_neither_and_the_page_says_so(home: Member) -
     client = person(home.organization)
     response = client.get(f"/report/{scan.id}")
     assert "Judged without a browser: 79 of 96 checks." in text_of(response)
-    assert not page_of(response).xpath("//figure | //table[@class='waterfall']")
+    assert not page_of(response).xpath("//figure | //ol[@class='waterfall']")
     assert client.get(f"/report/{scan.id}/screenshot.webp").status_code == 404
 
 

@@ -11,9 +11,10 @@ from threading import Barrier
 import pytest
 from django.db import connection
 
-from accounts.models import MonthlyUsage, Tier
+from accounts.models import Membership, MonthlyUsage, Tier
 from scans.models import Scan
-from tests.world import Api, Member, listening, member_of
+from scans.services import cancel_scan, claim_scan
+from tests.world import Api, Member, listening, member_of, person_of
 from webhooks.models import Webhook
 
 PARALLEL = 50
@@ -73,6 +74,25 @@ def test_50_parallel_scans_with_one_idempotency_key(crowd: tuple[Member, str]) -
     assert answers[(201, None)] >= 1
     assert Scan.objects.count() == 1
     assert MonthlyUsage.objects.get().used == 1
+
+
+def test_a_scan_is_either_cancelled_or_claimed(crowd: tuple[Member, str]) -> None:
+    member, url = crowd
+    person_of(member, "member", "crowd@people.test")
+    by = Membership.objects.select_related("organization", "user").get()
+    for _ in range(3):
+        assert post(member, url) == (201, None)
+        scan = Scan.objects.latest("created_at")
+        before = MonthlyUsage.objects.get().used
+
+        def call(number: int, scan: Scan = scan) -> bool:
+            return cancel_scan(member=by, scan_id=scan.id) if number % 2 else claim_scan(scan.id) is not None
+
+        answers = all_at_once(call)
+        scan.refresh_from_db()
+        cancelled = scan.status == "failed"
+        assert (answers[1::2].count(True), answers[::2].count(True)) == ((1, 0) if cancelled else (0, 1))
+        assert MonthlyUsage.objects.get().used == before - cancelled
 
 
 def test_50_parallel_registrations_against_3_webhooks(crowd: tuple[Member, str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -22,14 +22,21 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--format", default="markdown", choices=["markdown", "json"])
+        parser.add_argument("--format", default="markdown", choices=["markdown", "json", "counts"])
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["format"] == "json":
             catalogue = [_as_dict(check) for scan_type in ScanType for check in checks(scan_type)]
             self.stdout.write(json.dumps({"version": CATALOGUE_VERSION, "checks": catalogue}, indent=2))
+        elif options["format"] == "counts":
+            self.stdout.write(json.dumps({scan_type: _counts(checks(scan_type)) for scan_type in ScanType}, indent=2))
         else:
             self.stdout.write("\n".join(_markdown()))
+
+
+def _counts(members: Sequence[Check]) -> dict[str, int]:
+    """For pages, which do not load the catalogue."""
+    return {"checks": len(members), "without_browser": sum(not needs_browser(check) for check in members)}
 
 
 def _as_dict(check: Check) -> dict[str, Any]:

@@ -1,0 +1,69 @@
+"""How often strangers may try: counted in Redis per client address and per subject. Fails closed."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django_ratelimit.core import get_usage
+from redis.exceptions import RedisError
+
+logger = logging.getLogger(__name__)
+
+MINUTE_S = 60
+HOUR_S = 3600
+# A customer's usual share of IPv6; a single address of it is as good as any other.
+IPV6_PREFIX = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """So many attempts for one subject: an address, an account, an organization."""
+
+    subject: str
+    attempts: int
+
+
+def client(request: HttpRequest) -> str:
+    """The client's address, for IPv6 its /64 network; empty where there is none, as behind a Unix socket."""
+    raw = request.META.get("REMOTE_ADDR", "")
+    try:
+        address = ipaddress.ip_address(raw)
+    except ValueError:
+        return raw
+    if address.version == 6:
+        return str(ipaddress.ip_network((int(address), IPV6_PREFIX), strict=False))
+    return raw
+
+
+def refusal(
+    request: HttpRequest, group: str, limits: Iterable[Limit], *, window_s: int = MINUTE_S
+) -> HttpResponse | None:
+    """Count an attempt for every subject; a page with 429 when any is over its limit, 503 without Redis."""
+    try:
+        # A list, not a generator: every attempt counts for all.
+        over = [_count(request, group, limit, window_s) > limit.attempts for limit in limits]
+    except RedisError as error:
+        logger.warning("nobody can log in, Redis does not answer: %s", error)
+        return _refuse(request, 503, "This is not possible at the moment. Try again in a minute.", MINUTE_S)
+    if any(over):
+        wait = "a minute" if window_s <= MINUTE_S else "an hour"
+        return _refuse(request, 429, f"Too many attempts. Try again in {wait}.", window_s)
+    return None
+
+
+def _count(request: HttpRequest, group: str, limit: Limit, window_s: int) -> int:
+    rate = (limit.attempts, window_s)
+    usage = get_usage(request, group=group, key=lambda *_: limit.subject, rate=rate, increment=True)
+    count: int = usage["count"]
+    return count
+
+
+def _refuse(request: HttpRequest, status: int, message: str, retry_after_s: int) -> HttpResponse:
+    response = render(request, "error.html", {"status": status, "message": message}, status=status)
+    response["Retry-After"] = str(retry_after_s)
+    return response

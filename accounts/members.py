@@ -1,0 +1,154 @@
+"""Who belongs to an organization: invited, joined, promoted, removed.
+
+Each change locks the organization's row first, so that two at once cannot leave it without an owner, and reads
+the actor's role again under that lock.
+"""
+
+from __future__ import annotations
+
+from django.core import signing
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from accounts import access, audit
+from accounts.models import INVITATION_LIFETIME, RANKS, Invitation, Membership, Organization, User
+from accounts.services import AccountRefused
+
+INVITATION_SALT = "accounts.invitation"
+MAX_OPEN_INVITATIONS = 100
+Role = Membership.Role
+
+
+def grantable_roles(actor: Membership) -> list[str]:
+    """The roles that this person may give, from the most to the least: admins make no owners."""
+    if not actor.is_admin:
+        return []
+    return [role for role in reversed(RANKS) if actor.is_owner or role != Role.OWNER]
+
+
+def may_manage(actor: Membership, subject: Membership) -> bool:
+    """Whether the person may change or end that membership: admins those of everybody but owners."""
+    return actor.is_owner or (actor.is_admin and not subject.is_owner)
+
+
+@transaction.atomic
+def change_role(*, actor: Membership, subject: Membership, role: str) -> None:
+    """Give another role; raises AccountRefused."""
+    actor, subject = _lock(actor), _fresh(subject)
+    if not may_manage(actor, subject) or role not in grantable_roles(actor):
+        raise AccountRefused("Your role does not allow this.")
+    if subject.role == role:
+        return
+    _keep_an_owner(subject)
+    before, subject.role = subject.role, role
+    subject.save(update_fields=["role"])
+    changed = {"from": before, "to": role}
+    audit.record(actor.organization, actor.user, "member.role_changed", subject.user.email, role=changed)
+
+
+@transaction.atomic
+def remove_member(*, actor: Membership, subject: Membership) -> None:
+    """End somebody's membership, or one's own; raises AccountRefused."""
+    actor, subject = _lock(actor), _fresh(subject)
+    leaves = actor.id == subject.id
+    if not leaves and not may_manage(actor, subject):
+        raise AccountRefused("Your role does not allow this.")
+    _keep_an_owner(subject)
+    subject.delete()
+    action = "member.left" if leaves else "member.removed"
+    audit.record(actor.organization, actor.user, action, "" if leaves else subject.user.email)
+
+
+@transaction.atomic
+def invite(*, actor: Membership, email: str, role: str) -> Invitation:
+    """An invitation, in place of an open one to the same address; raises AccountRefused."""
+    actor = _lock(actor)
+    if role not in grantable_roles(actor):
+        raise AccountRefused("Your role does not allow this.")
+    if access.rows(Membership, actor.organization_id).filter(user__email__iexact=email).exists():
+        raise AccountRefused("This person is a member already.")
+    now = timezone.now()
+    pending = access.rows(Invitation, actor.organization_id).filter(accepted_at=None, revoked_at=None)
+    pending.filter(email__iexact=email).update(revoked_at=now)
+    if pending.filter(expires_at__gt=now).count() >= MAX_OPEN_INVITATIONS:
+        raise AccountRefused(f"There are {MAX_OPEN_INVITATIONS} open invitations, which is the most. Revoke one first.")
+    invitation = Invitation.objects.create(
+        organization=actor.organization,
+        email=email,
+        role=role,
+        invited_by=actor.user,
+        created_at=now,
+        expires_at=now + INVITATION_LIFETIME,
+    )
+    audit.record(actor.organization, actor.user, "member.invited", email, role=role)
+    return invitation
+
+
+@transaction.atomic
+def revoke_invitation(*, actor: Membership, invitation: Invitation) -> None:
+    """Its link is worth nothing from now on; raises AccountRefused."""
+    actor = _lock(actor)
+    if invitation.role not in grantable_roles(actor):
+        raise AccountRefused("Your role does not allow this.")
+    if open_invitations(actor.organization_id).filter(id=invitation.id).update(revoked_at=timezone.now()):
+        audit.record(actor.organization, actor.user, "invitation.revoked", invitation.email)
+
+
+def open_invitations(organization_id: int) -> QuerySet[Invitation]:
+    """Those that can still be accepted."""
+    rows = access.rows(Invitation, organization_id)
+    return rows.filter(accepted_at=None, revoked_at=None, expires_at__gt=timezone.now())
+
+
+def invitation_token(invitation: Invitation) -> str:
+    """What the link carries."""
+    return signing.dumps(invitation.id, salt=INVITATION_SALT)
+
+
+def invitation_of(token: str) -> Invitation | None:
+    """The invitation of a link, with its organization, as long as it can be accepted."""
+    try:
+        invitation_id = signing.loads(token, salt=INVITATION_SALT, max_age=INVITATION_LIFETIME)
+    except signing.BadSignature:
+        return None
+    rows = Invitation.objects.select_related("organization")
+    return rows.filter(id=invitation_id, accepted_at=None, revoked_at=None, expires_at__gt=timezone.now()).first()
+
+
+@transaction.atomic
+def accept(*, invitation: Invitation, user: User) -> Membership:
+    """Join; somebody who is a member already keeps their role. Raises AccountRefused."""
+    if user.email.lower() != invitation.email.lower():
+        raise AccountRefused("This invitation is for another e-mail address.")
+    taken = open_invitations(invitation.organization_id).filter(id=invitation.id)
+    if not taken.update(accepted_at=timezone.now()):
+        raise AccountRefused("This invitation has been used or revoked.")
+    membership, joined = Membership.objects.get_or_create(
+        organization=invitation.organization, user=user, defaults={"role": invitation.role}
+    )
+    if joined:
+        audit.record(invitation.organization, user, "member.joined", role=invitation.role)
+    return membership
+
+
+def _lock(actor: Membership) -> Membership:
+    Organization.objects.select_for_update(no_key=True).get(id=actor.organization_id)
+    return _fresh(actor)
+
+
+def _fresh(membership: Membership) -> Membership:
+    rows = access.rows(Membership, membership.organization_id).select_related("organization", "user")
+    found = rows.filter(id=membership.id).first()
+    if found is None:
+        raise AccountRefused("This person is no longer a member.")
+    return found
+
+
+def _keep_an_owner(subject: Membership) -> None:
+    """Refuse what would leave nobody who may do everything. Somebody whose account is closed does not count."""
+    if subject.role != Role.OWNER:
+        return
+    owners = access.rows(Membership, subject.organization_id).filter(role=Role.OWNER, user__is_active=True)
+    if not owners.exclude(id=subject.id).exists():
+        raise AccountRefused("An organization needs an owner. Make somebody else an owner first.")

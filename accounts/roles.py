@@ -1,0 +1,126 @@
+"""Which organization a page is about, and whether the person's role is enough for it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from django.contrib.auth.views import redirect_to_login
+from django.db.models import Case, Value, When
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.cache import add_never_cache_headers
+from django.utils.functional import SimpleLazyObject
+from django_htmx.http import HttpResponseClientRedirect
+
+from accounts.access import memberships_of
+from accounts.models import Membership
+
+View: TypeAlias = Callable[..., HttpResponse]
+
+SESSION_KEY = "organization"
+START = "/dashboard/"
+# More than anybody switches between; the current one is always among them.
+MAX_SHOWN = 100
+
+
+class MemberRequest(HttpRequest):
+    """What `requires` makes of a request."""
+
+    membership: Membership
+
+
+def requires(role: str) -> Callable[[View], View]:
+    """A decorator for pages of an organization: sets `request.membership`, or answers in the view's place.
+
+    Strangers get to the login page, people without an organization to where they make one, and people whose
+    role in the current organization is lower than `role` a 403. Nothing is kept in a browser's cache.
+    """
+
+    def decorate(view: View) -> View:
+        @functools.wraps(view)
+        def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            response = _refusal(request, role) or view(request, *args, **kwargs)
+            add_never_cache_headers(response)
+            return response
+
+        return wrapped
+
+    return decorate
+
+
+def login_needed(view: View) -> View:
+    """A decorator for pages of a person, whatever the organization; the answers are as with `requires`."""
+
+    @functools.wraps(view)
+    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        response = view(request, *args, **kwargs) if request.user.is_authenticated else _to_login(request)
+        add_never_cache_headers(response)
+        return response
+
+    return wrapped
+
+
+def current_membership(request: HttpRequest) -> Membership | None:
+    """The person's membership in the organization that was chosen last; None for who has none."""
+    found: Membership | None = getattr(request, "membership", None)
+    if found is None:
+        found = next(iter(_memberships(request)), None)
+    return found
+
+
+def membership(request: HttpRequest) -> dict[str, Any]:
+    """Context processor: `membership`, and `memberships` by the organizations' names. Asks only who looks."""
+    return {
+        "membership": SimpleLazyObject(lambda: current_membership(request)),
+        "memberships": SimpleLazyObject(
+            lambda: sorted(_memberships(request), key=lambda each: each.organization.name.casefold())
+        ),
+    }
+
+
+def choose(request: HttpRequest, organization_id: int) -> None:
+    """Make it the current organization of this session. The caller has seen that the person is a member."""
+    request.session[SESSION_KEY] = organization_id
+
+
+def _refusal(request: HttpRequest, role: str) -> HttpResponse | None:
+    if not request.user.is_authenticated:
+        return _to_login(request)
+    found = current_membership(request)
+    if found is None:
+        return redirect("organization-new")
+    request.membership = found  # type: ignore[attr-defined]  # what the decorator promises to the view
+    if found.has(role):
+        return None
+    context = {
+        "status": 403,
+        "message": "Your role does not allow this.",
+        "detail": f"It takes the role {role}; in {found.organization} you are {found.role}. Ask an owner for more.",
+    }
+    return render(request, "error.html", context, status=403)
+
+
+def _to_login(request: HttpRequest) -> HttpResponse:
+    htmx = getattr(request, "htmx", None)
+    if htmx:
+        # A redirect would put the login page into the middle of theirs.
+        to_login = redirect_to_login(htmx.current_url_abs_path or START)
+        return HttpResponseClientRedirect(to_login.url)
+    # A form can't be sent again after the login; its address alone may not be a page.
+    return redirect_to_login(request.get_full_path() if request.method in ("GET", "HEAD") else START)
+
+
+def _memberships(request: HttpRequest) -> list[Membership]:
+    """The person's memberships with organization and tier, the current one first; one query a request."""
+    known: list[Membership] | None = getattr(request, "_memberships", None)
+    if known is None:
+        user = getattr(request, "user", None)
+        known = []
+        if user is not None and user.is_authenticated:
+            chosen = When(organization_id=request.session.get(SESSION_KEY), then=Value(0))
+            rows = memberships_of(user).select_related("organization__tier")
+            known = list(rows.order_by(Case(chosen, default=Value(1)), "created_at", "id")[:MAX_SHOWN])
+        request._memberships = known  # type: ignore[attr-defined]  # remembered for this request
+    return known

@@ -1,0 +1,120 @@
+"""The browsers a person is logged in with: listed, and ended at once from any of them.
+
+A session of Django's carries the ID of a `LoginSession`. Whoever comes with a session whose row is gone is a
+stranger. The row holds nothing that a session could be made from.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.contrib.auth import get_user, middleware
+from django.contrib.auth.models import AnonymousUser
+from django.contrib.sessions.backends.db import SessionStore
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.functional import SimpleLazyObject
+
+from accounts.models import LoginSession, User
+
+SESSION_KEY = "login"
+# Writing "last seen" with every request would turn every read into a write.
+LAST_SEEN_STEP = timedelta(minutes=5)
+MAX_SHOWN = 50
+
+# What browsers say of themselves; the first that fits, as later names are claimed by earlier browsers.
+BROWSERS = (("Edg", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("Chrome/", "Chrome"), ("Safari/", "Safari"))
+SYSTEMS = (
+    ("Android", "Android"),
+    ("iPhone", "iOS"),
+    ("iPad", "iPadOS"),
+    ("Windows", "Windows"),
+    ("Mac OS X", "macOS"),
+    ("CrOS", "ChromeOS"),
+    ("Linux", "Linux"),
+)
+
+
+class AuthenticationMiddleware(middleware.AuthenticationMiddleware):
+    """Django's, but a person counts only while the row of the session exists. Asks when `request.user` is used."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        super().process_request(request)
+        request.user = SimpleLazyObject(lambda: _person(request))  # type: ignore[assignment]  # as Django does
+
+
+def begin(sender: object, request: HttpRequest, user: User, **_: object) -> None:
+    """Receives `user_logged_in`: the session that has just begun gets its row."""
+    now = timezone.now()
+    LoginSession.objects.filter(user=user, last_seen_at__lt=now - _lifetime()).delete()
+    end(request)  # a second login in the same browser
+    row = LoginSession.objects.create(
+        user=user,
+        address=request.META.get("REMOTE_ADDR", "")[:45],
+        user_agent=request.META.get("HTTP_USER_AGENT", "").replace("\0", "")[:300],
+    )
+    request.session[SESSION_KEY] = row.id
+
+
+def end(request: HttpRequest) -> None:
+    """The row of the request's own session goes: before a logout."""
+    LoginSession.objects.filter(id=current_id(request)).delete()
+
+
+def current_id(request: HttpRequest) -> str:
+    """The ID of the row of this very session."""
+    found: str = request.session.get(SESSION_KEY, "")
+    return found
+
+
+def sessions_of(user: User) -> QuerySet[LoginSession]:
+    """What is alive, the one seen last first."""
+    alive = timezone.now() - _lifetime()
+    return LoginSession.objects.filter(user=user, last_seen_at__gte=alive).order_by("-last_seen_at")
+
+
+def delete_dead() -> int:
+    """Delete what nobody can come back to, here and among Django's sessions; how many rows there were of ours."""
+    SessionStore.clear_expired()
+    count, _ = LoginSession.objects.filter(last_seen_at__lt=timezone.now() - _lifetime()).delete()
+    return count
+
+
+def end_others(user: User, keep: str = "") -> int:
+    """End all of the person's sessions but one; how many there were."""
+    count, _ = LoginSession.objects.filter(user=user).exclude(id=keep).delete()
+    return count
+
+
+def browser_name(user_agent: str) -> str:
+    """A name that people recognise, such as "Firefox on Linux"."""
+    browser = next((name for mark, name in BROWSERS if mark in user_agent), "")
+    system = next((name for mark, name in SYSTEMS if mark in user_agent), "")
+    if browser and system:
+        return f"{browser} on {system}"
+    return browser or system or "Unknown browser"
+
+
+def _person(request: HttpRequest) -> User | AnonymousUser:
+    login_id = current_id(request)
+    user = get_user(request)
+    if not isinstance(user, User):
+        if login_id:  # Django has ended it: the password is another one by now
+            LoginSession.objects.filter(id=login_id).delete()
+        return user
+    now = timezone.now()
+    rows = LoginSession.objects.filter(id=login_id, user=user)
+    last_seen_at = rows.values_list("last_seen_at", flat=True).first()
+    if last_seen_at is None:
+        request.session.flush()
+        return AnonymousUser()
+    if last_seen_at < now - LAST_SEEN_STEP:
+        address = request.META.get("REMOTE_ADDR", "")[:45]
+        rows.filter(last_seen_at=last_seen_at).update(last_seen_at=now, address=address)
+    return user
+
+
+def _lifetime() -> timedelta:
+    return timedelta(seconds=settings.SESSION_COOKIE_AGE)

@@ -1,0 +1,172 @@
+"""How long the server takes for a page, and how often it asks the database.
+
+The organization has 100,000 scans, and its webhook as many deliveries.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import django
+
+from config import embedded
+
+if TYPE_CHECKING:
+    from django.test import Client
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+# A number of hosts that shares no factor with the four types, so that each host has all of them.
+SCANS, HOSTS = 100_000, 997
+WARM_UP, ROUNDS = 3, 40
+GOAL_MS, GOAL_QUERIES = 30, 12
+
+
+def main() -> int:
+    """Print the table; 1 when a goal was missed."""
+    with ExitStack() as cleanup:
+        folder = Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="wss-bench-")))
+        folder.chmod(0o755)
+        stack = cleanup.enter_context(embedded.stack(folder))
+        os.environ |= stack.env | {
+            "DATA_DIR": str(folder),
+            "SECRET_KEY": "benchmark-" * 5,
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "ALLOWED_HOSTS": "testserver",
+        }
+        subprocess.run([sys.executable, "manage.py", "prepare"], cwd=BASE_DIR, check=True)
+        django.setup()
+        return _report(_pages())
+
+
+def _pages() -> list[tuple[str, Client, str]]:
+    """Each page's name, who asks for it, and its address."""
+    from django.db import connection
+    from django.test import Client
+
+    from accounts.models import Membership, User
+    from benchmarks.seed import organization_with
+    from scans.models import Scan
+
+    seeded = organization_with("Pages", SCANS, HOSTS)
+    webhook_id = _webhook(seeded.organization_id, seeded.scan_id)
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM ANALYZE")  # as autovacuum would have done by then
+    person = User.objects.create_user("bench@people.test")
+    Membership.objects.create(organization_id=seeded.organization_id, user=person, role="owner")
+    member, stranger = Client(), Client()
+    member.force_login(person)
+    deep = Scan.objects.filter(organization=seeded.organization_id).order_by("created_at")[SCANS // 20]
+    before = f"{int(deep.created_at.timestamp()) * 1_000_000}_{deep.id}"
+    return [
+        ("overview", member, "/dashboard/"),
+        ("scans, first page", member, "/dashboard/scans/"),
+        ("scans, deep page", member, f"/dashboard/scans/?before={before}"),
+        ("scans of a type and status", member, "/dashboard/scans/?type=seo&status=completed"),
+        ("scans, a text", member, "/dashboard/scans/?q=12.example.com"),
+        ("scans, a text nowhere", member, "/dashboard/scans/?q=nowhere"),
+        ("sites", member, "/dashboard/sites/"),
+        ("sites, deep page", member, "/dashboard/sites/?after=7.example.com"),
+        ("sites, a text nowhere", member, "/dashboard/sites/?q=nowhere"),
+        ("a site", member, "/dashboard/sites/12.example.com"),
+        ("webhooks", member, "/dashboard/webhooks/"),
+        ("a webhook", member, f"/dashboard/webhooks/{webhook_id}"),
+        ("a webhook, failures", member, f"/dashboard/webhooks/{webhook_id}?status=failed"),
+        ("a report", member, f"/report/{seeded.scan_id}"),
+        ("login", stranger, "/login/"),
+        ("landing", stranger, "/"),
+    ]
+
+
+def _webhook(organization_id: int, scan_id: str) -> str:
+    """A receiver with its log: one delivery in a thousand has failed, each after two attempts."""
+    from django.db import connection
+    from django.utils import timezone
+
+    from webhooks.models import Event, Webhook
+
+    webhook = Webhook.objects.create(
+        organization_id=organization_id, url="https://example.com/", events=["scan.completed"], encrypted_secret=b""
+    )
+    event = Event.objects.create(organization_id=organization_id, scan_id=scan_id, kind="scan.completed", body=b"{}")
+    values = {"webhook": webhook.id, "event": event.id, "count": SCANS, "now": timezone.now()}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO webhooks_delivery
+                (id, webhook_id, event_id, status, attempts_made, next_attempt_at, created_at, finished_at)
+            SELECT 'dlv_' || substr(md5(n::text), 1, 22), %(webhook)s, %(event)s,
+                CASE WHEN n %% 1000 = 0 THEN 'failed' ELSE 'delivered' END, 2, moment, moment, moment
+            FROM (
+                SELECT n, %(now)s::timestamptz - n * interval '20 seconds' AS moment
+                FROM generate_series(1, %(count)s) AS n
+            ) AS numbered
+            """,
+            values,
+        )
+        cursor.execute(
+            """
+            INSERT INTO webhooks_attempt
+                (delivery_id, at, latency_ms, response_status, response_body, error_code, error_message, blocked)
+            SELECT id, created_at, 100, 503, repeat('x', 2048), 'RECEIVER_STATUS', 'The receiver answered 503.', false
+            FROM webhooks_delivery CROSS JOIN generate_series(1, 2) WHERE webhook_id = %(webhook)s
+            """,
+            values,
+        )
+    return webhook.id
+
+
+def _report(pages: list[tuple[str, Client, str]]) -> int:
+    missed = 0
+    print(f"{'':28}{'median ms':>10}{'p95 ms':>9}{'queries':>9}   goals: {GOAL_MS} ms, {GOAL_QUERIES} queries")
+    for name, client, path in pages:
+        for _ in range(WARM_UP):
+            assert client.get(path).status_code == 200, path
+        with _counted() as asked:
+            client.get(path)
+        took = sorted(_timed(client, path) for _ in range(ROUNDS))
+        median, p95 = statistics.median(took), took[int(ROUNDS * 0.95) - 1]
+        met = median <= GOAL_MS and len(asked) <= GOAL_QUERIES
+        missed |= not met
+        print(f"{name:28}{median:10.1f}{p95:9.1f}{len(asked):9}   {'met' if met else 'MISSED'}")
+    return int(missed)
+
+
+def _timed(client: Client, path: str) -> float:
+    """Milliseconds from the request to the whole page, middleware included."""
+    began = time.perf_counter()
+    client.get(path)
+    return (time.perf_counter() - began) * 1000
+
+
+@contextmanager
+def _counted() -> Iterator[list[str]]:
+    """The queries meanwhile: those of Django's cursors, and the prepared ones, which go round them."""
+    from django.db import connection
+
+    asked: list[str] = []
+    prepared = connection.fetch_prepared  # type: ignore[attr-defined]  # our own engine
+
+    def noted(sql: str, params: Any) -> list[tuple[Any, ...]]:
+        asked.append(sql)
+        found: list[tuple[Any, ...]] = prepared(sql, params)
+        return found
+
+    def wrapped(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
+        asked.append(sql)
+        return execute(sql, *rest)
+
+    connection.fetch_prepared = noted  # type: ignore[attr-defined]
+    try:
+        with connection.execute_wrapper(wrapped):
+            yield asked
+    finally:
+        connection.fetch_prepared = prepared  # type: ignore[attr-defined]

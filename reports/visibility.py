@@ -1,0 +1,72 @@
+"""Who may see a report: members of its organization, and anybody with the link while it is shared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from accounts import access, audit
+from accounts.models import Membership, User
+from config.ids import is_id
+from reports.models import Report
+from scans.models import Scan
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A scan that somebody may look at; without a membership they only hold the link of a shared report."""
+
+    scan: Scan
+    membership: Membership | None
+    now: datetime
+
+    @property
+    def is_expired(self) -> bool:
+        """Whether nothing but the scan itself is known any more."""
+        return self.scan.created_at + timedelta(days=settings.REPORT_RETENTION_DAYS) <= self.now
+
+    def reports(self) -> QuerySet[Report]:
+        """The scan's report while it is kept, and shared if that is why it may be seen."""
+        found = access.rows(Report, self.scan.organization_id).filter(scan_id=self.scan.id, expires_at__gt=self.now)
+        return found if self.membership else found.filter(shared_at__isnull=False)
+
+
+def seen_by(user: User | AnonymousUser, scan_id: str) -> Seen | None:
+    """The scan with that ID as this person may see it, in whatever state; strangers see what has a shared report."""
+    if not is_id("scan", scan_id):
+        return None
+    now = timezone.now()
+    scan = access.rows_of_member(Scan, user).filter(id=scan_id).first()
+    if scan is not None:
+        memberships = access.memberships_of(user).select_related("organization__tier", "user")
+        membership = memberships.filter(organization_id=scan.organization_id).first()
+        # It may have ended since the last query: then they are a stranger.
+        if membership is not None:
+            return Seen(scan, membership, now)
+    shared = access.shared_rows(Report).filter(scan_id=scan_id, expires_at__gt=now, scan__status__in=Scan.REPORTED)
+    report = shared.select_related("scan").only("scan").first()
+    return Seen(report.scan, None, now) if report else None
+
+
+def set_sharing(seen: Seen, *, is_shared: bool) -> bool:
+    """Share a report with anybody who has its link, or stop; False when it was so already, or there is none.
+
+    Raises PermissionDenied for strangers and for members who only view.
+    """
+    if seen.membership is None or not seen.membership.is_member:
+        raise PermissionDenied
+    organization, actor, scan = seen.membership.organization, seen.membership.user, seen.scan
+    with transaction.atomic():
+        other_way = seen.reports().filter(shared_at__isnull=is_shared)
+        changed = bool(other_way.update(shared_at=seen.now if is_shared else None))
+        if changed:
+            action = "report.shared" if is_shared else "report.unshared"
+            audit.record(organization, actor, action, scan.url, scan=scan.id, type=str(scan.type))
+    return changed

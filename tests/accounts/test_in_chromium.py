@@ -1,0 +1,156 @@
+"""The pages of accounts in a real browser: accessible in both themes, on a phone too, and usable without scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+import pytest_django
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import BrowserContext, Page, sync_playwright
+
+from accounts.members import invitation_token, invite
+from accounts.models import Membership, User
+from accounts.services import sign_up_token
+from scans.net.browser import find_browser
+from tests.accounts.mailbox import link_in_mail
+from tests.world import Api, browser_of, member_of, person_of
+
+PASSWORD = "correct horse 9"
+SIZES = ((390, 844), (1440, 900))
+
+pytestmark = [pytest.mark.django_db(transaction=True, serialized_rollback=True), pytest.mark.slow]
+
+Visit = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def visit() -> Iterator[Visit]:
+    """Does something with a page of a fresh browser; in a thread of its own, as Playwright has an event loop."""
+    program = find_browser("auto")
+    assert program is not None, "no browser; `make browser` installs one"
+    with ThreadPoolExecutor(1, "playwright") as thread:
+        playwright = thread.submit(lambda: sync_playwright().start()).result(60)
+        launch = playwright.chromium.launch
+        browser = thread.submit(lambda: launch(executable_path=program, args=["--no-sandbox"])).result(60)
+
+        def in_thread(action: Callable[[BrowserContext, Page], Any], **options: Any) -> Any:
+            def act() -> Any:
+                with browser.new_context(**options) as context:
+                    return action(context, context.new_page())
+
+            return thread.submit(act).result(100)
+
+        yield in_thread
+        thread.submit(browser.close).result(60)
+        thread.submit(playwright.stop).result(60)
+
+
+@pytest.fixture
+def ada() -> User:
+    """The owner of a furnished organization, who belongs to another one, too."""
+    home = member_of("Home")
+    ada = person_of(home, "owner", "ada@people.test")
+    person_of(home, "viewer", "viewer@people.test")
+    Membership.objects.create(organization=member_of("Stranger").organization, user=ada, role="viewer")
+    return ada
+
+
+def flaws(page: Page, width: int) -> list[str]:
+    """What axe finds, and whether the page scrolls sideways."""
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    wide = page.evaluate("document.documentElement.scrollWidth") > width
+    return [f"{each['id']}: {each['nodes'][0]['html']}" for each in found] + ["scrolls sideways"] * wide
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(
+    visit: Visit, ada: User, live_server: pytest_django.live_server_helper.LiveServer, scheme: str
+) -> None:
+    owner = Membership.objects.get(user=ada, role="owner")
+    invitation = invite(actor=owner, email="bob@people.test", role="admin")
+    key = owner.organization.api_keys.get()
+    strangers = ["login/", "signup/", f"signup/{sign_up_token('new@people.test')}/", "signup/sent/", "password/"]
+    strangers += [f"invite/{invitation_token(invitation)}", "invite/x"]
+    members = ["account/", "dashboard/organizations/", "dashboard/organizations/new", "dashboard/members/"]
+    members += ["dashboard/keys/", f"dashboard/keys/{key.id}/revoke", "dashboard/settings/", "dashboard/audit/"]
+    session = browser_of(ada).cookies["sessionid"].value
+
+    def look(context: BrowserContext, page: Page) -> dict[str, list[str]]:
+        found = {}
+        refused: list[str] = []
+        page.on("console", lambda line: refused.append(line.text) if "Content Security" in line.text else None)
+        for paths, cookies in ((strangers, []), (members, [{"name": "sessionid", "value": session}])):
+            context.add_cookies([cookie | {"url": live_server.url} for cookie in cookies])
+            for path in paths:
+                for width, height in SIZES:
+                    page.set_viewport_size({"width": width, "height": height})
+                    page.goto(f"{live_server.url}/{path}")
+                    found[f"{path} {width}"] = flaws(page, width)
+        page.set_viewport_size({"width": 390, "height": 844})
+        for button in (".menu-button", ".switch-button", ".person"):
+            page.click(button)
+            found[button] = flaws(page, 390)
+            page.keyboard.press("Escape")
+        return found | {"policy": refused}
+
+    found = visit(look, color_scheme=scheme)
+    assert {where: what for where, what in found.items() if what} == {}
+
+
+def test_without_scripts_the_keyboard_gets_everywhere(
+    visit: Visit, ada: User, live_server: pytest_django.live_server_helper.LiveServer
+) -> None:
+    session = browser_of(ada).cookies["sessionid"].value
+
+    def walk(context: BrowserContext, page: Page) -> list[str]:
+        context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
+        page.goto(f"{live_server.url}/dashboard/members/")
+        assert not page.get_by_role("link", name="Audit log").is_visible()
+        page.locator(".menu-button").press("Enter")
+        page.get_by_role("link", name="Audit log").press("Enter")
+        page.wait_for_url("**/dashboard/audit/")
+        page.locator(".switch-button").press("Enter")
+        page.get_by_role("button", name="Stranger").press("Enter")
+        page.wait_for_url("**/dashboard/")
+        page.goto(f"{live_server.url}/dashboard/organizations/")
+        page.locator(".person").press("Enter")
+        page.get_by_role("button", name="Log out").press("Enter")
+        page.wait_for_url(f"{live_server.url}/")
+        return [cookie["name"] for cookie in context.cookies()]
+
+    names = visit(walk, java_script_enabled=False, viewport={"width": 390, "height": 844})
+    assert "sessionid" not in names
+
+
+def test_a_person_signs_up_and_copies_a_key(
+    visit: Visit, live_server: pytest_django.live_server_helper.LiveServer, db: None
+) -> None:
+    def ask(context: BrowserContext, page: Page) -> None:
+        page.goto(f"{live_server.url}/login/")
+        page.get_by_role("link", name="Sign up").click()
+        page.get_by_label("E-mail address").fill("ada@people.test")
+        page.get_by_role("button", name="Send me the link").click()
+        page.wait_for_url("**/signup/sent/")
+
+    visit(ask)
+    link = link_in_mail("ada@people.test")
+
+    def finish(context: BrowserContext, page: Page) -> str:
+        context.grant_permissions(["clipboard-read", "clipboard-write"], origin=live_server.url)
+        page.goto(live_server.url + link)
+        page.get_by_label("Name of the organization").fill("Engines")
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Create the account").click()
+        page.wait_for_url("**/dashboard/")
+        page.goto(f"{live_server.url}/dashboard/keys/")
+        page.get_by_label("Name").fill("Nightly build")
+        page.get_by_role("button", name="Create the key").click()
+        page.get_by_role("button", name="Copy").click()
+        page.get_by_role("button", name="Copied").wait_for()
+        copied: str = page.evaluate("navigator.clipboard.readText()")
+        return copied
+
+    assert Api(visit(finish)).get("/v1/usage").status_code == 200

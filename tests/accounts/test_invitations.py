@@ -1,0 +1,220 @@
+"""Joining an organization by a link that is signed, ends, can be revoked, and is good for one person once."""
+
+from __future__ import annotations
+
+import smtplib
+from datetime import timedelta
+
+import pytest
+import pytest_django
+from django.core import mail
+from django.test import Client
+from django.utils import timezone
+
+from accounts import members, organization_views
+from accounts.models import AuditEvent, Invitation, Membership, User
+from tests.accounts.mailbox import link_in_mail
+from tests.world import Member, browser_of, person_of
+
+EMAIL = "bob@people.test"
+PASSWORD = "correct horse 9"
+
+
+@pytest.fixture
+def owner(home: Member) -> User:
+    return person_of(home, "owner", "owner@people.test")
+
+
+def invite(owner: User, email: str = EMAIL, role: str = "member") -> str:
+    """Invite over the page; the link's path."""
+    response = browser_of(owner).post("/dashboard/members/", {"email": email, "role": role})
+    assert (response.status_code, response["Location"]) == (302, "/dashboard/members/")
+    return link_in_mail(email)
+
+
+def role_of(home: Member, email: str = EMAIL) -> str | None:
+    return home.organization.membership_set.filter(user__email=email).values_list("role", flat=True).first()
+
+
+def test_a_new_person_joins(home: Member, owner: User, client: Client) -> None:
+    link = invite(owner)
+    page = client.get(link).content.decode()
+    assert "Join Home" in page
+    assert role_of(home) is None, "looking is not accepting: scanners of mail follow links"
+    response = client.post(link, {"password": PASSWORD})
+    assert (response.status_code, response["Location"]) == (302, "/dashboard/")
+    assert role_of(home) == "member"
+    assert User.objects.get(email=EMAIL).check_password(PASSWORD)
+    assert client.session["organization"] == home.organization.pk
+    assert list(AuditEvent.objects.values_list("action", flat=True))[:2] == ["member.joined", "member.invited"]
+
+
+def test_a_new_persons_password_is_held_against_the_rules(home: Member, owner: User, client: Client) -> None:
+    link = invite(owner)
+    assert "too common" in client.post(link, {"password": "password"}).content.decode()
+    assert not User.objects.filter(email=EMAIL).exists()
+    assert client.post(link, {"password": PASSWORD}).status_code == 302
+
+
+def test_somebody_with_an_account_logs_in_and_joins(home: Member, owner: User, client: Client) -> None:
+    bob = User.objects.create_user(EMAIL, PASSWORD)
+    link = invite(owner, "Bob@people.test", "viewer")
+    assert f"/login/?next={link}" in client.get(link).content.decode()
+    assert client.post(link, {"password": "another horse 9"}).status_code == 200
+    bob.refresh_from_db()
+    assert bob.check_password(PASSWORD)
+    login = client.post("/login/", {"username": EMAIL, "password": PASSWORD, "next": link})
+    assert login["Location"] == link
+    assert role_of(home) is None
+    client.post(link)
+    assert role_of(home) == "viewer"
+
+
+def test_the_link_is_worth_nothing_to_somebody_else(home: Member, owner: User) -> None:
+    link = invite(owner)
+    eve = browser_of(User.objects.create_user("eve@people.test"))
+    for response in (eve.get(link), eve.post(link)):
+        assert "for somebody else" in response.content.decode()
+    assert not home.organization.members.filter(email="eve@people.test").exists()
+    assert Client().post(link, {"password": PASSWORD}).status_code == 302
+
+
+def test_the_link_is_good_for_one_use(home: Member, owner: User, client: Client) -> None:
+    link = invite(owner)
+    client.post(link, {"password": PASSWORD})
+    home.organization.membership_set.get(user__email=EMAIL).delete()
+    assert client.get(link).status_code == 410
+    assert client.post(link).status_code == 410
+    assert role_of(home) is None
+
+
+def test_the_link_ends_after_seven_days(home: Member, owner: User, client: Client) -> None:
+    link = invite(owner)
+    invitation = Invitation.objects.get()
+    assert invitation.expires_at - invitation.created_at == timedelta(days=7)
+    Invitation.objects.update(expires_at=timezone.now())
+    for response in (client.get(link), client.post(link, {"password": PASSWORD})):
+        assert response.status_code == 410
+    assert not User.objects.filter(email=EMAIL).exists()
+
+
+def test_the_signature_ends_too(owner: User, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    link = invite(owner)
+    monkeypatch.setattr(members, "INVITATION_LIFETIME", timedelta(seconds=-1))
+    assert client.get(link).status_code == 410
+
+
+def test_a_revoked_link_is_worth_nothing(home: Member, owner: User, client: Client) -> None:
+    link = invite(owner)
+    invitation = Invitation.objects.get()
+    browser_of(owner).post(f"/dashboard/invitations/{invitation.id}/revoke")
+    assert client.get(link).status_code == 410
+    assert client.post(link, {"password": PASSWORD}).status_code == 410
+    assert AuditEvent.objects.filter(action="invitation.revoked", target=EMAIL).exists()
+
+
+def test_a_second_invitation_replaces_the_first(home: Member, owner: User, client: Client) -> None:
+    first, second = invite(owner, role="admin"), invite(owner, "BOB@people.test", "viewer")
+    assert client.get(first).status_code == 410
+    client.post(second, {"password": PASSWORD})
+    assert home.organization.membership_set.get(user__email__iexact=EMAIL).role == "viewer"
+
+
+@pytest.mark.parametrize("token", ["x", "a:b:c", "%00", ":", "é", "inv_0000000000000000000000"])
+def test_a_forged_link_is_dead(db: None, client: Client, token: str) -> None:
+    assert client.get(f"/invite/{token}").status_code == 410
+    assert client.post(f"/invite/{token}", {"password": PASSWORD}).status_code == 410
+
+
+def test_who_is_a_member_already_keeps_the_role(home: Member, owner: User) -> None:
+    link = invite(owner, role="viewer")
+    bob = person_of(home, "admin", EMAIL)
+    browser_of(bob).post(link)
+    assert role_of(home) == "admin"
+
+
+def test_a_member_is_not_invited_again(home: Member, owner: User) -> None:
+    response = browser_of(owner).post("/dashboard/members/", {"email": "OWNER@people.test", "role": "member"})
+    assert "is a member already" in response.content.decode()
+    assert mail.outbox == []
+
+
+def test_an_admin_invites_nobody_as_owner(home: Member, owner: User) -> None:
+    admin = browser_of(person_of(home, "admin", "admin@people.test"))
+    response = admin.post("/dashboard/members/", {"email": EMAIL, "role": "owner"})
+    assert "Select a valid choice" in response.content.decode()
+    link = invite(owner, role="owner")
+    invitation = Invitation.objects.get()
+    admin.post(f"/dashboard/invitations/{invitation.id}/revoke")
+    assert Client().get(link).status_code == 200, "nor takes an owner's invitation back"
+
+
+@pytest.mark.parametrize("role", ["member", "viewer"])
+def test_others_invite_nobody(home: Member, role: str) -> None:
+    client = browser_of(person_of(home, role, "other@people.test"))
+    assert client.post("/dashboard/members/", {"email": EMAIL, "role": "viewer"}).status_code == 403
+    assert "Invite somebody" not in client.get("/dashboard/members/").content.decode()
+    assert mail.outbox == []
+
+
+def test_an_invitation_of_another_organization_is_unknown(owner: User, stranger: Member) -> None:
+    link = invite(owner)
+    eve = browser_of(person_of(stranger, "owner", "eve@people.test"))
+    assert eve.post(f"/dashboard/invitations/{Invitation.objects.get().id}/revoke").status_code == 404
+    assert EMAIL not in eve.get("/dashboard/members/").content.decode()
+    assert Client().get(link).status_code == 200
+
+
+def test_invitations_work_while_sign_up_is_closed(
+    home: Member, owner: User, client: Client, settings: pytest_django.fixtures.SettingsWrapper
+) -> None:
+    settings.SIGN_UP_OPEN = False
+    client.post(invite(owner), {"password": PASSWORD})
+    assert role_of(home) == "member"
+
+
+def test_invitations_are_limited(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(organization_views, "INVITATIONS_PER_HOUR", 1)
+    invite(owner)
+    response = browser_of(owner).post("/dashboard/members/", {"email": "carl@people.test", "role": "viewer"})
+    assert response.status_code == 429
+    assert len(mail.outbox) == 1
+
+
+def test_the_list_of_open_invitations_is_bounded(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(members, "MAX_OPEN_INVITATIONS", 1)
+    invite(owner)
+    response = browser_of(owner).post("/dashboard/members/", {"email": "carl@people.test", "role": "viewer"})
+    assert "which is the most" in response.content.decode()
+    invite(owner)  # in place of the one before
+
+
+def test_an_invitation_that_was_not_sent_is_none(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise smtplib.SMTPServerDisconnected("gone")
+
+    monkeypatch.setattr("django.core.mail.EmailMessage.send", fail)
+    response = browser_of(owner).post("/dashboard/members/", {"email": EMAIL, "role": "viewer"})
+    assert response.status_code == 503
+    assert not Invitation.objects.filter(revoked_at=None).exists()
+
+
+def test_hostile_names_stay_text_and_one_line(home: Member, owner: User, client: Client) -> None:
+    home.organization.name = "<script>alert(1)</script>\r\nBcc: eve@people.test"
+    home.organization.save()
+    link = invite(owner)
+    assert mail.outbox[-1].subject == "Join <script>alert(1)</script> Bcc: eve@people.test"
+    assert "Bcc" not in mail.outbox[-1].message()
+    page = client.get(link).content.decode()
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_two_who_accept_at_once_are_one_member(home: Member, owner: User) -> None:
+    invite(owner)
+    invitation = Invitation.objects.get()
+    bob = User.objects.create_user(EMAIL)
+    members.accept(invitation=invitation, user=bob)
+    with pytest.raises(members.AccountRefused):
+        members.accept(invitation=invitation, user=bob)
+    assert Membership.objects.filter(user=bob).count() == 1

@@ -1,0 +1,189 @@
+"""API keys in the dashboard, and the log of who did what."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts import audit, services
+from accounts.models import ApiKey, AuditEvent
+from tests.world import Api, Member, browser_of, person_of
+
+
+@pytest.fixture
+def admin(home: Member) -> Client:
+    return browser_of(person_of(home, "admin", "admin@people.test"))
+
+
+def create(client: Client, name: str = "Nightly build", lifetime: str = "") -> tuple[str, ApiKey]:
+    """A new key: the page that shows it, and its row."""
+    response = client.post("/dashboard/keys/", {"name": name, "lifetime": lifetime})
+    assert response.status_code == 200
+    assert "no-store" in response["Cache-Control"]
+    return response.content.decode(), ApiKey.objects.get(name=name)
+
+
+def plaintext_in(page: str) -> str:
+    _, _, rest = page.partition('<code id="plaintext">')
+    return rest.partition("<")[0]
+
+
+def test_a_key_is_shown_once_and_works(admin: Client) -> None:
+    page, key = create(admin)
+    plaintext = plaintext_in(page)
+    assert Api(plaintext).get("/v1/usage").status_code == 200
+    listed = admin.get("/dashboard/keys/").content.decode()
+    assert plaintext not in listed
+    assert key.digest not in listed
+    assert f"{key.prefix}…" in listed
+    assert "by admin@people.test" in listed
+    event = AuditEvent.objects.latest("id")
+    assert (event.action, event.target) == ("key.created", f"Nightly build ({key.prefix}…)")
+    assert plaintext not in str(event.details)
+
+
+def test_a_form_that_is_sent_twice_makes_one_key(admin: Client) -> None:
+    create(admin)
+    again = admin.post("/dashboard/keys/", {"name": "Nightly build", "lifetime": ""}).content.decode()
+    assert "There is an active key with this name." in again
+    assert "wss_" not in plaintext_in(again)
+    assert ApiKey.objects.filter(name="Nightly build").count() == 1
+
+
+@pytest.mark.parametrize(("lifetime", "days"), [("30", 30), ("90", 90), ("365", 365)])
+def test_a_key_can_end(admin: Client, lifetime: str, days: int) -> None:
+    page, key = create(admin, lifetime=lifetime)
+    assert key.expires_at is not None
+    assert abs(key.expires_at - timezone.now() - timedelta(days=days)) < timedelta(minutes=1)
+    ApiKey.objects.filter(id=key.id).update(expires_at=timezone.now())
+    assert Api(plaintext_in(page)).get("/v1/usage").json()["code"] == "UNAUTHORIZED"
+    assert "Expired" in admin.get("/dashboard/keys/").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("form", "message"),
+    [
+        ({"name": "", "lifetime": ""}, "required"),
+        ({"name": "x" * 101, "lifetime": ""}, "at most 100 characters"),
+        ({"name": "a\nb", "lifetime": ""}, "on one line"),
+        ({"name": "a", "lifetime": "9999"}, "Select a valid choice"),
+    ],
+)
+def test_what_is_wrong_is_said(admin: Client, form: dict[str, str], message: str) -> None:
+    before = ApiKey.objects.count()
+    assert message in admin.post("/dashboard/keys/", form).content.decode()
+    assert ApiKey.objects.count() == before
+
+
+def test_active_keys_are_bounded(admin: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "MAX_ACTIVE_KEYS", 1)
+    page = admin.post("/dashboard/keys/", {"name": "One more", "lifetime": ""}).content.decode()
+    assert "which is the most" in page
+
+
+def test_revoking_takes_a_confirmation_and_works_at_once(home: Member, admin: Client) -> None:
+    path = f"/dashboard/keys/{home.key.id}/revoke"
+    assert "Revoke this key?" in admin.get(path).content.decode()
+    assert home.api.get("/v1/usage").status_code == 200
+    assert admin.post(path)["Location"] == "/dashboard/keys/"
+    refused = home.api.get("/v1/usage")
+    assert (refused.status_code, refused.json()["code"]) == (401, "KEY_REVOKED")
+    assert "Revoked" in admin.get("/dashboard/keys/").content.decode()
+    assert admin.post(path).status_code == 404
+    assert AuditEvent.objects.filter(action="key.revoked").count() == 1
+
+
+@pytest.mark.parametrize("key_id", ["x", "%00", "key_0000000000000000000000"])
+def test_what_is_no_key_is_unknown(admin: Client, key_id: str) -> None:
+    assert admin.get(f"/dashboard/keys/{key_id}/revoke").status_code == 404
+    assert admin.post(f"/dashboard/invitations/{key_id}/revoke").status_code == 404
+
+
+def test_the_name_of_a_revoked_key_is_free(home: Member, admin: Client) -> None:
+    _, key = create(admin)
+    admin.post(f"/dashboard/keys/{key.id}/revoke")
+    again = admin.post("/dashboard/keys/", {"name": "Nightly build", "lifetime": ""}).content.decode()
+    assert plaintext_in(again).startswith("wss_")
+
+
+def test_keys_of_another_organization_are_unknown(stranger: Member, admin: Client) -> None:
+    path = f"/dashboard/keys/{stranger.key.id}/revoke"
+    assert (admin.get(path).status_code, admin.post(path).status_code) == (404, 404)
+    assert stranger.key.prefix not in admin.get("/dashboard/keys/").content.decode()
+    assert stranger.api.get("/v1/usage").status_code == 200
+
+
+@pytest.mark.parametrize("role", ["member", "viewer"])
+def test_others_neither_see_nor_touch_keys(home: Member, role: str) -> None:
+    client = browser_of(person_of(home, role, "other@people.test"))
+    for response in (
+        client.get("/dashboard/keys/"),
+        client.post("/dashboard/keys/", {"name": "Mine", "lifetime": ""}),
+        client.post(f"/dashboard/keys/{home.key.id}/revoke"),
+    ):
+        assert response.status_code == 403
+        assert home.key.prefix not in response.content.decode()
+    assert "/dashboard/keys/" not in client.get("/dashboard/members/").content.decode()
+    assert home.api.get("/v1/usage").status_code == 200
+
+
+def test_names_of_keys_stay_text(admin: Client) -> None:
+    page, _ = create(admin, name="<script>alert(1)</script>")
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert" in page
+
+
+def test_a_form_without_its_token_is_refused(home: Member) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(person_of(home, "owner", "owner@people.test"))
+    for path in ("/dashboard/keys/", f"/dashboard/keys/{home.key.id}/revoke", "/dashboard/members/", "/account/"):
+        assert client.post(path, {"name": "x"}).status_code == 403
+    assert home.api.get("/v1/usage").status_code == 200
+
+
+def test_the_log_tells_who_did_what(home: Member, stranger: Member, admin: Client) -> None:
+    create(admin, name="<b>bold</b>")
+    audit.record(home.organization, None, "webhook.created", "https://receiver.test/", events=["scan.failed"])
+    audit.record(stranger.organization, None, "key.created", "not for home")
+    page = admin.get("/dashboard/audit/").content.decode()
+    assert "<strong>admin@people.test</strong> created the API key <strong>&lt;b&gt;bold&lt;/b&gt;" in page
+    assert "<strong>The service</strong> registered the webhook <strong>https://receiver.test/</strong>" in page
+    assert "not for home" not in page
+
+
+def test_the_log_is_paged_and_filtered(home: Member, admin: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit, "PAGE_SIZE", 2)
+    AuditEvent.objects.all().delete()
+    for number in range(5):
+        audit.record(home.organization, None, "scan.created" if number % 2 else "key.created", f"target-{number}")
+
+    def targets(path: str) -> list[int]:
+        page = admin.get(path).content.decode()
+        return [number for number in reversed(range(5)) if f"target-{number}" in page]
+
+    assert targets("/dashboard/audit/") == [4, 3]
+    older = AuditEvent.objects.get(target="target-3").pk
+    assert f"before={older}" in admin.get("/dashboard/audit/").content.decode()
+    assert targets(f"/dashboard/audit/?before={older}") == [2, 1]
+    assert targets("/dashboard/audit/?action=scan.created") == [3, 1]
+    assert "There are no events of this kind." in admin.get("/dashboard/audit/?action=unheard.of").content.decode()
+
+
+@pytest.mark.parametrize(
+    "query", ["before=x", "before=-1", "before=99999999999999999999", "action=%00", "action=" + "x" * 99]
+)
+def test_a_strange_query_shows_the_first_page(home: Member, admin: Client, query: str) -> None:
+    response = admin.get(f"/dashboard/audit/?{query}")
+    assert response.status_code == 200
+    assert "created the API key" in response.content.decode()
+
+
+def test_events_outlive_the_person(home: Member) -> None:
+    person = person_of(home, "owner", "gone@people.test")
+    audit.record(home.organization, person, "key.revoked", "x" * 500)
+    person.delete()
+    event = AuditEvent.objects.latest("id")
+    assert (event.actor, event.actor_email, len(event.target)) == (None, "gone@people.test", 300)

@@ -1,0 +1,179 @@
+"""Roles: who may change whom, and that an organization never loses its last owner."""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connection
+
+from accounts import organization_views
+from accounts.members import AccountRefused, change_role, remove_member
+from accounts.models import AuditEvent, Membership, User
+from tests.world import Member, browser_of, member_of, person_of
+
+ROLES = ("owner", "admin", "member", "viewer")
+
+
+@pytest.fixture
+def cast(home: Member) -> dict[str, Membership]:
+    """One person in every role, and a second owner."""
+    people = {role: person_of(home, role, f"{role}@people.test") for role in ROLES}
+    people["second"] = person_of(home, "owner", "second@people.test")
+    return {name: Membership.objects.get(user=person) for name, person in people.items()}
+
+
+def may(call: object) -> bool:
+    try:
+        call()  # type: ignore[operator]
+    except AccountRefused:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("actor", "subject", "allowed"),
+    [
+        *[("owner", subject, True) for subject in ("second", "admin", "member", "viewer")],
+        *[("admin", subject, subject != "owner") for subject in ROLES],
+        *[(actor, subject, False) for actor in ("member", "viewer") for subject in ROLES if actor != subject],
+    ],
+)
+def test_who_may_change_and_remove_whom(cast: dict[str, Membership], actor: str, subject: str, allowed: bool) -> None:
+    role = "viewer" if subject != "viewer" else "member"
+    assert may(lambda: change_role(actor=cast[actor], subject=cast[subject], role=role)) is allowed
+    if actor != subject:
+        # A fresh pair: the change above may have made it another one.
+        Membership.objects.filter(pk=cast[subject].pk).update(role=cast[subject].role)
+        assert may(lambda: remove_member(actor=cast[actor], subject=cast[subject])) is allowed
+
+
+def test_only_an_owner_makes_owners(cast: dict[str, Membership]) -> None:
+    assert not may(lambda: change_role(actor=cast["admin"], subject=cast["member"], role="owner"))
+    assert not may(lambda: change_role(actor=cast["admin"], subject=cast["admin"], role="owner"))
+    assert may(lambda: change_role(actor=cast["owner"], subject=cast["member"], role="owner"))
+
+
+def test_an_unknown_role_is_refused(cast: dict[str, Membership]) -> None:
+    assert not may(lambda: change_role(actor=cast["owner"], subject=cast["member"], role="emperor"))
+
+
+def test_the_last_owner_neither_leaves_nor_steps_down(cast: dict[str, Membership]) -> None:
+    remove_member(actor=cast["owner"], subject=cast["second"])
+    assert not may(lambda: change_role(actor=cast["owner"], subject=cast["owner"], role="admin"))
+    assert not may(lambda: remove_member(actor=cast["owner"], subject=cast["owner"]))
+    change_role(actor=cast["owner"], subject=cast["admin"], role="owner")
+    assert may(lambda: remove_member(actor=cast["owner"], subject=cast["owner"]))
+
+
+def test_an_owner_whose_account_is_closed_does_not_count(cast: dict[str, Membership]) -> None:
+    User.objects.filter(email="second@people.test").update(is_active=False)
+    assert not may(lambda: remove_member(actor=cast["owner"], subject=cast["owner"]))
+
+
+def test_everybody_else_may_leave(cast: dict[str, Membership]) -> None:
+    for role in ("admin", "member", "viewer"):
+        remove_member(actor=cast[role], subject=cast[role])
+    assert AuditEvent.objects.filter(action="member.left").count() == 3
+
+
+def test_a_role_that_was_taken_away_a_moment_ago_counts_no_more(cast: dict[str, Membership]) -> None:
+    stale = cast["admin"]
+    change_role(actor=cast["owner"], subject=cast["admin"], role="viewer")
+    assert stale.role == "admin"
+    assert not may(lambda: remove_member(actor=stale, subject=cast["member"]))
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_two_owners_who_leave_at_once_leave_one() -> None:
+    home = member_of("Home")
+    pair = [Membership.objects.get(user=person_of(home, "owner", f"{name}@people.test")) for name in "ab"]
+
+    def leave(membership: Membership) -> bool:
+        try:
+            return may(lambda: remove_member(actor=membership, subject=membership))
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        left = list(pool.map(leave, pair))
+    assert sorted(left) == [False, True]
+    assert home.organization.membership_set.count() == 1
+
+
+def test_the_page_changes_a_role_and_notes_it(home: Member, cast: dict[str, Membership]) -> None:
+    client = browser_of(cast["admin"].user)
+    response = client.post(f"/dashboard/members/{cast['member'].pk}/role", {"role": "viewer"}, follow=True)
+    assert "member@people.test is now viewer." in response.content.decode()
+    event = AuditEvent.objects.latest("id")
+    assert (event.action, event.target, event.details) == (
+        "member.role_changed",
+        "member@people.test",
+        {"role": {"from": "member", "to": "viewer"}},
+    )
+    assert (event.actor, event.actor_email) == (cast["admin"].user, "admin@people.test")
+
+
+@pytest.mark.parametrize("role", ["owner", "", "x", "admin\0"])
+def test_the_page_refuses_roles_that_an_admin_cannot_give(cast: dict[str, Membership], role: str) -> None:
+    client = browser_of(cast["admin"].user)
+    page = client.post(f"/dashboard/members/{cast['member'].pk}/role", {"role": role}, follow=True).content.decode()
+    assert "Your role does not allow this." in page
+    cast["member"].refresh_from_db()
+    assert cast["member"].role == "member"
+
+
+def test_an_admin_sees_no_buttons_for_owners_and_cannot_do_without(cast: dict[str, Membership]) -> None:
+    client = browser_of(cast["admin"].user)
+    page = client.get("/dashboard/members/").content.decode()
+    owner = cast["owner"]
+    assert f"/dashboard/members/{owner.pk}/" not in page
+    assert f"/dashboard/members/{cast['viewer'].pk}/remove" in page
+    answer = client.post(f"/dashboard/members/{owner.pk}/remove", follow=True).content.decode()
+    assert "Your role does not allow this." in answer
+    assert Membership.objects.filter(pk=owner.pk).exists()
+
+
+def test_removing_takes_a_confirmation_and_works_at_once(cast: dict[str, Membership]) -> None:
+    viewer, owner = browser_of(cast["viewer"].user), browser_of(cast["owner"].user)
+    assert viewer.get("/dashboard/members/").status_code == 200
+    path = f"/dashboard/members/{cast['viewer'].pk}/remove"
+    assert "Remove this member?" in owner.get(path).content.decode()
+    assert Membership.objects.filter(pk=cast["viewer"].pk).exists()
+    assert owner.post(path)["Location"] == "/dashboard/members/"
+    assert viewer.get("/dashboard/members/")["Location"] == "/dashboard/organizations/new"
+
+
+@pytest.mark.parametrize("action", ["role", "remove"])
+def test_members_of_another_organization_are_unknown(
+    cast: dict[str, Membership], stranger: Member, action: str
+) -> None:
+    eve = browser_of(person_of(stranger, "owner", "eve@people.test"))
+    path = f"/dashboard/members/{cast['viewer'].pk}/{action}"
+    assert eve.post(path, {"role": "member"}).status_code == 404
+    cast["viewer"].refresh_from_db()
+    assert cast["viewer"].role == "viewer"
+
+
+def test_the_list_is_paged(home: Member, cast: dict[str, Membership], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(organization_views, "MEMBERS_SHOWN", 3)
+    client = browser_of(cast["viewer"].user)
+    pages = ["/dashboard/members/"]
+    seen: list[str] = []
+    while pages:
+        shown = client.get(pages.pop()).content.decode()
+        seen += re.findall(r'<th scope="row">(\S+@people.test)', shown)
+        pages += [f"/dashboard/members/{query}" for query in re.findall(r'href="(\?after=\d+)"', shown)]
+    assert sorted(seen) == sorted(membership.user.email for membership in cast.values())
+    assert client.get("/dashboard/members/?after=x").status_code == 200
+
+
+def test_the_page_asks_few_queries(
+    home: Member, cast: dict[str, Membership], django_assert_max_num_queries: object
+) -> None:
+    for number in range(30):
+        person_of(home, "member", f"member-{number}@people.test")
+    client = browser_of(cast["owner"].user)
+    with django_assert_max_num_queries(8):  # type: ignore[operator]
+        assert client.get("/dashboard/members/").status_code == 200

@@ -1,0 +1,267 @@
+"""Every page as data, and as a browser sees it: rendered once by Django, then served to Chromium without a server."""
+
+from __future__ import annotations
+
+import contextlib
+import mimetypes
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from django.contrib.auth.tokens import default_token_generator
+from django.contrib.staticfiles import finders
+from django.test import Client
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
+from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playwright
+
+from accounts.models import User
+from scans.engine.browser.warm import WarmBrowser
+from scans.engine.findings import ScanType
+from scans.net.browser import find_browser, launch_options
+from tests.furnished import Furnished, furnish, real_result
+from tests.world import browser_of, member_of, person_of
+
+T = TypeVar("T")
+
+# A secure context, so that scripts have the clipboard, as they have it over HTTPS.
+ORIGIN = "http://localhost"
+BROWSER_LIMIT_S = 100
+ROWS = 7
+# Answers of ours that pages load, beside static files.
+PARTS = ("/openapi.yaml", "/docs/?script=", "/admin/jsi18n/", "/report/{performance_id}/screenshot.webp")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A page: who opens it, and what was posted to get it, if anything."""
+
+    path: str
+    who: str = "owner"
+    data: Mapping[str, Any] | None = None
+    status: int = 200
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+NEW_PASSWORD = "/password/{uid}/{token}/"
+WEBHOOK = "/dashboard/webhooks/{webhook_id}"
+
+PAGES: Mapping[str, Shown] = {
+    "landing": Shown("/", "anonymous"),
+    "landing-known": Shown("/"),
+    "docs": Shown("/docs/", "anonymous"),
+    "login": Shown("/login/", "anonymous"),
+    "login-refused": Shown("/login/", "anonymous", {"username": "ada@people.test", "password": "wrong"}),
+    "signup": Shown("/signup/", "anonymous"),
+    "signup-refused": Shown("/signup/", "anonymous", {"email": "ada"}),
+    "signup-sent": Shown("/signup/sent/", "anonymous"),
+    "signup-finish": Shown("/signup/{signup/token}/", "anonymous"),
+    "signup-finish-refused": Shown("/signup/{signup/token}/", "anonymous", {"password": "password"}),
+    "link-dead": Shown("/signup/forged/", "anonymous", status=410),
+    "password": Shown("/password/", "anonymous"),
+    "password-sent": Shown("/password/sent/", "anonymous"),
+    "password-new": Shown(NEW_PASSWORD, "anonymous"),
+    "invite": Shown("/invite/{invite/token}", "anonymous"),
+    "invite-other": Shown("/invite/{invite/token}", "viewer"),
+    "account": Shown("/account/"),
+    "account-refused": Shown("/account/", data={"old_password": "x", "new_password1": "a", "new_password2": "b"}),
+    "organizations": Shown("/dashboard/organizations/"),
+    "organization-new": Shown("/dashboard/organizations/new", "nobody"),
+    "organization-leave": Shown("/dashboard/organizations/{organization_id}/leave"),
+    "overview": Shown("/dashboard/"),
+    "overview-viewer": Shown("/dashboard/", "viewer"),
+    "overview-empty": Shown("/dashboard/", "newcomer"),
+    "scans": Shown("/dashboard/scans/"),
+    "scans-nothing": Shown("/dashboard/scans/?q=nowhere"),
+    "scans-empty": Shown("/dashboard/scans/", "newcomer"),
+    "scan-new": Shown("/dashboard/scans/new"),
+    "scan-new-refused": Shown("/dashboard/scans/new", data={"url": "http://localhost/", "type": "seo"}, status=403),
+    "sites": Shown("/dashboard/sites/"),
+    "sites-empty": Shown("/dashboard/sites/", "newcomer"),
+    "site": Shown("/dashboard/sites/{host}"),
+    "webhooks": Shown("/dashboard/webhooks/"),
+    "webhooks-empty": Shown("/dashboard/webhooks/", "newcomer"),
+    "webhooks-refused": Shown("/dashboard/webhooks/new", data={"url": "http://localhost/x"}, status=403),
+    "webhook": Shown(WEBHOOK),
+    "webhook-viewer": Shown(WEBHOOK, "viewer"),
+    "webhook-disabled": Shown("/dashboard/webhooks/{disabled_id}"),
+    "webhook-delete": Shown(f"{WEBHOOK}/delete"),
+    "webhook-secret": Shown(f"{WEBHOOK}/rotate", data={}),
+    "members": Shown("/dashboard/members/"),
+    "members-viewer": Shown("/dashboard/members/", "viewer"),
+    "member-remove": Shown("/dashboard/members/{membership_id}/remove"),
+    "keys": Shown("/dashboard/keys/"),
+    "keys-empty": Shown("/dashboard/keys/", "colleague"),
+    "key-created": Shown("/dashboard/keys/", data={"name": "Deploys", "lifetime": "90"}),
+    "key-revoke": Shown("/dashboard/keys/{key_id}/revoke"),
+    "settings": Shown("/dashboard/settings/"),
+    "settings-viewer": Shown("/dashboard/settings/", "viewer"),
+    "audit": Shown("/dashboard/audit/"),
+    "report": Shown("/report/{security_id}"),
+    "report-viewer": Shown("/report/{security_id}", "viewer"),
+    "report-browser": Shown("/report/{performance_id}"),
+    "report-shared": Shown("/report/{shared_id}", "anonymous"),
+    "report-partial": Shown("/report/{partial_id}"),
+    "report-queued": Shown("/report/{queued_id}"),
+    "report-running": Shown("/report/{running_id}"),
+    "report-failed": Shown("/report/{failed_id}"),
+    "report-expired": Shown("/report/{expired_id}", status=404),
+    "report-missing": Shown("/report/scan_0000000000000000000000", status=404),
+    "not-found": Shown("/nowhere", "anonymous", status=404),
+    "forbidden": Shown("/dashboard/keys/", "viewer", status=403),
+    "form-expired": Shown("/login/", "anonymous", {}, 403, {"enforce_csrf_checks": True}),
+    "admin": Shown("/admin/", "operator"),
+    "admin-operations": Shown("/admin/operations/", "operator"),
+    "admin-organizations": Shown("/admin/accounts/organization/", "operator"),
+    "admin-organization": Shown("/admin/accounts/organization/{organization_id}/change/", "operator"),
+    "admin-scans": Shown("/admin/scans/scan/", "operator"),
+    "admin-scan": Shown("/admin/scans/scan/{admin_scan_id}/change/", "operator"),
+    "admin-keys": Shown("/admin/accounts/apikey/", "operator"),
+    "admin-deliveries": Shown("/admin/webhooks/delivery/", "operator"),
+    "admin-delivery": Shown("/admin/webhooks/delivery/{admin_delivery_id}/change/", "operator"),
+}
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """An answer of Django's."""
+
+    path: str
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True)
+class Rendering:
+    """All pages by name, and what they load by its path with the query."""
+
+    pages: Mapping[str, Rendered]
+    parts: Mapping[str, Rendered]
+
+
+def render_pages() -> Rendering:
+    """Everything there is, with real reports, one of them made with a browser. Needs the database."""
+    program = find_browser("auto")
+    assert program is not None, "no browser; `make browser` installs one"
+    with WarmBrowser(program) as browser:
+        seen = real_result(ScanType.PERFORMANCE, browser)
+    furnished = furnish(ROWS, {ScanType.SECURITY: real_result(ScanType.SECURITY), ScanType.PERFORMANCE: seen})
+    people, ids = _people(furnished), _ids(furnished)
+    pages = {name: _ask(shown, people.get(shown.who), ids) for name, shown in PAGES.items()}
+    parts = [_ask(Shown(each), people["operator" if "admin" in each else "owner"], ids) for each in PARTS]
+    return Rendering(pages, {each.path: each for each in parts})
+
+
+def _people(furnished: Furnished) -> dict[str, User]:
+    empty = member_of("Meadow")
+    empty.key.delete()
+    return {
+        **furnished.people,
+        "newcomer": person_of(empty, "owner", "new@meadow.example"),
+        "colleague": person_of(empty, "admin", "colleague@meadow.example"),
+        "nobody": User.objects.create_user("nobody@people.test"),
+        "operator": User.objects.create_superuser("operator@people.test"),
+    }
+
+
+def _ids(furnished: Furnished) -> dict[str, Any]:
+    reset = furnished.people["viewer"]
+    return {
+        **furnished.ids,
+        "uid": urlsafe_base64_encode(force_bytes(reset.pk)),
+        "token": default_token_generator.make_token(reset),
+        # As the admin writes them in its addresses.
+        "admin_scan_id": furnished.ids["scan_id"].replace("_", "_5F", 1),
+        "admin_delivery_id": furnished.ids["delivery_id"].replace("_", "_5F", 1),
+    }
+
+
+def _ask(shown: Shown, person: User | None, ids: Mapping[str, Any]) -> Rendered:
+    client = browser_of(person) if person else Client()
+    if shown.options:
+        client = Client(**shown.options)
+    client.defaults["SERVER_NAME"] = "localhost"
+    path = shown.path.format(**ids)
+    response = client.get(path, follow=True) if shown.data is None else client.post(path, dict(shown.data))
+    assert response.status_code == shown.status, f"{path}: {response.status_code}"
+    body = b"".join(response.streaming_content) if response.streaming else response.content
+    headers = {name: value for name, value in response.headers.items() if name != "Content-Length"}
+    return Rendered(path, response.status_code, headers, body)
+
+
+class Window:
+    """A browser in a thread of its own: Playwright's event loop and Django's ORM do not live in one."""
+
+    def __init__(self, thread: ThreadPoolExecutor, browser: Browser) -> None:
+        self._thread = thread
+        self._browser = browser
+
+    def do(self, action: Callable[[Browser], T]) -> T:
+        """What `action` returns."""
+        return self._thread.submit(action, self._browser).result(BROWSER_LIMIT_S)
+
+    def look(self, rendering: Rendering, name: str, action: Callable[[Page], T], **options: Any) -> T:
+        """Open a page and do something there; fails when the page's own console has complained."""
+
+        def act(browser: Browser) -> T:
+            context = browser.new_context(reduced_motion="reduce", **options)
+            try:
+                page, complaints = _open(context, rendering, name)
+                found = action(page)
+                assert not complaints, f"{name}: {complaints}"
+                return found
+            finally:
+                context.close()
+
+        return self.do(act)
+
+
+def _open(context: BrowserContext, rendering: Rendering, name: str) -> tuple[Page, list[str]]:
+    shown = rendering.pages[name]
+    page = context.new_page()
+    complaints: list[str] = []
+
+    def answer(route: Route) -> None:
+        url = urlsplit(route.request.url)
+        if route.request.resource_type == "document":
+            # Chromium itself notes every page of an error; here only what the page does is of interest.
+            route.fulfill(status=200, headers=dict(shown.headers), body=shown.body)
+            return
+        path = url.path + (f"?{url.query}" if url.query else "")
+        part = rendering.parts.get(path) or _static_file(url.path)
+        route.fulfill(status=part.status, headers=dict(part.headers), body=part.body)
+
+    page.route("**/*", answer)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.goto(ORIGIN + shown.path, wait_until="networkidle" if name == "docs" else "load")
+    return page, complaints
+
+
+def _static_file(path: str) -> Rendered:
+    found = finders.find(path.removeprefix("/static/")) if path.startswith("/static/") else None
+    if not found:
+        return Rendered(path, 404, {}, b"")
+    content_type = mimetypes.guess_type(path)[0] or "application/octet-stream"
+    return Rendered(path, 200, {"Content-Type": content_type}, Path(found).read_bytes())
+
+
+@contextlib.contextmanager
+def window() -> Iterator[Window]:
+    """A running Chromium, which may go where it likes: it sees nothing but our own pages."""
+    program = find_browser("auto")
+    assert program is not None, "no browser; `make browser` installs one"
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(1, "playwright") as thread:
+        playwright = thread.submit(lambda: sync_playwright().start()).result(BROWSER_LIMIT_S)
+        options = {**launch_options(program, Path(folder)), "args": [], "proxy": None}
+        try:
+            browser = thread.submit(lambda: playwright.chromium.launch(**options)).result(BROWSER_LIMIT_S)
+            yield Window(thread, browser)
+            thread.submit(browser.close).result(BROWSER_LIMIT_S)
+        finally:
+            thread.submit(playwright.stop).result(BROWSER_LIMIT_S)

@@ -1,0 +1,37 @@
+"""`make screenshots`: every page at three widths in both themes, into var/screenshots, to be looked at.
+
+Named so that pytest takes it only where it is asked for: pictures prove nothing by themselves.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.e2e.pages import PAGES, render_pages, window
+
+FOLDER = Path(__file__).resolve().parents[2] / "var" / "screenshots"
+WIDTHS = (390, 768, 1440)
+THEMES = ("light", "dark")
+
+
+@pytest.mark.timeout(600)
+def test_every_page_is_pictured(db: None) -> None:
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir(parents=True)
+    rendering = render_pages()
+
+    def picture(page: Page, name: str) -> None:
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            for theme in THEMES:
+                page.emulate_media(color_scheme=theme)
+                page.screenshot(path=FOLDER / f"{name}-{width}-{theme}.png", full_page=True)
+
+    with window() as browser:
+        for name in PAGES:
+            browser.look(rendering, name, lambda page, name=name: picture(page, name))
+    assert len(list(FOLDER.iterdir())) == len(PAGES) * len(WIDTHS) * len(THEMES)

@@ -1,0 +1,145 @@
+"""Every page in a real browser: no violation of axe-core in either theme, no sideways scrolling, a keyboard suffices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page
+
+from tests.e2e.pages import PAGES, Rendering, Window, render_pages, window
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("pages")]
+
+# Each theme at a width of its own, so that both the wide and the narrow layout are judged.
+VIEWS = (("light", 1440), ("dark", 390))
+WIDTHS = (390, 768, 1440)
+OPTIONS = {"resultTypes": ["violations"], "rules": {"target-size": {"enabled": True}}}
+# What a keyboard must reach: everything that shows and does something.
+REACHABLE = """() => [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
+  .filter(each => each.checkVisibility({visibilityProperty: true}) && !each.disabled && each.type !== "hidden")
+  .filter(each => !each.closest("[popover]:not(:popover-open)") && each.tabIndex >= 0).length"""
+FOCUSED = """() => {
+  const at = document.activeElement;
+  if (!at || at === document.body) return null;
+  window.seen = window.seen || new Map();
+  if (!window.seen.has(at)) window.seen.set(at, window.seen.size);
+  const style = getComputedStyle(at), box = at.getBoundingClientRect();
+  const label = at.type === "checkbox" || at.type === "radio" ? getComputedStyle(at.closest("label") || at) : style;
+  const drawn = each => each.outlineStyle !== "none" && parseFloat(each.outlineWidth) >= 2;
+  return {
+    number: window.seen.get(at),
+    name: at.tagName + " " + (at.textContent || at.name || at.id).trim().slice(0, 40),
+    ringed: drawn(style) || drawn(label),
+    shown: box.width > 0 && box.height > 0 && box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth,
+  };
+}"""
+MOST_STOPS = 500
+
+
+@dataclass
+class Stage:
+    """The pages, and a browser to look at them."""
+
+    rendering: Rendering
+    window: Window
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Window]:
+    with window() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def kept() -> list[Rendering]:
+    """Rendered for the first test, which has the database, and kept for the others."""
+    return []
+
+
+@pytest.fixture
+def stage(request: pytest.FixtureRequest, browser: Window, kept: list[Rendering]) -> Stage:
+    if not kept:
+        request.getfixturevalue("db")
+        kept.append(render_pages())
+    return Stage(kept[0], browser)
+
+
+def violations(page: Page) -> list[str]:
+    found = Axe().run(page, options=OPTIONS).response["violations"]
+    return [
+        f"{each['id']}: {node['html'][:160]} {node['failureSummary'][:300]}" for each in found for node in each["nodes"]
+    ]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_accessible_in_both_themes_and_never_scrolls_sideways(stage: Stage, name: str) -> None:
+    def look(page: Page) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            wide = page.evaluate("document.scrollingElement.scrollWidth")
+            if wide > width:
+                found[f"scrolls at {width}"] = wide
+        for theme, width in VIEWS:
+            page.set_viewport_size({"width": width, "height": 900})
+            page.emulate_media(color_scheme=theme)
+            if broken := violations(page):
+                found[f"axe, {theme} at {width}"] = broken
+        return found
+
+    assert stage.window.look(stage.rendering, name, look) == {}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("name", ["login", "keys", "report-browser", "overview", "webhook"])
+def test_a_keyboard_reaches_everything_and_its_place_is_seen(stage: Stage, name: str, width: int) -> None:
+    def look(page: Page) -> list[dict[str, Any]]:
+        page.evaluate("document.activeElement.blur()")
+        reachable = page.evaluate(REACHABLE)
+        stops: list[dict[str, Any]] = []
+        for _ in range(MOST_STOPS):
+            page.keyboard.press("Tab")
+            stop = page.evaluate(FOCUSED)
+            if stop is None or any(stop["number"] == each["number"] for each in stops):
+                break  # out of the page, or round it once
+            stops.append(stop)
+        assert len(stops) >= reachable, f"{len(stops)} of {reachable}"
+        return stops
+
+    stops = stage.window.look(stage.rendering, name, look, viewport={"width": width, "height": 900})
+    assert [each["name"] for each in stops if not each["ringed"]] == []
+    assert [each["name"] for each in stops if not each["shown"]] == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", ["landing", "login", "keys", "report", "report-shared"])
+def test_the_first_stop_skips_to_the_content(stage: Stage, name: str) -> None:
+    def look(page: Page) -> tuple[str, bool]:
+        page.evaluate("document.activeElement.blur()")
+        page.keyboard.press("Tab")
+        first = page.evaluate("document.activeElement.textContent")
+        page.keyboard.press("Enter")
+        page.keyboard.press("Tab")
+        return first, page.evaluate("document.activeElement.closest('main, footer') !== null")
+
+    assert stage.window.look(stage.rendering, name, look) == ("Skip to the content", True)
+
+
+@pytest.mark.django_db
+def test_menus_open_and_close_by_keyboard(stage: Stage) -> None:
+    def look(page: Page) -> list[bool]:
+        menu = page.locator("#person-menu")
+        page.get_by_role("button", name="Your account").focus()
+        states = []
+        for key in ("Enter", "Escape"):
+            page.keyboard.press(key)
+            states.append(menu.is_visible())
+        return states
+
+    assert stage.window.look(stage.rendering, "overview", look) == [True, False]

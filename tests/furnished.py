@@ -1,0 +1,269 @@
+"""An organization in which there is some of everything, and the people who may see it, or may not."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from ipaddress import ip_network
+from typing import Any
+
+from django.utils import timezone
+
+from accounts import audit, keys
+from accounts.members import invitation_token
+from accounts.models import ApiKey, Invitation, LoginSession, Membership, MonthlyUsage, Organization, User
+from accounts.services import sign_up_token
+from accounts.usage import month_of
+from reports.models import Report
+from scans.engine import Budget, scan
+from scans.engine.browser import Browser
+from scans.engine.findings import ScanType
+from scans.engine.result import ScanResult
+from scans.models import Scan
+from scans.net.client import Network
+from scans.net.policy import Policy
+from scans.services import claim_scan, finish_scan
+from scans.targets import parse_target
+from tests.sites.sample import sample_site
+from tests.world import Member, make_result, make_scan, member_of
+from webhooks import secrets
+from webhooks.events import example
+from webhooks.models import Attempt, Delivery, Event, EventKind, Webhook
+from webhooks.signing import new_secret
+
+ROLES = ("owner", "admin", "member", "viewer")
+SITES = ("bakery.example.com", "shop.example.com", "www.example.org", "docs.example.net:8443", "xn--bcher-kva.example")
+NAMES = ("ada", "bert", "chiyo", "dmitri", "efua", "a.rather.long.name.of.somebody.in.accounting")
+ELSEWHERE = "https://www.example.org/"
+GRADES = ((97, "A+"), (90, "A"), (80, "B"), (70, "C"), (60, "D"), (0, "F"))
+ACTIONS = tuple(audit.ACTIONS)
+# In everything that names the organization or its people, so that it can be looked for where it must not stand.
+NAME, DOMAIN = "Larkspur", "larkspur.example"
+
+
+@dataclass(frozen=True)
+class Furnished:
+    """The organization, its people by role, an outsider who owns another one, and what addresses are made of."""
+
+    home: Member
+    people: Mapping[str, User]
+    # Names as in the addresses: `scan_id`, `key_id`, … of home, and those of scans in other states.
+    ids: Mapping[str, Any]
+
+
+def furnish(rows: int, results: Mapping[ScanType, ScanResult] | None = None) -> Furnished:
+    """So many rows of everything that is listed. `results` are shown in place of the tests' usual small one."""
+    home, away = member_of(NAME, "business"), member_of("Away")
+    people = {role: _person(home.organization, role, f"{role}@{DOMAIN}") for role in ROLES}
+    people["outsider"] = _person(away.organization, "owner", "outsider@people.test")
+    now = timezone.now()
+    ids = _scans(home, rows, now, results)
+    ids |= _webhooks(home.organization, rows, now, ids["scan_id"])
+    ids |= _accounts(home, people["owner"], rows, now)
+    MonthlyUsage.objects.create(organization=home.organization, period=month_of(now), used=12_345)
+    return Furnished(home, people, ids)
+
+
+@functools.cache
+def real_result(scan_type: ScanType, browser: Browser | None = None) -> ScanResult:
+    """What the engine finds on the sample site."""
+    with sample_site() as site:
+        policy = Policy(allowed_networks=(ip_network("127.0.0.0/8"),), ca_bundle=site.ca_file)
+        target = parse_target(site.url_as("localhost") + "/", policy)
+        with Network(policy) as network:
+            return scan(target, scan_type, network, Budget(), browser=browser)
+
+
+def finish_with(member: Member, result: ScanResult, created_at: datetime) -> Scan:
+    """A scan that ended with this result, as a worker writes it."""
+    row = make_scan(member, type=result.type, url=result.url, created_at=created_at)
+    claim = claim_scan(row.id)
+    assert claim is not None
+    assert finish_scan(claim, result)
+    Scan.objects.filter(id=row.id).update(started_at=created_at, completed_at=created_at + timedelta(seconds=9))
+    return row
+
+
+def _person(organization: Organization, role: str, email: str) -> User:
+    user = User.objects.create_user(email)
+    Membership.objects.create(organization=organization, user=user, role=role)
+    return user
+
+
+def _scans(home: Member, rows: int, now: datetime, results: Mapping[ScanType, ScanResult] | None) -> dict[str, Any]:
+    types = list(ScanType)
+    Scan.objects.bulk_create(
+        _ended(home, types[n % 4], f"https://{_site(n // 4)}/", now - timedelta(hours=7 * n + 3), 40 + 17 * n % 60)
+        for n in range(4 * rows)
+    )
+    failed = make_scan(home, status="failed", url=ELSEWHERE, error_code="TIMEOUT", error_message="It took too long.")
+    expired = _ended(home, ScanType.SEO, ELSEWHERE, now - timedelta(days=31), 77)
+    expired.save(force_insert=True)
+    reported = {}
+    for scan_type in types:
+        result = (results or {}).get(scan_type) or make_result(Scan(type=scan_type, url=f"https://{SITES[0]}/"))
+        for age in range(rows if scan_type == ScanType.SECURITY else 2, 0, -1):
+            at = now - timedelta(days=age % 25, minutes=age)
+            reported[scan_type] = finish_with(home, _worse(result, age - 1), at).id
+    partial = make_result(Scan(type=ScanType.SECURITY, url=ELSEWHERE), "partial")
+    shared = finish_with(home, partial, now)
+    Report.objects.filter(scan=shared).update(shared_at=now)
+    ids: dict[str, Any] = {f"{each}_id": scan_id for each, scan_id in reported.items()}
+    ids |= {
+        "scan_id": reported[ScanType.SECURITY],
+        "partial_id": finish_with(home, partial, now - timedelta(hours=1)).id,
+        "shared_id": shared.id,
+        "expired_id": expired.id,
+        "failed_id": failed.id,
+        "host": SITES[0],
+        "export_format": "json",
+    }
+    for n in range(max(2, rows // 2)):
+        queued = make_scan(home, type=types[n % 4], url=f"https://{_site(n)}/queue", created_at=now)
+        running = make_scan(home, type=types[n % 4], url=f"https://{_site(n)}/a/page", created_at=now)
+        Scan.objects.filter(id=running.id).update(
+            status="scanning", percent=37, phase="checking", checks_done=12, checks_total=31, started_at=now
+        )
+        ids |= {"queued_id": queued.id, "running_id": running.id}
+    return ids
+
+
+def _site(number: int) -> str:
+    return SITES[number] if number < len(SITES) else f"site-{number}.example.com"
+
+
+def _ended(home: Member, scan_type: ScanType, url: str, at: datetime, score: int) -> Scan:
+    grade = next(grade for least, grade in GRADES if score >= least)
+    return Scan(
+        organization=home.organization,
+        api_key=home.key,
+        type=scan_type,
+        url=url,
+        status="completed",
+        score=score,
+        grade=grade,
+        percent=100,
+        phase="done",
+        created_at=at,
+        started_at=at,
+        completed_at=at + timedelta(seconds=8),
+        period=month_of(at),
+    )
+
+
+def _worse(result: ScanResult, points: int) -> ScanResult:
+    return replace(result, score=max(0, (result.score or 0) - points))
+
+
+def _webhooks(organization: Organization, rows: int, now: datetime, scan_id: str) -> dict[str, Any]:
+    kinds = list(EventKind.values)
+    webhooks = Webhook.objects.bulk_create(
+        Webhook(
+            organization=organization,
+            url=f"https://hooks.{DOMAIN}/team/{n}",
+            receiver=f"hooks.{DOMAIN}:443",
+            events=kinds[: 1 + n % 3],
+            encrypted_secret=secrets.encrypt(new_secret()),
+            created_at=now - timedelta(days=rows - n),
+            enabled=n != 1,
+            disabled_at=now if n == 1 else None,
+            disabled_reason="failing" if n == 1 else "",
+            failing_since=now - timedelta(hours=5) if n == 2 else None,
+        )
+        for n in range(rows)
+    )
+    statuses = list(Delivery.Status.values)
+    events = Event.objects.bulk_create(
+        Event(
+            organization=organization,
+            scan_id=scan_id if n % 5 else None,
+            kind=kinds[n % 3],
+            body=example(EventKind(kinds[n % 3]), now),
+        )
+        for n in range(rows)
+    )
+    deliveries = Delivery.objects.bulk_create(
+        Delivery(
+            webhook=webhooks[0],
+            event=event,
+            status=statuses[n % 3],
+            created_at=now - timedelta(minutes=9 * n),
+            next_attempt_at=now + timedelta(minutes=n + 3),
+            finished_at=now if n % 3 else None,
+        )
+        for n, event in enumerate(events)
+    )
+    Attempt.objects.bulk_create(
+        Attempt(
+            delivery=delivery,
+            at=delivery.created_at + timedelta(seconds=5 * k),
+            latency_ms=31 + k,
+            response_status=(200 if delivery.status == "delivered" else 503) if k else None,
+            response_body="Thank you." if k else "",
+            error_code="" if k else "CONNECTION_FAILED",
+            error_message="" if k else "The receiver does not accept connections.",
+        )
+        for delivery in deliveries
+        for k in range(3)
+    )
+    failed = next(each for each in deliveries if each.status == "failed")
+    return {"webhook_id": webhooks[0].id, "disabled_id": webhooks[1].id, "delivery_id": failed.id}
+
+
+def _accounts(home: Member, owner: User, rows: int, now: datetime) -> dict[str, Any]:
+    organization = home.organization
+    others = User.objects.bulk_create(User(email=f"{_name(n)}@{DOMAIN}", password="!") for n in range(rows))
+    memberships = Membership.objects.bulk_create(
+        Membership(organization=organization, user=user, role=ROLES[n % 4]) for n, user in enumerate(others)
+    )
+    more = Organization.objects.bulk_create(
+        Organization(name=f"Client {n} of {NAME}", slug=f"client-{n}") for n in range(rows)
+    )
+    Membership.objects.bulk_create(Membership(organization=each, user=owner, role="viewer") for each in more)
+    invitations = Invitation.objects.bulk_create(
+        Invitation(
+            organization=organization,
+            email=f"asked-{n}@{DOMAIN}",
+            role=ROLES[n % 4],
+            invited_by=owner,
+            expires_at=now + timedelta(days=6),
+        )
+        for n in range(rows)
+    )
+    made = ApiKey.objects.bulk_create(
+        ApiKey(
+            organization=organization,
+            name=f"{NAME} nightly build {n}",
+            prefix=keys.mint().prefix,
+            digest=keys.mint().digest,
+            created_by=owner,
+            created_at=now - timedelta(days=n),
+            expires_at=(None, now + timedelta(days=60), now - timedelta(days=1))[n % 3],
+            revoked_at=now if n % 4 == 3 else None,
+            last_used_at=now - timedelta(hours=n) if n % 2 else None,
+        )
+        for n in range(rows)
+    )
+    sessions = LoginSession.objects.bulk_create(
+        LoginSession(user=owner, address=f"192.0.2.{n}", user_agent="Mozilla/5.0 (X11; Linux) Firefox/140.0")
+        for n in range(rows)
+    )
+    for n in range(rows):
+        audit.record(organization, owner if n % 7 else None, ACTIONS[n % len(ACTIONS)], f"{_name(n)}@{DOMAIN}")
+    return {
+        "key_id": made[0].id,
+        "membership_id": memberships[0].id,
+        "invitation_id": invitations[0].id,
+        "session_id": sessions[0].id,
+        "organization_id": organization.id,
+        "signup/token": sign_up_token("new@people.test"),
+        "invite/token": invitation_token(invitations[0]),
+        "password/uidb64": "MQ",
+        "password/token": "used-up",
+    }
+
+
+def _name(number: int) -> str:
+    return NAMES[number] if number < len(NAMES) else f"person-{number}"

@@ -1,0 +1,111 @@
+"""Pages of scans that have no report yet, or none any more."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from reports.models import Report
+from tests.reports.people import page_of, person, text_of
+from tests.world import Member, finished_scan, make_scan
+
+HTMX = {"HX-Request": "true"}
+
+
+def test_the_page_of_a_running_scan_asks_for_its_progress(home: Member) -> None:
+    scan = make_scan(home, status="scanning", percent=42, phase="checking", checks_done=9, checks_total=31)
+    client = person(home.organization)
+    page = page_of(client.get(f"/report/{scan.id}"))
+    (asking,) = page.xpath("//*[@hx-get]")
+    assert asking.get("hx-get") == f"/report/{scan.id}/progress?status=scanning"
+    # Reloading is for those without scripts only.
+    assert page.xpath("//meta[@http-equiv]/parent::noscript")
+    assert page.xpath("//script[contains(@src, 'htmx')]")
+    fragment = client.get(asking.get("hx-get"), headers=HTMX)
+    assert fragment.content.strip().startswith(b"<title>42 %")
+    (again,) = page_of(fragment).xpath("//*[@hx-get]")
+    assert (again.get("id"), again.get("hx-get")) == (asking.get("id"), asking.get("hx-get"))
+    assert "42 % Checking, 9 of 31 checks done" in text_of(fragment)
+
+
+@pytest.mark.parametrize("status", ["scanning", "completed", "failed"])
+def test_when_the_scan_has_begun_or_ended_the_page_loads_anew(home: Member, status: str) -> None:
+    scan = finished_scan(home) if status == "completed" else make_scan(home, status=status)
+    response = person(home.organization).get(f"/report/{scan.id}/progress?status=queued", headers=HTMX)
+    assert response["HX-Refresh"] == "true"
+
+
+def test_who_may_not_see_the_scan_is_told_by_the_page_itself(home: Member, stranger: Member) -> None:
+    scan = make_scan(home)
+    for client in (Client(), person(stranger.organization)):
+        response = client.get(f"/report/{scan.id}/progress", headers=HTMX)
+        assert response["HX-Refresh"] == "true"
+        assert response.content == b""
+
+
+def test_progress_without_scripts_is_the_page(home: Member) -> None:
+    scan = make_scan(home)
+    response = person(home.organization).get(f"/report/{scan.id}/progress")
+    assert (response.status_code, response["Location"]) == (302, f"/report/{scan.id}")
+
+
+@pytest.mark.parametrize(
+    ("role", "status", "expected"), [("member", "queued", 1), ("viewer", "queued", 0), ("member", "scanning", 0)]
+)
+def test_what_still_waits_can_be_cancelled(home: Member, role: str, status: str, expected: int) -> None:
+    scan = make_scan(home, status=status)
+    page = page_of(person(home.organization, role).get(f"/report/{scan.id}"))
+    assert len(page.xpath(f"//form[@action='/dashboard/scans/{scan.id}/cancel']")) == expected
+
+
+@pytest.mark.parametrize("role", ["member", "viewer"])
+def test_a_failed_scan_tells_what_to_do_and_can_be_asked_for_again(home: Member, role: str) -> None:
+    scan = make_scan(home, status="failed", error_code="TLS_FAILED", error_message="The certificate expired.")
+    response = person(home.organization, role).get(f"/report/{scan.id}")
+    text = text_of(response)
+    assert "The scan failed" in text
+    assert "The certificate expired." in text
+    assert "Check the certificate, its whole chain" in text
+    forms = page_of(response).xpath(f"//form[@action='/dashboard/scans/{scan.id}/again']")
+    assert len(forms) == (role == "member")
+
+
+def test_a_cancelled_scan_did_not_fail(home: Member) -> None:
+    scan = make_scan(home, status="failed", error_code="SCAN_CANCELLED", error_message="Cancelled by somebody.")
+    text = text_of(person(home.organization).get(f"/report/{scan.id}"))
+    assert "The scan was cancelled" in text
+    assert "failed" not in text
+
+
+def test_members_are_told_of_an_expired_report_and_others_nothing(home: Member, stranger: Member) -> None:
+    scan = finished_scan(home, age=timedelta(days=31))
+    response = person(home.organization).get(f"/report/{scan.id}")
+    assert response.status_code == 404
+    text = text_of(response)
+    assert "This report is not kept any more" in text
+    assert "Its score was 71, grade C." in text
+    assert scan.url in text
+    other = person(stranger.organization).get(f"/report/{scan.id}")
+    assert other.status_code == 404
+    assert scan.url not in text_of(other)
+
+
+def test_a_report_that_was_deleted_early_reads_as_expired(home: Member) -> None:
+    scan = finished_scan(home)
+    Report.objects.all().delete()
+    response = person(home.organization).get(f"/report/{scan.id}")
+    assert response.status_code == 404
+    assert "is not kept any more" in text_of(response)
+
+
+@pytest.mark.parametrize("status", ["queued", "failed", "completed"])
+def test_pages_without_a_report_ask_the_database_little(
+    home: Member, status: str, django_assert_max_num_queries
+) -> None:
+    scan = make_scan(home, status="queued", created_at=timezone.now() - timedelta(days=status == "completed" and 31))
+    client = person(home.organization)
+    with django_assert_max_num_queries(8):
+        client.get(f"/report/{scan.id}")

@@ -1,0 +1,80 @@
+"""How often each page asks the database when there are dozens of everything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from tests.furnished import Furnished, furnish
+from tests.router import ADMIN, address, routes
+from tests.test_who_sees_what import TABLE
+from tests.world import browser_of
+
+ROWS = 55
+MOST = 12
+
+
+@contextmanager
+def counted() -> Iterator[list[str]]:
+    """The queries meanwhile: those of Django's cursors, and the prepared ones, which go round them."""
+    asked: list[str] = []
+    prepared = connection.fetch_prepared
+
+    def noted(sql: str, params: Any) -> list[tuple[Any, ...]]:
+        asked.append(sql)
+        return prepared(sql, params)
+
+    def wrapped(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
+        asked.append(sql)
+        return execute(sql, *rest)
+
+    connection.fetch_prepared = noted
+    try:
+        with connection.execute_wrapper(wrapped):
+            yield asked
+    finally:
+        connection.fetch_prepared = prepared
+
+
+def queries(client: Client, path: str) -> list[str]:
+    """Of a page that shows; asked for once before, as what is remembered for the process is not the page's."""
+    assert client.get(path).status_code == 200, path
+    with counted() as asked:
+        client.get(path)
+    return asked
+
+
+@pytest.fixture
+def furnished(db: None) -> Furnished:
+    return furnish(ROWS)
+
+
+def test_every_page_asks_the_database_little(furnished: Furnished) -> None:
+    owner = browser_of(furnished.people["owner"])
+    shown = [route for route, (gets, _, _) in TABLE.items() if gets.startswith("200")]
+    paths = [address(route, furnished.ids) for route in shown]
+    paths += [f"/report/{furnished.ids[f'{state}_id']}" for state in ("queued", "running", "failed", "partial")]
+    paths += ["/dashboard/scans/?q=example&type=seo", f"/dashboard/webhooks/{furnished.ids['disabled_id']}"]
+    assert {path: len(asked) for path in paths if len(asked := queries(owner, path)) > MOST} == {}
+
+
+def test_every_list_of_the_admin_asks_the_database_little(furnished: Furnished) -> None:
+    operator = furnished.people["owner"]
+    operator.is_staff = operator.is_superuser = True
+    operator.save()
+    client = browser_of(operator)
+    ids = {"object_id": 1, "id": 1, "content_type_id": 1}
+    paths = {address(each, ids) for each in routes() if each.startswith(ADMIN) and each.count("/") == 3}
+    paths |= {"/admin/", "/admin/operations/"}
+    assert {path: len(asked) for path in sorted(paths) if len(asked := queries(client, path)) > MOST} == {}
+
+
+def test_the_count_counts_prepared_queries_too(furnished: Furnished) -> None:
+    with counted() as asked:
+        furnished.home.api.get("/v1/scans")
+    assert len(asked) >= 2

@@ -1,0 +1,341 @@
+"""Every address of the router, asked as everybody: what they may, and nothing of another organization."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import ada_url
+import pytest
+from django.db import transaction
+from django.http import HttpResponse
+from django.test import Client
+
+from accounts import views
+from accounts.models import AuditEvent, User
+from scans.models import BlockedDomain
+from tests.furnished import NAME, Furnished, furnish
+from tests.router import ADMIN, API, address, routes
+from tests.world import browser_of, member_of, register_webhook
+
+CAST = ("owner", "admin", "member", "viewer", "outsider", "anonymous")
+STRANGERS = CAST[-2:]
+
+ALL = "200 200 200 200 200 200"
+NONE = "405 405 405 405 405 405"
+ONWARD = "302 302 302 302 302 302"
+DEAD = "410 410 410 410 410 410"
+PERSON = "200 200 200 200 200 login"
+OURS = "200 200 200 200 404 login"
+ADMINS = "200 200 403 403 404 login"
+TO_ADMINS = "302 302 403 403 404 login"
+TO_MEMBERS = "302 302 302 403 404 login"
+TO_ALL = "302 302 302 302 302 login"
+
+# What each of the cast gets for GET and for POST, and where a redirect leads; `login` is the login page with the way
+# back. The outsider owns another organization: what is addressed by an ID of ours is not there for them.
+TABLE: dict[str, tuple[str, str, str]] = {
+    "": (ALL, NONE, ""),
+    "openapi.yaml": (ALL, NONE, ""),
+    "robots.txt": (ALL, NONE, ""),
+    "sitemap.xml": (ALL, NONE, ""),
+    "docs/": (ALL, NONE, ""),
+    "docs": (ONWARD, ONWARD, "/docs/"),
+    "login": (ONWARD, ONWARD, "/login/"),
+    "signup": (ONWARD, ONWARD, "/signup/"),
+    "dashboard": (ONWARD, ONWARD, "/dashboard/"),
+    "admin": (ONWARD, ONWARD, "/admin/"),
+    "login/": ("302 302 302 302 302 200", "302 302 302 302 302 200", "/dashboard/"),
+    "logout/": (NONE, ONWARD, "/"),
+    "signup/": ("302 302 302 302 302 200", "302 302 302 302 302 200", "/dashboard/"),
+    "signup/sent/": (ALL, NONE, ""),
+    "signup/<str:token>/": (ALL, ALL, ""),
+    "password/": (ALL, ALL, ""),
+    "password/sent/": (ALL, NONE, ""),
+    "password/<uidb64>/<token>/": (DEAD, DEAD, ""),
+    # Who holds the link may know who invites.
+    "invite/<str:token>": (ALL, ALL, ""),
+    "account/": (PERSON, PERSON, ""),
+    "account/sessions/": (NONE, TO_ALL, "/account/"),
+    "account/sessions/<str:session_id>/end": (NONE, "302 404 404 404 404 login", "/account/"),
+    "dashboard/": (PERSON, NONE, ""),
+    "dashboard/activity": (PERSON, NONE, ""),
+    "dashboard/scans/": (PERSON, NONE, ""),
+    "dashboard/scans/new": ("200 200 200 403 200 login", "400 400 400 403 400 login", ""),
+    "dashboard/scans/<str:scan_id>/again": (NONE, TO_MEMBERS, "/dashboard/scans/"),
+    "dashboard/scans/<str:scan_id>/cancel": (NONE, TO_MEMBERS, "/dashboard/scans/"),
+    "dashboard/sites/": (PERSON, NONE, ""),
+    "dashboard/sites/<str:host>": (OURS, NONE, ""),
+    "dashboard/webhooks/": (PERSON, NONE, ""),
+    "dashboard/webhooks/new": ("302 302 403 403 302 login", "400 400 403 403 400 login", "/dashboard/webhooks/"),
+    "dashboard/webhooks/<str:webhook_id>": (OURS, NONE, ""),
+    # By GET nothing is looked up: it leads to the webhook's page, which is not there for the outsider.
+    "dashboard/webhooks/<str:webhook_id>/edit": (
+        *("302 302 403 403 302 login", "400 400 403 403 404 login"),
+        "/dashboard/webhooks/{webhook_id}",
+    ),
+    "dashboard/webhooks/<str:webhook_id>/rotate": (
+        *("302 302 403 403 302 login", "200 200 403 403 404 login"),
+        "/dashboard/webhooks/{webhook_id}",
+    ),
+    "dashboard/webhooks/<str:webhook_id>/enable": (NONE, TO_ADMINS, "/dashboard/webhooks/{webhook_id}"),
+    "dashboard/webhooks/<str:webhook_id>/disable": (NONE, TO_ADMINS, "/dashboard/webhooks/{webhook_id}"),
+    "dashboard/webhooks/<str:webhook_id>/delete": (ADMINS, TO_ADMINS, "/dashboard/webhooks/"),
+    "dashboard/webhooks/<str:webhook_id>/test": (NONE, TO_ADMINS, "/dashboard/webhooks/{webhook_id}"),
+    "dashboard/webhooks/<str:webhook_id>/recover": (NONE, TO_ADMINS, "/dashboard/webhooks/{webhook_id}"),
+    "dashboard/webhooks/<str:webhook_id>/deliveries/<str:delivery_id>/replay": (
+        *(NONE, TO_ADMINS),
+        "/dashboard/webhooks/{webhook_id}",
+    ),
+    "dashboard/organizations/": (PERSON, NONE, ""),
+    "dashboard/organizations/new": (PERSON, TO_ALL, "/dashboard/"),
+    "dashboard/organizations/switch": (NONE, "302 302 302 302 404 login", "/dashboard/"),
+    # The admin, the member and the viewer may go; so may an owner while there is another.
+    "dashboard/organizations/<int:organization_id>/leave": (
+        *(OURS, "302 302 302 302 404 login"),
+        "/dashboard/organizations/",
+    ),
+    "dashboard/members/": (PERSON, "302 302 403 403 302 login", "/dashboard/members/"),
+    "dashboard/members/<int:membership_id>/role": (NONE, TO_ADMINS, "/dashboard/members/"),
+    "dashboard/members/<int:membership_id>/remove": (ADMINS, TO_ADMINS, "/dashboard/members/"),
+    "dashboard/invitations/<str:invitation_id>/revoke": (NONE, TO_ADMINS, "/dashboard/members/"),
+    "dashboard/keys/": ("200 200 403 403 200 login", "200 200 403 403 200 login", ""),
+    "dashboard/keys/<str:key_id>/revoke": (ADMINS, TO_ADMINS, "/dashboard/keys/"),
+    "dashboard/settings/": (PERSON, "302 403 403 403 302 login", "/dashboard/settings/"),
+    "dashboard/audit/": ("200 200 403 403 200 login", NONE, ""),
+    "report/<any:scan_id>": (OURS, NONE, ""),
+    # The scan has ended, and a browser did not see it.
+    "report/<any:scan_id>/progress": ("302 302 302 302 404 login", NONE, "/report/{scan_id}"),
+    "report/<any:scan_id>/screenshot.webp": ("404 404 404 404 404 login", NONE, ""),
+    "report/<any:scan_id>/export/<str:export_format>": (OURS, NONE, ""),
+    "report/<any:scan_id>/share": (NONE, TO_MEMBERS, "/report/{scan_id}"),
+}
+
+# What is posted, so that whoever may, changes something; without a row here, nothing.
+FIELDS: dict[str, dict[str, Any]] = {
+    "dashboard/webhooks/<str:webhook_id>/test": {"event": "scan.completed"},
+    "dashboard/webhooks/<str:webhook_id>/recover": {"since": "2026-01-01T00:00"},
+    "dashboard/organizations/new": {"organization": "One more"},
+    "dashboard/organizations/switch": {"organization": "{organization_id}"},
+    "dashboard/members/": {"email": "fresh@people.test", "role": "viewer"},
+    "dashboard/members/<int:membership_id>/role": {"role": "viewer"},
+    "dashboard/keys/": {"name": "Another", "lifetime": "30"},
+    "dashboard/settings/": {"name": "Another name"},
+    "report/<any:scan_id>/share": {"shared": "on"},
+}
+# Only what still waits can be cancelled.
+PLACES = {"dashboard/scans/<str:scan_id>/cancel": {"scan_id": "queued_id"}}
+
+EVIL = [
+    "https://evil.test/",
+    "//evil.test/",
+    "///evil.test",
+    "/\\evil.test",
+    "\\\\evil.test",
+    "/\t/evil.test",
+    "http:evil.test",
+    "https:/\\evil.test",
+    "%2F%2Fevil.test",
+    "/%09/evil.test",
+    "javascript:alert(1)",
+    "http://testserver@evil.test/",
+    "http://testserver.evil.test/",
+]
+
+
+@dataclass
+class Answer:
+    """A response, and how many changes the organization's audit log had noted when it came."""
+
+    response: HttpResponse
+    changes: int
+
+    def outcome(self) -> str:
+        """As the table has it."""
+        location = self.response.headers.get("Location", "")
+        return "login" if location.startswith("/login/?next=/") else str(self.response.status_code)
+
+    def names(self, text: str) -> bool:
+        """Whether the text stands in it, headers too."""
+        whole = self.response.serialize().decode(errors="replace") if not self.response.streaming else ""
+        return text.lower() in whole.lower()
+
+
+@dataclass
+class World:
+    """The furnished organization, and the cookie of everybody's session."""
+
+    furnished: Furnished
+    cookies: Mapping[str, str | None]
+
+    def ask(self, who: str, method: str, path: str, data: object = None, **options: Any) -> Answer:
+        """Ask as somebody who has just logged in. Whatever the request changes is undone."""
+        client = Client(**options)
+        if self.cookies[who]:
+            client.cookies["sessionid"] = self.cookies[who]
+        noted = AuditEvent.objects.filter(organization=self.furnished.home.organization)
+        with transaction.atomic():
+            before = noted.count()
+            response = getattr(client, method)(path, data)
+            changes = noted.count() - before
+            transaction.set_rollback(True)
+        return Answer(response, changes)
+
+    def path(self, route: str) -> str:
+        ids = self.furnished.ids
+        return address(route, ids | {place: ids[name] for place, name in PLACES.get(route, {}).items()})
+
+    def fields(self, route: str) -> dict[str, str]:
+        return {name: value.format(**self.furnished.ids) for name, value in FIELDS.get(route, {}).items()}
+
+
+@pytest.fixture
+def world(db: None) -> World:
+    """Nothing in it is connected to: its sites are blocked."""
+    furnished = furnish(3)
+    BlockedDomain.objects.create(domain="example.com")
+    cookies = {who: browser_of(person).cookies["sessionid"].value for who, person in furnished.people.items()}
+    return World(furnished, cookies | {"anonymous": None})
+
+
+def pages() -> list[str]:
+    """What people open, without the admin."""
+    return [route for route in routes() if not route.startswith((ADMIN, *API))]
+
+
+def test_every_page_has_its_row() -> None:
+    assert set(pages()) == set(TABLE)
+    assert set(FIELDS) | set(PLACES) <= set(TABLE)
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_everybody_gets_what_the_table_says(world: World, method: str) -> None:
+    differences, leaks, unasked = [], [], []
+    for route, (gets, posts, location) in TABLE.items():
+        for who, expected in zip(CAST, (gets if method == "get" else posts).split(), strict=True):
+            answer = world.ask(who, method, world.path(route), world.fields(route) if method == "post" else None)
+            if answer.outcome() != expected:
+                differences.append(f"{who} {route}: {answer.outcome()}, not {expected}")
+            elif expected == "302" and answer.response["Location"] != location.format(**world.furnished.ids):
+                differences.append(f"{who} {route}: to {answer.response['Location']}")
+            if who in STRANGERS and not route.startswith("invite/") and answer.names(NAME):
+                leaks.append(f"{who} {route}")
+            if answer.changes and (method == "get" or who in STRANGERS or expected not in ("302", "200")):
+                unasked.append(f"{who} {route}")
+    assert differences == []
+    assert leaks == []
+    assert unasked == []
+
+
+def test_who_may_does_change_something(world: World) -> None:
+    """Else the table's redirects would say nothing."""
+    without = {
+        # Blocked, so that nothing is connected to; refused for want of fields; or nothing of this organization's.
+        *("dashboard/scans/<str:scan_id>/again", "account/sessions/", "account/sessions/<str:session_id>/end"),
+        *("dashboard/organizations/new", "dashboard/organizations/switch", "login/", "logout/", "signup/"),
+        # Enabled already; and the only owner stays.
+        *("dashboard/webhooks/<str:webhook_id>/enable",),
+    }
+    for route, (_, posts, _) in TABLE.items():
+        if posts.startswith("302") and "/" in route and route not in without:
+            assert world.ask("owner", "post", world.path(route), world.fields(route)).changes == 1, route
+
+
+def test_a_session_is_no_key(world: World) -> None:
+    ids = world.furnished.ids
+    for route in routes():
+        if route.startswith(API):
+            for who in CAST:
+                for method in ("get", "post", "delete"):
+                    answer = world.ask(who, method, address(route, ids))
+                    assert answer.outcome() == ("404" if "(?" in route else "401"), f"{method} {route} as {who}"
+                    assert not answer.names(NAME)
+
+
+def test_the_admin_is_for_staff(world: World) -> None:
+    ids = world.furnished.ids | {"object_id": 1, "id": 1, "content_type_id": 1}
+    for route in routes():
+        if route.startswith(ADMIN):
+            path = address(route, ids)
+            for who in ("owner", "anonymous"):
+                for method in ("get", "post"):
+                    answer = world.ask(who, method, path)
+                    assert not answer.names(NAME)
+                    if path == "/admin/login/":
+                        assert answer.outcome() == ("login" if who == "anonymous" else "403")
+                    elif path == "/admin/logout/":  # for who is not in there: back to its start
+                        assert answer.response["Location"] == "/admin/"
+                    else:
+                        assert answer.response["Location"].startswith("/admin/login/?next=/admin/"), path
+
+
+@pytest.mark.parametrize("state", ["queued", "running", "failed", "partial", "expired", "seo"])
+def test_strangers_learn_nothing_of_a_scan_in_whatever_state(world: World, state: str) -> None:
+    scan_id = world.furnished.ids[f"{state}_id"]
+    never = "scan_" + "0" * 22
+    for route in [each for each in pages() if each.startswith("report/")]:
+        ids = {"export_format": "csv"}
+        path, nowhere = address(route, ids | {"scan_id": scan_id}), address(route, ids | {"scan_id": never})
+        for who, expected in (("outsider", "404"), ("anonymous", "login")):
+            method, data = ("post", {"shared": "on"}) if route.endswith("/share") else ("get", None)
+            answer, missing = (world.ask(who, method, each, data) for each in (path, nowhere))
+            assert (answer.outcome(), answer.changes) == (missing.outcome(), 0) == (expected, 0)
+            assert not answer.names("example.org")
+            assert not answer.names(NAME)
+
+
+def test_a_shared_report_is_all_that_strangers_see(world: World) -> None:
+    path = f"/report/{world.furnished.ids['shared_id']}"
+    for who in STRANGERS:
+        for page in (path, f"{path}/export/json", f"{path}/export/sarif", f"{path}/export/csv"):
+            answer = world.ask(who, "get", page)
+            assert answer.outcome() == "200"
+            assert not answer.names(NAME)
+            assert not answer.names(world.furnished.ids["partial_id"])
+        assert world.ask(who, "post", f"{path}/share", {"shared": "off"}).outcome() == "403"
+
+
+def test_an_id_of_ours_under_an_id_of_theirs_is_not_there(world: World) -> None:
+    theirs = member_of("Away")
+    webhook, _ = register_webhook(theirs, "https://8.8.8.8/hook")
+    path = f"/dashboard/webhooks/{webhook.id}"
+    assert world.ask("outsider", "get", path).outcome() == "200"
+    answer = world.ask("outsider", "post", f"{path}/deliveries/{world.furnished.ids['delivery_id']}/replay")
+    assert (answer.outcome(), answer.changes) == ("404", 0)
+
+
+def test_every_form_needs_its_token(world: World) -> None:
+    for route in [*pages(), "admin/operations/", "admin/login/", "admin/accounts/organization/add/"]:
+        answer = world.ask("owner", "post", world.path(route), world.fields(route), enforce_csrf_checks=True)
+        assert (answer.outcome(), answer.changes) == ("403", 0), route
+        assert answer.names("The form has expired"), route
+
+
+def host_after(response: HttpResponse) -> str:
+    """Where a browser is after the answer (URL Standard, as browsers parse a Location)."""
+    return ada_url.URL(ada_url.join_url("http://testserver/somewhere", response.headers.get("Location", ""))).hostname
+
+
+def test_no_page_leads_away(world: World) -> None:
+    for route in pages():
+        for method, evil in (("get", "//evil.test/"), ("post", "/\\evil.test/")):
+            data = {"next": evil} | (world.fields(route) if method == "post" else {})
+            assert host_after(world.ask("owner", method, world.path(route), data).response) == "testserver", route
+
+
+def test_next_leads_to_our_own_host_only(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "ATTEMPTS_PER_ACCOUNT", 100)
+    person = User.objects.create_user("late@people.test", "correct horse 9")
+    entered = {"username": person.email, "password": "correct horse 9"}
+    again, cancel = ("dashboard/scans/<str:scan_id>/again", "dashboard/scans/<str:scan_id>/cancel")
+    for evil in EVIL:
+        asked = [
+            world.ask("anonymous", "post", "/login/", entered | {"next": evil}),
+            world.ask("owner", "get", "/login/", {"next": evil}),
+            *(world.ask("member", "post", world.path(each), {"next": evil}) for each in (again, cancel)),
+            *(world.ask(who, "get", "/admin/login/", {"next": evil}) for who in STRANGERS),
+        ]
+        for answer in asked:
+            assert answer.response.status_code in (302, 403), evil
+            assert host_after(answer.response) == "testserver", evil

@@ -1,0 +1,377 @@
+"""/dashboard/webhooks/: who sees and changes receivers, secrets shown once, the log, sending again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import AuditEvent, Membership, Tier
+from tests.scans.test_pages import browser_of, page_of, text_of
+from tests.world import Member, finished_scan, register_webhook
+from webhooks import secrets
+from webhooks.models import Attempt, Delivery, FormerSecret, Webhook
+
+NEVER = "wh_" + "0" * 22
+CHANGES = ["edit", "enable", "disable", "delete", "rotate", "test", "recover", f"deliveries/dlv_{'0' * 22}/replay"]
+EVIL = "<script>alert(1)</script>\"'&"
+
+
+@pytest.fixture
+def receiver(home: Member, target: str) -> Webhook:
+    """A webhook of home that wants everything."""
+    return register_webhook(home, f"{target}hook")[0]
+
+
+def delivery_of(webhook: Webhook, member: Member, **columns: object) -> Delivery:
+    """The delivery of a scan that has just ended, put into another state."""
+    finished_scan(member)
+    delivery = webhook.deliveries.latest("created_at")
+    Delivery.objects.filter(id=delivery.id).update(**columns)
+    delivery.refresh_from_db()
+    return delivery
+
+
+def failed(webhook: Webhook, member: Member, **columns: object) -> Delivery:
+    return delivery_of(webhook, member, **{"status": "failed", "finished_at": timezone.now()} | columns)
+
+
+def actions(member: Member) -> list[str]:
+    """What the audit log says, without the key of the tests."""
+    events = AuditEvent.objects.filter(organization=member.organization).order_by("id")
+    return [each.action for each in events if not each.action.startswith("key.")]
+
+
+@pytest.mark.parametrize("role", Membership.Role.values)
+def test_every_member_may_look(home: Member, receiver: Webhook, role: str) -> None:
+    failed(receiver, home)
+    client = browser_of(home, role)
+    assert receiver.url in text_of(client.get("/dashboard/webhooks/"))
+    page = client.get(f"/dashboard/webhooks/{receiver.id}")
+    assert page.status_code == 200
+    assert "scan.completed" in text_of(page)
+    posts = page_of(page).xpath("//main//form[@method='post']")
+    assert bool(posts) == (role in ("owner", "admin"))
+
+
+@pytest.mark.parametrize("role", ["viewer", "member"])
+def test_only_admins_change(home: Member, receiver: Webhook, role: str) -> None:
+    client = browser_of(home, role)
+    assert client.post("/dashboard/webhooks/new", {"url": receiver.url, "event": "scan.failed"}).status_code == 403
+    for change in CHANGES:
+        assert client.post(f"/dashboard/webhooks/{receiver.id}/{change}").status_code == 403, change
+    assert Webhook.objects.get().enabled
+    assert actions(home) == []
+
+
+@pytest.mark.parametrize("webhook_id", [NEVER, "x", "wh_%00", "scan_" + "0" * 22])
+def test_an_unknown_webhook_is_not_found(home: Member, webhook_id: str) -> None:
+    client = browser_of(home, "owner")
+    assert client.get(f"/dashboard/webhooks/{webhook_id}").status_code == 404
+    form = {"url": "https://example.com/", "event": "scan.failed", "since": "2026-11-21T07:15"}
+    for change in CHANGES:
+        assert client.post(f"/dashboard/webhooks/{webhook_id}/{change}", form).status_code == 404, change
+
+
+def test_another_organizations_webhook_does_not_exist(home: Member, stranger: Member, receiver: Webhook) -> None:
+    delivery = failed(receiver, home)
+    client = browser_of(stranger, "owner")
+    assert "hook" not in page_of(client.get("/dashboard/webhooks/")).xpath("string(//main//table)")
+    assert client.get(f"/dashboard/webhooks/{receiver.id}").status_code == 404
+    form = {"url": "https://example.com/", "event": "scan.failed", "since": "2026-11-21T07:15"}
+    for change in [*CHANGES, f"deliveries/{delivery.id}/replay"]:
+        assert client.post(f"/dashboard/webhooks/{receiver.id}/{change}", form).status_code == 404, change
+    assert Delivery.objects.get().status == "failed"
+
+
+def test_a_stranger_is_sent_to_the_login_page(receiver: Webhook) -> None:
+    for path in ("/dashboard/webhooks/", f"/dashboard/webhooks/{receiver.id}"):
+        assert Client().get(path)["Location"] == f"/login/?next={path}"
+
+
+def test_the_secret_is_shown_once(home: Member, target: str) -> None:
+    client = browser_of(home, "admin")
+    page = client.post("/dashboard/webhooks/new", {"url": f"{target}hook", "event": ["scan.failed", "scan.partial"]})
+    assert page.status_code == 200
+    assert "no-store" in page["Cache-Control"]
+    webhook = Webhook.objects.get()
+    assert webhook.events == ["scan.failed", "scan.partial"]
+    (shown,) = page_of(page).xpath("//*[@id='plaintext']/text()")
+    assert shown == secrets.decrypt(bytes(webhook.encrypted_secret))
+    assert page_of(page).xpath("//button[@data-copy='plaintext']")
+    for path in ("/dashboard/webhooks/", f"/dashboard/webhooks/{webhook.id}"):
+        assert "whsec_" not in client.get(path).content.decode()
+    event = AuditEvent.objects.get(action="webhook.created")
+    assert (event.target, "whsec_" in str(event.details)) == (webhook.url, False)
+
+
+@pytest.mark.parametrize(
+    ("url", "events", "field"),
+    [
+        ("", ["scan.failed"], "url"),
+        ("example.com", ["scan.failed"], "url"),
+        ("http://localhost/", ["scan.failed"], "url"),
+        ("https://example.com/", [], "events"),
+        ("https://example.com/", ["scan.deleted"], "events"),
+    ],
+)
+def test_a_refusal_is_the_apis_and_stands_at_its_field(home: Member, url: str, events: list[str], field: str) -> None:
+    refused = home.api.post("/api/webhooks", {"url": url, "events": events})
+    response = browser_of(home, "admin").post("/dashboard/webhooks/new", {"url": url, "event": events})
+    assert response.status_code == refused.status_code
+    (problem,) = page_of(response).xpath("//form//*[@role='alert']")
+    assert (problem.text, problem.get("id")) == (refused.json()["error"], f"{field}-problem")
+    assert page_of(response).xpath("//input[@name='url']/@value") == [url]
+    assert not Webhook.objects.exists()
+    assert actions(home) == []
+
+
+def test_the_plans_number_is_the_limit(home: Member, target: str) -> None:
+    for n in range(3):
+        register_webhook(home, f"{target}{n}")
+    response = browser_of(home, "admin").post("/dashboard/webhooks/new", {"url": target, "event": "scan.failed"})
+    assert response.status_code == 409
+    assert "Your plan allows 3 webhooks." in text_of(response)
+
+
+def test_address_and_events_are_changed_and_noted(home: Member, receiver: Webhook, target: str) -> None:
+    client = browser_of(home, "admin")
+    path = f"/dashboard/webhooks/{receiver.id}"
+    form = {"url": f"{target}new", "event": ["scan.failed"], "enabled": "false", "secret": "x"}
+    assert client.post(f"{path}/edit", form)["Location"] == path
+    receiver.refresh_from_db()
+    assert (receiver.url, receiver.events, receiver.enabled) == (f"{target}new", ["scan.failed"], True)
+    event = AuditEvent.objects.get(action="webhook.changed")
+    assert event.details["url"] == {"from": f"{target}hook", "to": f"{target}new"}
+    assert event.details["events"] == {"from": "scan.completed, scan.failed, scan.partial", "to": "scan.failed"}
+    refused = client.post(f"{path}/edit", {"url": "http://10.0.0.1/", "event": ["scan.failed"]})
+    assert refused.status_code == 403
+    assert page_of(refused).xpath("//input[@name='url']/@value") == ["http://10.0.0.1/"]
+    # The same again changes nothing, and is not noted.
+    client.post(f"{path}/edit", form)
+    assert AuditEvent.objects.filter(action="webhook.changed").count() == 1
+
+
+@pytest.mark.parametrize(
+    ("reason", "words"),
+    [
+        ("requested", "by a member or over the API"),
+        ("gone", "answered 410 Gone"),
+        ("failing", "nothing but failures came back for five days"),
+    ],
+)
+def test_a_disabled_webhook_says_why_and_is_enabled_by_a_button(
+    home: Member, receiver: Webhook, reason: str, words: str
+) -> None:
+    Webhook.objects.update(enabled=False, disabled_at=timezone.now(), disabled_reason=reason, failures=9)
+    client = browser_of(home, "admin")
+    path = f"/dashboard/webhooks/{receiver.id}"
+    assert words in text_of(client.get(path))
+    assert not page_of(client.get(path)).xpath("//form[contains(@action, '/test') or contains(@action, '/recover')]")
+    (form,) = page_of(client.get(path)).xpath("//form[contains(@action, '/enable')]")
+    client.post(form.get("action"))
+    receiver.refresh_from_db()
+    assert (receiver.enabled, receiver.failures) == (True, 0)
+    assert words not in text_of(client.get(path))
+
+
+def test_it_is_disabled_by_a_button(home: Member, receiver: Webhook) -> None:
+    client = browser_of(home, "admin")
+    client.post(f"/dashboard/webhooks/{receiver.id}/disable")
+    receiver.refresh_from_db()
+    assert (receiver.enabled, receiver.disabled_reason) == (False, "requested")
+    assert actions(home) == ["webhook.changed"]
+    # What needs an enabled one says so, also to who has an old page open.
+    client.post(f"/dashboard/webhooks/{receiver.id}/test", {"event": "scan.failed"})
+    assert "The webhook is disabled. Enable it first." in text_of(client.get(f"/dashboard/webhooks/{receiver.id}"))
+
+
+def test_a_webhook_that_fails_says_since_when(home: Member, receiver: Webhook) -> None:
+    Webhook.objects.update(failing_since=timezone.now(), failures=3)
+    client = browser_of(home, "viewer")
+    assert "Failing" in text_of(client.get("/dashboard/webhooks/"))
+    assert "Every attempt has failed since" in text_of(client.get(f"/dashboard/webhooks/{receiver.id}"))
+
+
+def test_deleting_asks_first(home: Member, receiver: Webhook) -> None:
+    client = browser_of(home, "admin")
+    path = f"/dashboard/webhooks/{receiver.id}/delete"
+    assert receiver.url in text_of(client.get(path))
+    assert Webhook.objects.exists()
+    assert client.post(path)["Location"] == "/dashboard/webhooks/"
+    assert not Webhook.objects.exists()
+    assert AuditEvent.objects.get(action="webhook.deleted").target == receiver.url
+
+
+def test_a_rotated_secret_is_shown_once_with_its_overlap(home: Member, receiver: Webhook) -> None:
+    client = browser_of(home, "admin")
+    path = f"/dashboard/webhooks/{receiver.id}"
+    page = client.post(f"{path}/rotate")
+    receiver.refresh_from_db()
+    assert page_of(page).xpath("//*[@id='plaintext']/text()") == [secrets.decrypt(bytes(receiver.encrypted_secret))]
+    assert "stays valid for 24 hours" in text_of(page)
+    assert FormerSecret.objects.count() == 1
+    detail = client.get(path)
+    assert "A former secret is valid until" in text_of(detail)
+    assert "whsec_" not in detail.content.decode()
+    assert client.get(f"{path}/rotate")["Location"] == path
+    for _ in range(3):
+        client.post(f"{path}/rotate")
+    assert client.post(f"{path}/rotate")["Location"] == path
+    assert "4 former secrets are still valid" in text_of(client.get(path))
+    assert actions(home) == ["webhook.secret_rotated"] * 4
+
+
+def test_a_test_event_is_sent_and_watched(home: Member, receiver: Webhook) -> None:
+    client = browser_of(home, "admin")
+    path = f"/dashboard/webhooks/{receiver.id}"
+    assert not page_of(client.get(path)).xpath("//*[@hx-trigger]")
+    client.post(f"{path}/test", {"event": "scan.partial"})
+    delivery = Delivery.objects.get()
+    assert (delivery.event.kind, delivery.event.is_test) == ("scan.partial", True)
+    page = client.get(path)
+    assert page_of(page).xpath("//*[@id='log']/@hx-select") == ["#log"]
+    assert "scan.partial test" in text_of(page)
+    Delivery.objects.update(status="delivered", finished_at=timezone.now())
+    assert not page_of(client.get(path)).xpath("//*[@hx-trigger]")
+    client.post(f"{path}/test", {"event": "scan.deleted"})
+    assert Delivery.objects.count() == 1
+    assert actions(home) == ["webhook.tested"]
+
+
+def test_the_request_rate_is_that_of_the_api(home: Member, receiver: Webhook) -> None:
+    Tier.objects.update(requests_per_minute=3)
+    client = browser_of(home, "admin")
+    for _ in range(5):  # the registration over the API was the first request
+        client.post(f"/dashboard/webhooks/{receiver.id}/test", {"event": "scan.failed"})
+    assert Delivery.objects.count() == 2
+    assert "Too many requests in this minute." in text_of(client.get(f"/dashboard/webhooks/{receiver.id}"))
+
+
+def test_the_log_shows_attempts_and_escapes_what_was_answered(home: Member, receiver: Webhook) -> None:
+    delivery = failed(receiver, home)
+    now = timezone.now()
+    Attempt.objects.create(
+        delivery=delivery, at=now - timedelta(minutes=5), latency_ms=1500, response_status=500, response_body=EVIL,
+        error_code="RECEIVER_STATUS", error_message="The receiver answered 500.",
+    )  # fmt: skip
+    Attempt.objects.create(
+        delivery=delivery, at=now, latency_ms=7, error_code="DOMAIN_BLOCKED", error_message="Not public.", blocked=True
+    )
+    page = browser_of(home, "viewer").get(f"/dashboard/webhooks/{receiver.id}")
+    text = text_of(page)
+    assert "2 attempts" in text
+    assert "answered 500 after 1500 ms: The receiver answered 500. RECEIVER_STATUS" in text
+    assert "Not public. DOMAIN_BLOCKED Nothing was sent." in text
+    assert b"<script>alert" not in page.content
+    assert page_of(page).xpath("//ol[@class='attempts']//pre/code/text()") == [EVIL]
+
+
+def test_the_log_shows_the_last_attempts_of_many(home: Member, receiver: Webhook) -> None:
+    delivery = failed(receiver, home)
+    Attempt.objects.bulk_create(
+        Attempt(delivery=delivery, at=timezone.now() - timedelta(minutes=n), latency_ms=n, response_status=500)
+        for n in range(30)
+    )
+    page = browser_of(home, "viewer").get(f"/dashboard/webhooks/{receiver.id}")
+    shown = [each.text_content() for each in page_of(page).xpath("//ol[@class='attempts']/li/p")]
+    assert len(shown) == 10
+    assert "after 0 ms" in shown[0]
+
+
+def test_the_log_is_filtered_and_paged(home: Member, receiver: Webhook) -> None:
+    failed(receiver, home)
+    delivery_of(receiver, home, status="delivered")
+    client = browser_of(home, "viewer")
+
+    def entries(query: str) -> list[str]:
+        page = page_of(client.get(f"/dashboard/webhooks/{receiver.id}?{query}"))
+        return [each.text for each in page.xpath("//ul[contains(@class, 'log')]/li/div/span[1]")]
+
+    assert entries("") == ["Delivered", "Failed"]
+    assert entries("status=failed") == ["Failed"]
+    assert entries("event=scan.completed&status=delivered") == ["Delivered"]
+    assert entries("event=scan.partial") == []
+    assert entries("status=nope") == ["Delivered", "Failed"]
+    event = Delivery.objects.first().event
+    Delivery.objects.bulk_create(
+        Delivery(webhook=receiver, event=event, status="delivered", created_at=timezone.now() - timedelta(hours=n))
+        for n in range(1, 26)
+    )
+    page = page_of(client.get(f"/dashboard/webhooks/{receiver.id}?status=delivered"))
+    (older,) = page.xpath("//a[@rel='next']/@href")
+    assert (len(entries("status=delivered")), len(entries(older[1:]))) == (20, 6)
+
+
+def test_a_delivery_is_sent_again(home: Member, receiver: Webhook) -> None:
+    delivery = failed(receiver, home)
+    client = browser_of(home, "admin")
+    path = f"/dashboard/webhooks/{receiver.id}"
+    (form,) = page_of(client.get(path)).xpath("//form[contains(@action, '/replay')]")
+    assert client.post(form.get("action"))["Location"] == path
+    delivery.refresh_from_db()
+    assert delivery.status == "pending"
+    event = AuditEvent.objects.get(action="delivery.replayed")
+    assert (event.target, event.details) == (delivery.id, {"webhook": receiver.id})
+
+
+def test_everything_that_failed_since_then_is_sent_again(home: Member, receiver: Webhook) -> None:
+    now = timezone.now()
+    old = failed(receiver, home, created_at=now - timedelta(days=2))
+    young = failed(receiver, home, created_at=now - timedelta(hours=2))
+    client = browser_of(home, "admin")
+    path = f"/dashboard/webhooks/{receiver.id}"
+    (proposed,) = page_of(client.get(path)).xpath("//input[@name='since']/@value")
+    client.post(f"{path}/recover", {"since": proposed})  # since a day ago
+    assert "1 failed delivery is on the way again." in text_of(client.get(path))
+    old.refresh_from_db()
+    young.refresh_from_db()
+    assert (old.status, young.status) == ("failed", "pending")
+    client.post(f"{path}/recover", {"since": proposed})
+    assert "No delivery has failed since then." in text_of(client.get(path))
+
+
+@pytest.mark.parametrize("since", ["", "yesterday", "2026-13-01T00:00", "9" * 99, "\0"])
+def test_a_moment_that_is_none_recovers_nothing(home: Member, receiver: Webhook, since: str) -> None:
+    failed(receiver, home)
+    client = browser_of(home, "admin")
+    client.post(f"/dashboard/webhooks/{receiver.id}/recover", {"since": since})
+    assert "Enter a date and a time" in text_of(client.get(f"/dashboard/webhooks/{receiver.id}"))
+    assert Delivery.objects.get().status == "failed"
+
+
+def test_changes_need_a_post_and_its_token(home: Member, receiver: Webhook) -> None:
+    client = browser_of(home, "admin")
+    careful = Client(enforce_csrf_checks=True)
+    careful.cookies = client.cookies
+    for change in CHANGES:
+        path = f"/dashboard/webhooks/{receiver.id}/{change}"
+        assert client.get(path).status_code in (200, 302, 405), change
+        assert careful.post(path).status_code == 403, change
+    assert Webhook.objects.get().enabled
+    assert actions(home) == []
+
+
+def test_a_hostile_address_is_only_text(home: Member, receiver: Webhook) -> None:
+    Webhook.objects.update(url=f"https://example.com/{EVIL}")
+    client = browser_of(home, "admin")
+    for path in (
+        "/dashboard/webhooks/",
+        f"/dashboard/webhooks/{receiver.id}",
+        f"/dashboard/webhooks/{receiver.id}/delete",
+    ):
+        assert b"<script>alert" not in client.get(f"/dashboard/webhooks/{path}").content, path
+
+
+def test_pages_ask_the_database_a_dozen_times_at_most(
+    home: Member, receiver: Webhook, django_assert_max_num_queries: Callable[..., object]
+) -> None:
+    for _ in range(5):
+        Attempt.objects.create(delivery=failed(receiver, home), at=timezone.now(), latency_ms=1, response_status=500)
+    client = browser_of(home, "admin")
+    for path in ("/dashboard/webhooks/", f"/dashboard/webhooks/{receiver.id}?status=failed"):
+        with django_assert_max_num_queries(10):
+            assert client.get(path).status_code == 200

@@ -1,0 +1,98 @@
+"""What the dashboard shows of a webhook: its log, bounded in every direction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Prefetch, Q
+from django.utils import timezone
+
+from accounts import access
+from config import keyset
+from webhooks.models import Attempt, Delivery, EventKind, Webhook
+from webhooks.services import deliveries_of
+
+PAGE_SIZE = 20
+MAX_ATTEMPTS_SHOWN = 10
+# For so long the page asks again what became of a delivery that waits.
+WATCHED = timedelta(seconds=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A delivery in the log, with its last attempts, the latest first."""
+
+    delivery: Delivery
+    attempts: Sequence[Attempt]
+    is_sending: bool
+
+    @property
+    def moment(self) -> str:
+        """When the event happened, in UTC; also what HTML's <time> takes, with a Z."""
+        return f"{self.delivery.created_at:%Y-%m-%d %H:%M:%S}"
+
+    @property
+    def last(self) -> Attempt | None:
+        """The latest attempt."""
+        return self.attempts[0] if self.attempts else None
+
+    @property
+    def next_attempt_at(self) -> datetime | None:
+        """When it is tried again; None while nothing is planned."""
+        delivery = self.delivery
+        is_planned = delivery.status == Delivery.Status.PENDING and not self.is_sending and delivery.webhook.enabled
+        return delivery.next_attempt_at if is_planned else None
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A page of the log and what it was filtered by; empty strings for no filter."""
+
+    entries: list[Entry]
+    page: keyset.Page[Any]
+    status: str
+    event: str
+    is_watched: bool
+    statuses: Sequence[tuple[str, str]] = tuple(Delivery.Status.choices)
+    events: Sequence[str] = tuple(EventKind.values)
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether there may be deliveries that do not show."""
+        return bool(self.status or self.event)
+
+
+def webhooks_of(organization_id: int) -> list[Webhook]:
+    """All of them, oldest first: the plan bounds how many there are."""
+    return list(access.rows(Webhook, organization_id))
+
+
+def log(webhook: Webhook, query: Mapping[str, str]) -> Log:
+    """Deliveries of the webhook, newest first, filtered by `status` and `event`; unknown values filter nothing."""
+    status = query.get("status", "") if query.get("status") in Delivery.Status.values else ""
+    event = query.get("event", "") if query.get("event") in EventKind.values else ""
+    filters = {name: value for name, value in (("status", status), ("event", event)) if value}
+    match = Q(**({"status": status} if status else {}), **({"event__kind": event} if event else {}))
+    attempts = Prefetch(
+        "attempts", queryset=Attempt.objects.order_by("-at", "-id")[:MAX_ATTEMPTS_SHOWN], to_attr="last_attempts"
+    )
+    rows = deliveries_of(webhook).select_related("event", "webhook").defer("event__body", "webhook__encrypted_secret")
+    page = keyset.page(
+        rows.prefetch_related(attempts), query, size=PAGE_SIZE, filters=filters, match=match if filters else None
+    )
+    now = timezone.now()
+    entries = [
+        Entry(
+            delivery,
+            delivery.last_attempts,  # type: ignore[attr-defined]  # set by the prefetch
+            delivery.lease_expires_at is not None and delivery.lease_expires_at > now,
+        )
+        for delivery in page.rows
+    ]
+    is_watched = any(
+        entry.is_sending or (entry.next_attempt_at and abs(entry.next_attempt_at - now) < WATCHED) for entry in entries
+    )
+    return Log(entries, page, status, event, is_watched)

@@ -1,0 +1,267 @@
+"""The dashboard's pages about webhooks: everybody in the organization may look, admins change."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts.authentication import member_caller
+from accounts.models import Membership
+from accounts.roles import MemberRequest, requires
+from config.api.throttling import refuse_over_rate
+from config.errors import Refusal
+from webhooks import by_member, pages
+from webhooks.models import EventKind, Webhook
+from webhooks.services import SECRET_OVERLAP, DeliveryNotFound, WebhookNotFound, access_webhook
+
+Role = Membership.Role
+# What a refusal is about; all others are about the form as a whole.
+FIELDS = {"INVALID_URL": "url", "DOMAIN_BLOCKED": "url", "INVALID_PARAMS": "events"}
+EVENT_HINTS = {
+    EventKind.SCAN_COMPLETED: "A scan has ended with a full report.",
+    EventKind.SCAN_PARTIAL: "A scan has ended with a report; some checks could not run.",
+    EventKind.SCAN_FAILED: "A scan has ended without a report.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookForm:
+    """What was entered, or what the webhook has; and the refusal if there was one."""
+
+    url: str = ""
+    events: Sequence[str] = tuple(EventKind.values)
+    refusal: Refusal | None = None
+
+    @property
+    def choices(self) -> list[tuple[str, str, bool]]:
+        """The kinds of events: name, meaning, ticked or not."""
+        return [(str(kind), hint, kind in self.events) for kind, hint in EVENT_HINTS.items()]
+
+    @property
+    def problems(self) -> dict[str, str]:
+        """The refusal, under the field it is about; `form` for all others."""
+        return {FIELDS.get(self.refusal.code, "form"): str(self.refusal)} if self.refusal else {}
+
+
+def _known(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """A decorator: webhooks and deliveries that the organization does not have are a 404."""
+
+    @functools.wraps(view)
+    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return view(request, *args, **kwargs)
+        except (WebhookNotFound, DeliveryNotFound) as error:
+            raise Http404 from error
+
+    return wrapped
+
+
+@require_safe
+@requires(Role.VIEWER)
+def webhooks(request: MemberRequest) -> HttpResponse:
+    """All receivers and how they fare."""
+    return _list(request, WebhookForm(), 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Role.ADMIN)
+def webhook_new(request: MemberRequest) -> HttpResponse:
+    """Register a receiver; the answer shows its secret, this once."""
+    if request.method != "POST":
+        return redirect("webhooks")
+    url, events = request.POST.get("url", ""), request.POST.getlist("event")
+    try:
+        refuse_over_rate(request, member_caller(request.membership))
+        webhook, secret = by_member.register(request.membership, url=url, events=events)
+    except Refusal as refusal:
+        return _list(request, WebhookForm(url, events, refusal), refusal.status)
+    return _secret(request, webhook, secret, None)
+
+
+@require_safe
+@requires(Role.VIEWER)
+@_known
+def webhook(request: MemberRequest, webhook_id: str) -> HttpResponse:
+    """A receiver: its settings, its state, its log."""
+    found = access_webhook(request.membership.organization_id, webhook_id)
+    return _detail(request, found, WebhookForm(found.url, found.events), 200)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Role.ADMIN)
+@_known
+def webhook_edit(request: MemberRequest, webhook_id: str) -> HttpResponse:
+    """Change address and events."""
+    if request.method != "POST":
+        return redirect("webhook", webhook_id)
+    url, events = request.POST.get("url", ""), request.POST.getlist("event")
+    try:
+        refuse_over_rate(request, member_caller(request.membership))
+        by_member.change(request.membership, webhook_id, {"url": url, "events": events})
+    except WebhookNotFound:
+        raise
+    except Refusal as refusal:
+        found = access_webhook(request.membership.organization_id, webhook_id)
+        return _detail(request, found, WebhookForm(url, events, refusal), refusal.status)
+    messages.success(request, "The webhook was changed.")
+    return redirect("webhook", webhook_id)
+
+
+@require_POST
+@requires(Role.ADMIN)
+@_known
+def webhook_enable(request: MemberRequest, webhook_id: str) -> HttpResponse:
+    """What has waited meanwhile goes out."""
+    by_member.change(request.membership, webhook_id, {"enabled": True})
+    messages.success(request, "The webhook is enabled. What has waited is being sent.")
+    return redirect("webhook", webhook_id)
+
+
+@require_POST
+@requires(Role.ADMIN)
+@_known
+def webhook_disable(request: MemberRequest, webhook_id: str) -> HttpResponse:
+    """Nothing is sent until it is enabled again."""
+    by_member.change(request.membership, webhook_id, {"enabled": False})
+    messages.success(request, "The webhook is disabled. Its events wait until you enable it again.")
+    return redirect("webhook", webhook_id)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Role.ADMIN)
+@_known
+def webhook_delete(request: MemberRequest, webhook_id: str) -> HttpResponse:
+    """Asks first: the log goes, too."""
+    found = access_webhook(request.membership.organization_id, webhook_id)
+    if request.method != "POST":
+        return render(request, "dashboard/webhooks/delete.html", {"section": "webhooks", "webhook": found})
+    by_member.delete(request.membership, webhook_id)
+    messages.success(request, "The webhook was deleted.")
+    return redirect("webhooks")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Role.ADMIN)
+@_known
+def webhook_rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
+    """A new secret, shown this once; the one before stays valid for a while."""
+    if request.method != "POST":
+        return redirect("webhook", webhook_id)
+    try:
+        secret, valid_until = by_member.rotate(request.membership, webhook_id)
+    except WebhookNotFound:
+        raise
+    except Refusal as refusal:
+        messages.error(request, str(refusal))
+        return redirect("webhook", webhook_id)
+    return _secret(request, access_webhook(request.membership.organization_id, webhook_id), secret, valid_until)
+
+
+@require_POST
+@requires(Role.ADMIN)
+@_known
+def webhook_test(request: MemberRequest, webhook_id: str) -> HttpResponse:
+    """Send an example of an event."""
+    kind = request.POST.get("event", "")
+    return _sent(
+        request,
+        webhook_id,
+        lambda: by_member.test(request.membership, webhook_id, kind),
+        "The test event is on its way. What comes of it stands in the log.",
+    )
+
+
+@require_POST
+@requires(Role.ADMIN)
+@_known
+def delivery_replay(request: MemberRequest, webhook_id: str, delivery_id: str) -> HttpResponse:
+    """Send a delivery again, whatever became of it."""
+    return _sent(
+        request,
+        webhook_id,
+        lambda: by_member.replay(request.membership, webhook_id, delivery_id),
+        "The delivery is on its way again.",
+    )
+
+
+@require_POST
+@requires(Role.ADMIN)
+@_known
+def webhook_recover(request: MemberRequest, webhook_id: str) -> HttpResponse:
+    """Send everything again that has failed since a moment."""
+    try:
+        since = datetime.fromisoformat(request.POST.get("since", "")).replace(tzinfo=UTC)
+    except ValueError:
+        messages.error(request, "Enter a date and a time, such as 2026-11-21 07:15.")
+        return redirect("webhook", webhook_id)
+    counts: list[int] = []
+    response = _sent(
+        request, webhook_id, lambda: counts.append(by_member.recover(request.membership, webhook_id, since)), ""
+    )
+    for count in counts:
+        if count:
+            messages.success(request, f"{count} failed deliver{'y is' if count == 1 else 'ies are'} on the way again.")
+        else:
+            messages.info(request, "No delivery has failed since then.")
+    return response
+
+
+def _sent(request: MemberRequest, webhook_id: str, send: Callable[[], object], message: str) -> HttpResponse:
+    """Back to the webhook, with what is to be said about it."""
+    try:
+        refuse_over_rate(request, member_caller(request.membership))
+        send()
+    except (WebhookNotFound, DeliveryNotFound):
+        raise
+    except Refusal as refusal:
+        messages.error(request, str(refusal))
+    else:
+        if message:
+            messages.success(request, message)
+    return redirect("webhook", webhook_id)
+
+
+def _list(request: MemberRequest, form: WebhookForm, status: int) -> HttpResponse:
+    context = {
+        "section": "webhooks",
+        "webhooks": pages.webhooks_of(request.membership.organization_id),
+        "limit": request.membership.organization.tier.webhooks,
+        "form": form,
+        "base_url": settings.BASE_URL,
+    }
+    return render(request, "dashboard/webhooks/list.html", context, status=status)
+
+
+def _detail(request: MemberRequest, found: Webhook, form: WebhookForm, status: int) -> HttpResponse:
+    now = timezone.now()
+    context = {
+        "section": "webhooks",
+        "webhook": found,
+        "former_secrets": list(found.former_secrets.filter(expires_at__gt=now).order_by("expires_at")),
+        "form": form,
+        "log": pages.log(found, request.GET),
+        "since": now - timedelta(days=1),
+        "retention_days": settings.DELIVERY_RETENTION_DAYS,
+    }
+    return render(request, "dashboard/webhooks/detail.html", context, status=status)
+
+
+def _secret(request: MemberRequest, found: Webhook, secret: str, valid_until: datetime | None) -> HttpResponse:
+    context = {
+        "section": "webhooks",
+        "webhook": found,
+        "secret": secret,
+        "valid_until": valid_until,
+        "overlap_hours": SECRET_OVERLAP // timedelta(hours=1),
+    }
+    return render(request, "dashboard/webhooks/secret.html", context)
