@@ -1,4 +1,4 @@
-"""Every page in a real browser: no violation of axe-core in either theme, no sideways scrolling, a keyboard suffices."""
+"""Every page in a real browser: no violation of axe-core in both themes, no scrolling sideways, a keyboard is enough."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ FOCUSED = """() => {
     number: window.seen.get(at),
     name: at.tagName + " " + (at.textContent || at.name || at.id).trim().slice(0, 40),
     ringed: drawn(style) || drawn(label),
-    shown: box.width > 0 && box.height > 0 && box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth,
+    shown: box.width > 0 && box.height > 0 && box.bottom > 0 && box.top < innerHeight
+      && box.right > 0 && box.left < innerWidth,
   };
 }"""
 MOST_STOPS = 500
