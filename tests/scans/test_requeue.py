@@ -1,0 +1,138 @@
+"""Operators hand scans to the workers again: those that wait, whose worker died, or that failed by our fault."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from threading import Barrier
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from accounts.models import AuditEvent, MonthlyUsage, Tier, User
+from scans import services
+from scans.models import Scan
+from scans.services import MAX_ATTEMPTS, NotRequeued, claim_scan, requeue_scan
+from tests.world import Member, finished_scan, make_scan, member_of
+
+
+@pytest.fixture
+def staff(db: None) -> User:
+    return User.objects.create_superuser("operator@people.test")
+
+
+@pytest.fixture
+def enqueued(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The IDs of what was handed to the workers."""
+    ids: list[str] = []
+    monkeypatch.setattr(services, "enqueue", lambda scan_id, scan_type: ids.append(scan_id))
+    return ids
+
+
+def notes() -> list[dict[str, str]]:
+    return [each.details for each in AuditEvent.objects.filter(action="scan.requeued").order_by("id")]
+
+
+def test_what_waits_goes_back(
+    home: Member, staff: User, enqueued: list[str], django_capture_on_commit_callbacks
+) -> None:
+    before = timezone.now() - timedelta(hours=1)
+    scan = make_scan(home, enqueued_at=before)
+    with django_capture_on_commit_callbacks(execute=True):
+        assert requeue_scan(actor=staff, scan_id=scan.id).id == scan.id
+    scan.refresh_from_db()
+    assert (scan.status, scan.enqueued_at > before) == ("queued", True)
+    assert enqueued == [scan.id]
+    (event,) = AuditEvent.objects.filter(action="scan.requeued")
+    assert (event.organization, event.actor, event.target) == (home.organization, staff, scan.url)
+
+
+def test_what_a_worker_left_behind_has_all_its_attempts_again(home: Member, staff: User) -> None:
+    past = timezone.now() - timedelta(seconds=1)
+    scan = make_scan(home, status="scanning", attempts=MAX_ATTEMPTS, lease_expires_at=past)
+    assert claim_scan(scan.id) is None
+    requeue_scan(actor=staff, scan_id=scan.id)
+    assert claim_scan(scan.id) is not None
+
+
+def test_what_runs_is_left_alone(home: Member, staff: User) -> None:
+    scan = make_scan(home)
+    assert claim_scan(scan.id) is not None
+    with pytest.raises(NotRequeued, match="A worker is at it"):
+        requeue_scan(actor=staff, scan_id=scan.id)
+    assert notes() == []
+
+
+@pytest.mark.parametrize("code", ["TIMEOUT", "URL_NOT_REACHABLE", "SCAN_CANCELLED", "DOMAIN_BLOCKED"])
+def test_what_failed_by_its_own_fault_stays_so(home: Member, staff: User, code: str) -> None:
+    scan = make_scan(home, status="failed", error_code=code)
+    with pytest.raises(NotRequeued, match="not by our fault"):
+        requeue_scan(actor=staff, scan_id=scan.id)
+    assert Scan.objects.count() == 1
+
+
+def test_what_has_a_report_stays_so(home: Member, staff: User) -> None:
+    with pytest.raises(NotRequeued):
+        requeue_scan(actor=staff, scan_id=finished_scan(home).id)
+
+
+def test_an_unknown_id_is_refused(staff: User) -> None:
+    with pytest.raises(NotRequeued):
+        requeue_scan(actor=staff, scan_id="scan_unknown")
+
+
+@pytest.mark.parametrize("code", ["INTERNAL_ERROR", "SCAN_INTERRUPTED"])
+def test_what_failed_by_our_fault_is_scanned_anew_once(home: Member, staff: User, code: str) -> None:
+    failed = make_scan(home, status="failed", error_code=code, type="seo")
+    anew = requeue_scan(actor=staff, scan_id=failed.id)
+    assert (anew.status, anew.url, anew.type, anew.api_key_id) == ("queued", failed.url, "seo", home.key.id)
+    failed.refresh_from_db()
+    assert (failed.status, failed.error_code) == ("failed", code)  # nothing leaves a final state
+    assert MonthlyUsage.objects.get().used == 1
+    assert notes() == [{"scan": failed.id, "type": "seo", "new_scan": anew.id}]
+    with pytest.raises(NotRequeued, match="already"):
+        requeue_scan(actor=staff, scan_id=failed.id)
+    assert Scan.objects.count() == 2
+
+
+def test_a_scan_that_fails_after_it_was_put_back_may_still_be_done_anew(home: Member, staff: User) -> None:
+    scan = make_scan(home)
+    requeue_scan(actor=staff, scan_id=scan.id)
+    Scan.objects.update(status="failed", error_code="INTERNAL_ERROR")
+    assert requeue_scan(actor=staff, scan_id=scan.id).id != scan.id
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"), [({"scans_per_month": 0}, "of this month are used"), ({"concurrent_scans": 0}, "at once")]
+)
+def test_a_new_scan_keeps_to_the_organizations_limits(
+    home: Member, staff: User, limits: dict[str, int], reason: str
+) -> None:
+    Tier.objects.update(**limits)
+    failed = make_scan(home, status="failed", error_code="INTERNAL_ERROR")
+    with pytest.raises(NotRequeued, match=reason):
+        requeue_scan(actor=staff, scan_id=failed.id)
+    assert (Scan.objects.count(), notes()) == (1, [])
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_ten_operators_at_once_make_one_new_scan() -> None:
+    staff = User.objects.create_superuser("operator@people.test")
+    failed = make_scan(member_of("Crowd", "business"), status="failed", error_code="INTERNAL_ERROR")
+    barrier = Barrier(10)
+
+    def requeue(_: int) -> bool:
+        barrier.wait()
+        try:
+            requeue_scan(actor=staff, scan_id=failed.id)
+        except NotRequeued:
+            return False
+        finally:
+            connection.close()
+        return True
+
+    with ThreadPoolExecutor(10) as pool:
+        assert sum(pool.map(requeue, range(10))) == 1
+    assert Scan.objects.count() == 2
+    assert MonthlyUsage.objects.get().used == 1
