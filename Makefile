@@ -14,17 +14,17 @@ DEV := .venv/.dev
 TEST_PROCESSES ?= 2
 ARGS ?=
 
-.PHONY: help run test browser lint format check bench soak faults dogfood site lock docs clean
+.PHONY: help run test browser lint format check bench soak faults dogfood screenshots site lock docs clean
 
 help: ## List these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 run: $(RUNTIME) ## Run the whole service on http://localhost:8000 (PORT=… chooses another port)
 	@exec $(BIN)/python manage.py up $(ARGS)
 
 test: $(DEV) ## Run all tests (ARGS="-k words" for some of them)
 	@$(chromium)
-	@$(BIN)/python -m pytest -n $(TEST_PROCESSES) $(ARGS)
+	@$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadgroup $(ARGS)
 
 lint: $(DEV) ## Check style and formatting
 	@$(BIN)/ruff check .
@@ -54,6 +54,10 @@ faults: $(DEV) ## Scan with a browser that keeps dying, and look for what it lea
 
 dogfood: $(DEV) ## Start the service, let it scan its own pages, print how they did
 	@$(BIN)/python -m benchmarks.dogfood
+
+screenshots: $(DEV) ## Picture every page at three widths in both themes, in var/screenshots
+	@$(chromium)
+	@$(BIN)/python -m pytest -n 0 tests/e2e/screenshots.py
 
 site: $(DEV) ## Start a small HTTPS site on this machine, to scan it
 	@$(BIN)/python -m tests.sites

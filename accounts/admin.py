@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
+from urllib.parse import urlencode
 
 from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
@@ -11,12 +12,17 @@ from django.db.models import Count, Model, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.forms import ModelForm
 from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.safestring import SafeString
 
 from accounts import audit, usage
 from accounts.models import ApiKey, AuditEvent, Invitation, Membership, Organization, Tier, User
 from accounts.services import create_api_key, revoke_api_key
 from config.admin import ReadOnlyAdmin, UncountedAdmin
+
+SHOWN_MEMBERSHIPS = 100
 
 
 class UserAddForm(AdminUserCreationForm):
@@ -35,30 +41,11 @@ class UserEditForm(UserChangeForm):
         fields = "__all__"
 
 
-class MembershipInline(admin.TabularInline):
-    """Who belongs to an organization, or what a person belongs to."""
-
-    model = Membership
-    extra = 0
-    fields = ("organization", "user", "role", "created_at")
-    readonly_fields = ("created_at",)
-    autocomplete_fields = ("organization", "user")
-
-
-class MembershipAuditAdmin(UncountedAdmin):
-    """Notes in the organization's log what staff does with memberships, in tables inside of another row's page, too."""
-
-    def save_formset(self, request: HttpRequest, form: Any, formset: Any, change: bool) -> None:
-        """Read before saving what was there: the rows of the form have the new values already."""
-        before = dict(formset.queryset.values_list("pk", "role"))
-        super().save_formset(request, form, formset, change)
-        for membership in formset.new_objects:
-            note_membership(request, membership, "member.added", role=membership.role)
-        for membership, _ in formset.changed_objects:
-            changed = {"from": before.get(membership.pk), "to": membership.role}
-            note_membership(request, membership, "member.role_changed", **changed)
-        for membership in formset.deleted_objects:
-            note_membership(request, membership, "member.removed")
+def memberships_table(rows: QuerySet[Membership], **new: object) -> SafeString:
+    """The first memberships with links to their pages, and one to make another; a big organization has thousands."""
+    add = f"{reverse('admin:accounts_membership_add')}?{urlencode(new)}"
+    shown = rows.select_related("organization", "user").order_by("created_at", "id")[:SHOWN_MEMBERSHIPS]
+    return render_to_string("admin/accounts/memberships.html", {"memberships": shown, "add": add})
 
 
 def note_membership(request: HttpRequest, membership: Membership, action: str, **details: Any) -> None:
@@ -68,7 +55,7 @@ def note_membership(request: HttpRequest, membership: Membership, action: str, *
 
 
 @admin.register(User)
-class UserAdmin(MembershipAuditAdmin, DjangoUserAdmin):
+class UserAdmin(UncountedAdmin, DjangoUserAdmin):
     """People, by e-mail address."""
 
     form = UserEditForm
@@ -77,39 +64,43 @@ class UserAdmin(MembershipAuditAdmin, DjangoUserAdmin):
     list_filter = ("is_active", "is_staff", "is_superuser")
     search_fields = ("email", "first_name", "last_name")
     ordering = ("email",)
-    inlines = (MembershipInline,)
-    readonly_fields = ("last_login", "date_joined")
+    filter_horizontal = ()  # its labels can't be read out
+    readonly_fields = ("last_login", "date_joined", "memberships")
     fieldsets = (
         (None, {"fields": ("email", "password")}),
         ("Name", {"fields": ("first_name", "last_name")}),
         ("Permissions", {"fields": ("is_active", "is_staff", "is_superuser", "groups", "user_permissions")}),
         ("Times", {"fields": ("last_login", "date_joined")}),
+        ("Organizations", {"fields": ("memberships",)}),
     )
     add_fieldsets = ((None, {"fields": ("email", "usable_password", "password1", "password2")}),)
 
+    @admin.display(description="memberships")
+    def memberships(self, user: User) -> SafeString:
+        return memberships_table(Membership.objects.filter(user=user), user=user.pk)
+
 
 @admin.register(Organization)
-class OrganizationAdmin(MembershipAuditAdmin):
+class OrganizationAdmin(UncountedAdmin):
     """Organizations with their plan and this month's usage. `scans.admin` adds their scans."""
 
-    list_display: tuple[str, ...] = ("name", "slug", "tier", "used_this_month", "people", "active_keys", "created_at")
+    list_display: Any = ("name", "slug", "tier", "used_this_month", "people", "active_keys", "created_at")
     list_filter = ("tier",)
     list_select_related = ("tier",)
     sortable_by = ("name", "created_at")
     search_fields = ("name", "slug")
     prepopulated_fields = {"slug": ("name",)}
-    fields: tuple[str, ...] = (
+    fields: ClassVar[Any] = (
         "name",
         "slug",
         "tier",
         "shares_reports",
         "used_this_month",
-        "people",
         "active_keys",
+        "memberships",
         "created_at",
     )
-    readonly_fields: tuple[str, ...] = ("used_this_month", "people", "active_keys", "created_at")
-    inlines = (MembershipInline,)
+    readonly_fields: ClassVar[Any] = ("used_this_month", "active_keys", "memberships", "created_at")
     ordering = ("name",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Organization]:
@@ -132,6 +123,12 @@ class OrganizationAdmin(MembershipAuditAdmin):
     @admin.display(description="members")
     def people(self, organization: Organization) -> int:
         return getattr(organization, "member_count", 0)
+
+    @admin.display(description="memberships")
+    def memberships(self, organization: Organization) -> str:
+        if not organization.pk:
+            return ""
+        return memberships_table(Membership.objects.filter(organization=organization), organization=organization.pk)
 
     @admin.display(description="active keys")
     def active_keys(self, organization: Organization) -> int:

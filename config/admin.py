@@ -59,7 +59,7 @@ class UncountedAdmin(admin.ModelAdmin):
 class ReadOnlyAdmin(UncountedAdmin):
     """Nothing is added, changed or deleted here. Searched by the ID of a row or of one that it belongs to."""
 
-    actions: ClassVar[Any] = None
+    actions: Any = None
     sortable_by = ()  # only one order is cheap
     ordering: ClassVar[tuple[str, ...]] = ("-created_at",)
     search_fields = ("id",)  # that there is a search; what it means stands below

@@ -149,7 +149,7 @@ class TenantAdmin(OrganizationAdmin):
     readonly_fields = (*OrganizationAdmin.readonly_fields, "running", "scans")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Organization]:
-        running = Scan.objects.unfinished().filter(organization_id=OuterRef("pk")).order_by()  # type: ignore[attr-defined]
+        running = Scan.objects.unfinished().filter(organization_id=OuterRef("pk")).order_by()
         counted = running.values("organization_id").annotate(number=Count("*")).values("number")
         return super().get_queryset(request).annotate(running_count=Coalesce(Subquery(counted), 0))
 

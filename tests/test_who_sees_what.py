@@ -40,6 +40,8 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "openapi.yaml": (ALL, NONE, ""),
     "robots.txt": (ALL, NONE, ""),
     "sitemap.xml": (ALL, NONE, ""),
+    # The operator has named nobody.
+    ".well-known/security.txt": ("404 404 404 404 404 404", NONE, ""),
     "docs/": (ALL, NONE, ""),
     "docs": (ONWARD, ONWARD, "/docs/"),
     "login": (ONWARD, ONWARD, "/login/"),

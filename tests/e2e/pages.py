@@ -238,7 +238,7 @@ def _open(context: BrowserContext, rendering: Rendering, name: str) -> tuple[Pag
 
     page.route("**/*", answer)
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    page.on("console", lambda each: complaints.append(f"{each.text} {each.location}") if each.type == "error" else None)
     page.goto(ORIGIN + shown.path, wait_until="networkidle" if name == "docs" else "load")
     return page, complaints
 

@@ -29,7 +29,7 @@ def test_every_page_is_pictured(db: None) -> None:
             page.set_viewport_size({"width": width, "height": 900})
             for theme in THEMES:
                 page.emulate_media(color_scheme=theme)
-                page.screenshot(path=FOLDER / f"{name}-{width}-{theme}.png", full_page=True)
+                page.screenshot(path=FOLDER / f"{name}-{width}-{theme}.png", full_page=True, animations="disabled")
 
     with window() as browser:
         for name in PAGES:

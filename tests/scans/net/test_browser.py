@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Error
 
-from scans.net.browser import find_browser
+from scans.net.browser import ARGUMENTS, find_browser
 from scans.net.client import Network
 from scans.net.policy import Policy
 from scans.net.proxy import BrowserProxy
@@ -166,7 +166,8 @@ def make_attempts(context: BrowserContext, site: Site) -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Chromium]:
-    with chromium() as running:
+    """With windows, which the service's has not: here they shall try."""
+    with chromium({"args": [each for each in ARGUMENTS if each != "--block-new-web-contents"]}) as running:
         yield running
 
 

@@ -32,9 +32,8 @@ from tests.sites.canary import Canary
 from tests.sites.lures import LIVE, luring, redirecting_files
 from tests.sites.name_server import hosts, name_server
 from tests.sites.server import Answer, Certificate, Route, Site
-from tests.world import Member, finished_scan
-from webhooks.models import Delivery
-from webhooks.tasks import deliver
+from tests.world import Member, attempt_deliveries, finished_scan
+from webhooks.models import Attempt, Delivery
 
 # So that a connection to the canary is stopped by the guard, or not at all.
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1", "127.0.0.2", "::1", "::ffff:7f00:2"])
@@ -305,20 +304,20 @@ def test_a_name_that_is_rebound_after_its_scan_was_accepted_is_refused(open_sett
     assert open_settings.canary.count() == 0
 
 
-def delivered(world: World, home: Member, host: str) -> Delivery:
-    """The delivery to a receiver there, after one attempt."""
+def delivered(world: World, home: Member, host: str) -> tuple[str, Attempt]:
+    """What has become of a delivery to a receiver there, and its one attempt."""
     registered = home.api.post("/api/webhooks", {"url": world.url(host, "/hook"), "events": ["scan.completed"]})
     assert registered.status_code == 201
     finished_scan(home)
-    deliver(Delivery.objects.get().id)
-    return Delivery.objects.get()
+    attempt_deliveries()
+    return Delivery.objects.get().status, Attempt.objects.get()
 
 
 @plain_only
 def test_a_receiver_that_is_rebound_after_its_registration_gets_nothing(open_settings: World, home: Member) -> None:
-    delivery = delivered(open_settings, home, "rebind.example.com")
-    assert delivery.status == "pending"
-    assert "not publicly accessible" in delivery.error
+    status, attempt = delivered(open_settings, home, "rebind.example.com")
+    assert (status, attempt.blocked) == ("pending", True)
+    assert "not publicly accessible" in attempt.error_message
     assert open_settings.canary.count() == 0
 
 
@@ -332,9 +331,9 @@ def test_a_receiver_at_a_port_that_became_forbidden_is_a_failed_attempt(
     settings.SCAN_ALLOWED_PORTS = frozenset({80, 443})
     zone = hosts({"hooks.example.com": [(SITE,), (PUBLIC,)]})
     with name_server(zone, monkeypatch):
-        delivery = delivered(open_settings, home, "hooks.example.com")
-    assert (delivery.status, delivery.attempts) == ("pending", 1)
-    assert delivery.error == f"INVALID_URL: Port {open_settings.port} is not allowed here."
+        status, attempt = delivered(open_settings, home, "hooks.example.com")
+    assert (status, attempt.error_code) == ("pending", "INVALID_URL")
+    assert attempt.error_message == f"Port {open_settings.port} is not allowed here."
 
 
 @plain_only
@@ -344,8 +343,8 @@ def test_a_receiver_that_redirects_takes_no_delivery_to_the_canary(
 ) -> None:
     settings.SCAN_ALLOWED_NETWORKS = UNGUARDED  # deliveries follow no redirect, wherever it leads
     open_settings.site.routes["/hook"] = Answer.redirect(f"http://{CANARY}:{open_settings.port}/", status)
-    delivery = delivered(open_settings, home, "www.example.com")
-    assert (delivery.status, delivery.response_status) == ("pending", status)
+    state, attempt = delivered(open_settings, home, "www.example.com")
+    assert (state, attempt.response_status) == ("pending", status)
     assert open_settings.canary.count() == 0
 
 
@@ -354,5 +353,6 @@ def test_the_same_receiver_gets_its_delivery_once_it_is_exempted(
     open_settings: World, home: Member, settings: pytest_django.fixtures.SettingsWrapper
 ) -> None:
     settings.SCAN_ALLOWED_NETWORKS = UNGUARDED
-    assert delivered(open_settings, home, "rebind.example.com").status == "delivered"
+    status, _ = delivered(open_settings, home, "rebind.example.com")
+    assert status == "delivered"
     assert open_settings.canary.count() == 1

@@ -32,6 +32,14 @@ LOCAL_PORTS = {
     "config/processes.py",
     "config/supervisor.py",
 }
+# What they import of such a module opens nothing: names of errors that Django's mail raises, and the loop in which
+# Playwright's answers come in through a pipe.
+HARMLESS = {
+    "accounts/mail.py": {"smtplib", "smtplib.SMTPException"},
+    "webhooks/notices.py": {"smtplib", "smtplib.SMTPException"},
+    "scans/engine/browser/load.py": {"asyncio"},
+    "scans/engine/browser/warm.py": {"asyncio"},
+}
 
 
 def modules() -> Iterator[Path]:
@@ -70,6 +78,7 @@ def test_no_module_outside_the_net_can_open_a_connection() -> None:
         for path in modules()
         if (names := connecting(imported(path.read_text(encoding="utf-8"))))
     }
+    assert {path: found.pop(path) for path in HARMLESS} == HARMLESS
     assert {path: names for path, names in found.items() if path not in LOCAL_PORTS} == {}
     for path in LOCAL_PORTS & set(found):
         assert all(any(f"{name}.".startswith(f"{each}.") for each in LOCAL_MODULES) for name in found[path])

@@ -195,18 +195,19 @@ def test_a_loop_is_a_long_task_and_blocks_four_times_as_long_on_a_phone(seen: Ma
     first = seen["late-text"].first
     longest = max(each.duration_s for each in first.long_tasks)
     # A busy machine may let the loop run longer, never shorter.
-    assert longest == pytest.approx(0.2, rel=0.25)
     assert longest >= 0.199
     blocking_s = total_blocking_s(first)
     assert blocking_s is not None
     # What of the task lies before the first paint does not count.
     assert blocking_s <= 4 * sum(each.duration_s for each in first.long_tasks)
-    assert blocking_s == pytest.approx(4 * 0.2 - 0.05, rel=0.35)
+    assert blocking_s >= 0.9 * (4 * 0.2 - 0.05)
 
 
 def test_work_is_counted_as_processor_time(seen: Mapping[str, Seen]) -> None:
     idle, busy = seen["shift"].first, seen["late-text"].first
-    assert idle.script_s < 0.05 < busy.script_s <= busy.main_thread_s <= 1.0
+    # The loop is bound to the clock: of its 0.2 s a busy machine leaves it a part.
+    assert idle.script_s < busy.script_s / 2
+    assert 0.02 < busy.script_s <= busy.main_thread_s <= 1.0
 
 
 def test_images_and_code_are_told_of_as_they_were_used(seen: Mapping[str, Seen]) -> None:

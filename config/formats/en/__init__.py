@@ -1,0 +1,1 @@
+"""For the one language of the pages."""

@@ -1,0 +1,371 @@
+"""What people come for, done by a person in a real browser with the real service: with scripts and without."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import hmac
+import io
+import itertools
+import json
+import re
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+from playwright.sync_api import Browser, Page, expect
+from standardwebhooks import Webhook as Verifier
+
+from tests.config.processes import wait_until
+from tests.e2e.conftest import Running
+from tests.e2e.pages import Window, window
+from tests.sites.sample import PAGE
+from tests.sites.server import Answer, Request, Site
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
+
+PASSWORD = "correct horse 9"
+ORGANIZATION = "Larkspur"
+PATIENCE_MS = 15_000
+MAIL_S = 10
+SCAN_S = 30
+NUMBERS = itertools.count(1)
+
+
+@dataclass
+class Person:
+    """Somebody with a browser of their own. Their page has complained about nothing."""
+
+    page: Page
+    service: Running
+    with_scripts: bool
+    email: str = ""
+
+    @property
+    def base(self) -> str:
+        """As the service names itself in its e-mails: a session is one host's."""
+        return f"http://localhost:{self.service.service.port}"
+
+    def open(self, path: str) -> None:
+        self.page.goto(self.base + path)
+
+    def press(self, name: str) -> None:
+        self.page.get_by_role("button", name=name, exact=True).click()
+
+    def go(self, name: str) -> None:
+        self.page.get_by_role("link", name=name, exact=True).first.click()
+
+    def section(self, name: str) -> None:
+        self.page.get_by_role("navigation", name="Dashboard").get_by_role("link", name=name, exact=True).click()
+
+    def told(self, text: str) -> None:
+        expect(self.page.get_by_text(text).first).to_be_visible()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Window]:
+    with window() as running:
+        yield running
+
+
+@pytest.fixture(params=[True, False], ids=["with scripts", "without scripts"])
+def with_scripts(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
+
+
+Journey = Callable[[Callable[[], Person]], None]
+
+
+@pytest.fixture
+def travel(running: Running, browser: Window, with_scripts: bool) -> Callable[[Journey], None]:
+    """Runs a journey; it is handed a function that brings one more person."""
+
+    def run(journey: Journey) -> None:
+        def act(chromium: Browser) -> None:
+            with people(chromium, running, with_scripts) as person:
+                journey(person)
+
+        browser.do(act)
+
+    return run
+
+
+@contextmanager
+def people(chromium: Browser, running: Running, with_scripts: bool) -> Iterator[Callable[[], Person]]:
+    contexts, complaints = [], []
+
+    def person() -> Person:
+        context = chromium.new_context(java_script_enabled=with_scripts, viewport={"width": 1280, "height": 900})
+        context.set_default_timeout(PATIENCE_MS)
+        if with_scripts:
+            context.grant_permissions(["clipboard-read", "clipboard-write"])
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on(
+            "console", lambda message: complaints.append(message.text) if "Content Security" in message.text else None
+        )
+        return Person(page, running, with_scripts, f"person-{next(NUMBERS)}-{uuid.uuid4().hex[:6]}@people.test")
+
+    expect.set_options(timeout=PATIENCE_MS)
+    try:
+        yield person
+        assert complaints == []
+    finally:
+        for context in contexts:
+            context.close()
+
+
+def mailed_link(person: Person, email: str) -> str:
+    """The link of the e-mail to this address, as the console of the service shows it."""
+    found: list[str] = []
+
+    def arrived() -> bool:
+        output = person.service.service.output
+        mails = output[output.rfind(f"To: {email}") :] if f"To: {email}" in output else ""
+        found[:] = re.findall(rf"{re.escape(person.base)}(/(?:signup|invite)/\S+)", mails)
+        return bool(found)
+
+    wait_until(arrived, MAIL_S)
+    return found[0]
+
+
+def sign_up(person: Person) -> None:
+    person.open("/")
+    person.go("Sign up")
+    person.page.get_by_label("E-mail address").fill(person.email)
+    person.press("Send me the link")
+    person.told("link to finish your sign-up")
+    person.open(mailed_link(person, person.email))
+    person.told(person.email)
+    person.page.get_by_label("Name of the organization").fill(ORGANIZATION)
+    person.page.get_by_label("Password").fill(PASSWORD)
+    person.press("Create the account")
+    expect(person.page.get_by_role("heading", name="Overview")).to_be_visible()
+    person.told(f"{ORGANIZATION} is ready for its first scan.")
+
+
+def create_key(person: Person, name: str) -> str:
+    person.section("API keys")
+    person.page.get_by_label("Name").fill(name)
+    person.press("Create the key")
+    key = person.page.locator("#plaintext").inner_text()
+    assert key.startswith("wss_")
+    return key
+
+
+def api(person: Person, key: str, method: str, path: str, body: object = None) -> requests.Response:
+    headers = {"Authorization": f"Bearer {key}"}
+    return requests.request(method, person.base + path, json=body, headers=headers, timeout=30)
+
+
+class Gate:
+    """A page of the site that is sent when the test says so."""
+
+    def __init__(self, site: Site) -> None:
+        self.path = f"/gate-{uuid.uuid4().hex}"
+        self.url = site.url_as("localhost") + self.path
+        self._opened = threading.Event()
+        site.routes[self.path] = self._answer
+
+    def open(self) -> None:
+        self._opened.set()
+
+    def _answer(self, _: Request) -> Answer:
+        self._opened.wait(SCAN_S)
+        return Answer(PAGE)
+
+
+def test_a_newcomer_signs_up_scans_by_api_reads_shares_and_exports(
+    running: Running, travel: Callable[[Journey], None]
+) -> None:
+    gate = Gate(running.site)
+
+    def journey(bring: Callable[[], Person]) -> None:
+        ada = bring()
+        sign_up(ada)
+        key = create_key(ada, "Nightly build")
+        if ada.with_scripts:
+            ada.page.get_by_role("button", name="Copy").first.click()
+            ada.told("Copied")
+            assert ada.page.evaluate("navigator.clipboard.readText()") == key
+        else:
+            expect(ada.page.get_by_role("button", name="Copy")).to_have_count(0)
+        ada.section("API keys")
+        row = ada.page.get_by_role("row", name="Nightly build")
+        expect(row).to_be_visible()
+        assert key not in ada.page.content(), "shown once"
+
+        created = api(ada, key, "POST", "/v1/scan", {"url": gate.url, "type": "seo"})
+        assert created.status_code == 201, created.text
+        scan = created.json()
+        assert scan["report_url"] == f"{ada.base}/report/{scan['id']}"
+        watch(ada, scan["report_url"], gate)
+        ada.section("API keys")
+        expect(row).to_contain_text(f"{datetime.now(UTC):%Y-%m-%d} ")
+        read(ada, scan)
+        export(ada, scan)
+        share(ada, bring(), scan)
+
+    travel(journey)
+
+
+def watch(person: Person, address: str, gate: Gate) -> None:
+    """The progress shows, and the report takes its place by itself."""
+    person.page.goto(address)
+    expect(person.page.get_by_role("progressbar", name="Progress of the scan")).to_be_visible()
+    gate.open()
+    expect(person.page.get_by_role("heading", name="Fix first")).to_be_visible(timeout=1000 * SCAN_S)
+    assert person.page.url == address
+
+
+def read(person: Person, scan: dict[str, Any]) -> None:
+    person.section("Scans")
+    person.page.get_by_role("main").get_by_role("link").filter(has_text=scan["url"]).first.click()
+    assert person.page.url == scan["report_url"]
+    report = person.page.get_by_role("article")
+    expect(report).to_contain_text("/ 100")
+    expect(report).to_contain_text("How to fix it")
+    report.locator(".first a").first.click()  # from "Fix first" to the check
+    assert "#" in person.page.url
+
+
+def export(person: Person, scan: dict[str, Any]) -> None:
+    person.page.goto(scan["report_url"])
+    texts = {}
+    for kind in ("JSON", "SARIF", "CSV"):
+        link = person.page.get_by_role("link", name=re.compile(f"^{kind}"))
+        if not link.is_visible():
+            person.page.locator("summary", has_text="Export").click()
+        with person.page.expect_download() as started:
+            link.click()
+        assert started.value.suggested_filename == f"{scan['id']}.{kind.lower()}"
+        texts[kind] = Path(started.value.path()).read_text(encoding="utf-8")
+    document = json.loads(texts["JSON"])
+    assert (document["id"], document["url"]) == (scan["id"], scan["url"])
+    assert json.loads(texts["SARIF"])["version"] == "2.1.0"
+    assert len(list(csv.reader(io.StringIO(texts["CSV"])))) == 1 + document["summary"]["total_checks"]
+
+
+def share(person: Person, visitor: Person, scan: dict[str, Any]) -> None:
+    """An anonymous visitor sees the report while it is shared, not before and not afterwards."""
+    address = scan["report_url"]
+
+    def is_seen() -> bool:
+        visitor.page.goto(address)
+        seen = visitor.page.url == address
+        assert seen == visitor.page.get_by_role("heading", name="Fix first").is_visible()
+        assert seen or visitor.page.url.startswith(f"{visitor.base}/login/?next=/report/")
+        return seen
+
+    person.page.goto(address)
+    assert not is_seen()
+    person.page.locator("summary", has_text="Share").click()
+    person.press("Share with a link")
+    person.told("Anybody with the link can read this report now.")
+    assert is_seen()
+    assert ORGANIZATION not in visitor.page.content()
+    person.page.locator("summary", has_text="Shared").click()
+    person.press("Stop sharing")
+    person.told("Only members can read this report now.")
+    assert not is_seen()
+
+
+def test_a_colleague_is_invited_and_accepts(travel: Callable[[Journey], None]) -> None:
+    def journey(bring: Callable[[], Person]) -> None:
+        ada, bert = bring(), bring()
+        sign_up(ada)
+        ada.section("Members")
+        ada.page.get_by_label("E-mail address").fill(bert.email)
+        ada.page.get_by_label("Role", exact=True).select_option("viewer")
+        ada.press("Send the invitation")
+        ada.told(f"{bert.email} has been invited.")
+
+        bert.open(mailed_link(bert, bert.email))
+        expect(bert.page.get_by_role("heading", name=f"Join {ORGANIZATION}")).to_be_visible()
+        bert.page.get_by_label("Password").fill(PASSWORD)
+        bert.press("Create an account and join")
+        bert.told(f"Welcome to {ORGANIZATION}.")
+        assert bert.page.get_by_role("link", name="API keys").count() == 0, "a viewer looks"
+        bert.open("/dashboard/keys/")
+        bert.told("Your role does not allow this.")
+
+        ada.section("Members")
+        expect(ada.page.get_by_role("row", name=bert.email)).to_contain_text("Viewer")
+        ada.page.get_by_role("link", name=f"Remove {bert.email}").click()
+        ada.page.get_by_role("main").get_by_role("button").click()
+        ada.told(f"{bert.email} is no longer a member.")
+        bert.open("/dashboard/")
+        assert bert.page.url == f"{bert.base}/dashboard/organizations/new"
+
+    travel(journey)
+
+
+def test_a_revoked_key_is_refused(travel: Callable[[Journey], None]) -> None:
+    def journey(bring: Callable[[], Person]) -> None:
+        ada = bring()
+        sign_up(ada)
+        key = create_key(ada, "Leaked")
+        assert api(ada, key, "GET", "/v1/scans").status_code == 200
+        ada.section("API keys")
+        ada.page.get_by_role("link", name="Revoke the key Leaked").click()
+        ada.page.get_by_role("main").get_by_role("button").click()
+        ada.told("The key Leaked has been revoked.")
+        refused = api(ada, key, "GET", "/v1/scans")
+        assert (refused.status_code, refused.json()["code"]) == (401, "KEY_REVOKED")
+
+    travel(journey)
+
+
+def test_a_webhook_receives_a_signed_event_and_its_replay(running: Running, travel: Callable[[Journey], None]) -> None:
+    def journey(bring: Callable[[], Person]) -> None:
+        ada = bring()
+        sign_up(ada)
+        ada.section("Webhooks")
+        ada.page.get_by_label("Address").fill(f"{receiver.url}/hook")
+        ada.press("Add the webhook")
+        secret = ada.page.locator("#plaintext").inner_text()
+        ada.go("I have copied it")
+        assert secret not in ada.page.content()
+
+        ada.section("Scans")
+        ada.go("New scan")
+        ada.page.get_by_label("Address of the page").fill(running.site.url_as("localhost") + "/")
+        ada.press("Start the scan")
+        expect(ada.page.get_by_role("heading", name="Fix first")).to_be_visible(timeout=1000 * SCAN_S)
+        scan_id = ada.page.url.rpartition("/")[2]
+        wait_until(lambda: len(receiver.requests) == 1, SCAN_S)
+        event = verified(receiver.requests[0], secret)
+        assert event["event"] == "scan.completed"
+        assert (event["data"]["scan_id"], event["data"]["report_url"]) == (scan_id, ada.page.url)
+
+        ada.section("Webhooks")
+        ada.go(f"{receiver.url}/hook")
+        send_again = ada.page.get_by_role("button", name=re.compile("^Send again: scan.completed"))
+        ada.page.wait_for_load_state()
+        wait_until(lambda: bool(ada.page.reload()) and send_again.count() == 1, SCAN_S, poll_s=0.2)
+        send_again.click()
+        ada.told("The delivery is on its way again.")
+        wait_until(lambda: len(receiver.requests) == 2, SCAN_S)
+        first, second = receiver.requests
+        assert verified(second, secret) == event
+        assert (first.body, first.header("webhook-id")) == (second.body, second.header("webhook-id"))
+
+    with Site({"/hook": Answer("ok")}) as receiver:
+        travel(journey)
+
+
+def verified(request: Request, secret: str) -> dict[str, Any]:
+    """The event, after both signatures have been held against the secret."""
+    digest = hmac.new(secret.encode(), request.body, hashlib.sha256).hexdigest()
+    assert request.header("X-Service-Signature") == f"sha256={digest}"
+    Verifier(secret).verify(request.body, {name.lower(): value for name, value in request.headers})
+    event: dict[str, Any] = json.loads(request.body)
+    return event
