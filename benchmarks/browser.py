@@ -223,8 +223,8 @@ def _routes() -> dict[str, Answer]:
         routes[f"/css/{number}.css"] = Answer(sheet, headers={"Content-Type": "text/css", **keep})
     parts = "".join(
         f'<section><h2>Offer {at}</h2><p class="c{at % 5}-{at}">{" ".join(dice.choice(words) for _ in range(60))}</p>'
-        f'<img src="/images/{at}.png" alt="Offer {at}" width="120" height="120"><p><a href="/offer/{at}">Offer {at}</a></p>'
-        "</section>"
+        f'<img src="/images/{at}.png" alt="Offer {at}" width="120" height="120">'
+        f'<p><a href="/offer/{at}">Offer {at}</a></p></section>'
         for at in range(24)
     )
     head = "".join(f'<link rel="stylesheet" href="/css/{at}.css">' for at in range(5))

@@ -34,9 +34,7 @@ def test_off_is_a_choice_and_no_fault(settings: Settings) -> None:
     assert ids(browser(None)) == ["scans.I002"]
 
 
-def test_a_missing_chromium_is_told_of(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_missing_chromium_is_told_of(settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     settings.SCAN_BROWSER = "auto"
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -253,9 +253,7 @@ def test_the_browser_stays_until_it_has_loaded_enough(
     assert first[3]
 
 
-def test_a_browser_that_nobody_needs_leaves(
-    browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_browser_that_nobody_needs_leaves(browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scans.engine.browser.warm.IDLE_S", 0.1)
     visit(browser, f"{site.url}/plain")
     deadline = time.monotonic() + PATIENCE_S
