@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator
 from ipaddress import ip_network
 
@@ -12,6 +13,8 @@ from django.core.cache import cache
 from config import maintenance
 from config.api import throttling
 from tests.world import Member, listening, member_of
+
+MAX_ID = 80
 
 
 @pytest.fixture(autouse=True)
@@ -54,3 +57,11 @@ def target(settings: object) -> Iterator[str]:
     settings.SCAN_ALLOWED_NETWORKS = (ip_network("127.0.0.0/8"), ip_network("::1/128"))  # type: ignore[attr-defined]
     with listening() as port:
         yield f"http://127.0.0.1:{port}/"
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Short names for long texts: a test's name goes through the environment, to other processes and into memory."""
+    if isinstance(val, str | bytes) and len(val) > MAX_ID:
+        data = val.encode(errors="backslashreplace") if isinstance(val, str) else val
+        return f"{zlib.crc32(data):08x}-{len(val)}"
+    return None
