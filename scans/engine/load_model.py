@@ -13,13 +13,10 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
+from scans.engine.connection_use import origin_of
 from scans.engine.evidence import Page, Resource
-
-BYTES_PER_S = 1_600_000 / 8
-ROUND_TRIP_S = 0.15
-CONNECTIONS = 6  # of browsers to one origin
+from scans.engine.slow_link import BYTES_PER_S, CONNECTIONS, ROUND_TRIP_S, set_up_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,29 +34,22 @@ def estimate(page: Page, resources: Sequence[Resource], ttfb_s: float) -> Estima
     origins: set[str] = set()
     document_s = ttfb_s
     for hop in page.hops:
-        document_s += _set_up_s({_origin(hop.url)} - origins) + ROUND_TRIP_S + hop.body_wire_bytes / BYTES_PER_S
-        origins.add(_origin(hop.url))
+        document_s += _set_up_s({origin_of(hop.url)} - origins) + ROUND_TRIP_S + hop.body_wire_bytes / BYTES_PER_S
+        origins.add(origin_of(hop.url))
     seconds = document_s
     eager = [each for each in resources if each.eager]
     for depth in (1, 2):
         level = [each for each in eager if each.depth == depth]
         if level:
-            busiest = max(Counter(_origin(each.url) for each in level).values())
-            seconds += _set_up_s({_origin(each.url) for each in level} - origins)
+            busiest = max(Counter(origin_of(each.url) for each in level).values())
+            seconds += _set_up_s({origin_of(each.url) for each in level} - origins)
             seconds += math.ceil(busiest / CONNECTIONS) * ROUND_TRIP_S
             seconds += sum(each.wire_bytes for each in level) / BYTES_PER_S
-            origins |= {_origin(each.url) for each in level}
+            origins |= {origin_of(each.url) for each in level}
     wire_bytes = sum(hop.body_wire_bytes for hop in page.hops) + sum(each.wire_bytes for each in eager)
     return Estimate(seconds, document_s, wire_bytes, len(page.hops) + len(eager))
 
 
 def _set_up_s(origins: set[str]) -> float:
-    """DNS, TCP, and TLS where one of them has it; connections to several origins are opened at once."""
-    if not origins:
-        return 0.0
-    return ROUND_TRIP_S * (3 if any(each.startswith("https:") for each in origins) else 2)
-
-
-def _origin(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"
+    """Connections to several origins are opened at once."""
+    return max(map(set_up_s, origins), default=0.0)

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from scans.engine.browser_evidence import LoadedRequest
+from scans.engine.connection_use import origin_of
 from scans.engine.evidence import ResourceKind
 
 BYTES_PER_S = 1_600_000 / 8
@@ -106,28 +106,28 @@ class _Link:
             self._ask(each)
 
     def _ask(self, transfer: _Transfer) -> None:
-        origin = _origin(transfer.request.url)
+        origin = origin_of(transfer.request.url)
         if not _is_shared(transfer.request) and self._busy[origin] >= CONNECTIONS:
             self._queued[origin].append(transfer)
             return
         self._busy[origin] += 1
-        set_up_s = 0.0
+        opened_s = 0.0
         if _is_shared(transfer.request):
             stands = self._known.get(origin)
             if stands is None:
-                set_up_s = _set_up_s(origin)
-                self._known[origin] = self._now + set_up_s
+                opened_s = set_up_s(origin)
+                self._known[origin] = self._now + opened_s
                 transfer.is_first = True
             else:
-                set_up_s = max(0.0, stands - self._now)
+                opened_s = max(0.0, stands - self._now)
         elif self._busy[origin] > self._open[origin]:
             self._open[origin] += 1
-            set_up_s = _set_up_s(origin) - (ROUND_TRIP_S if origin in self._known else 0.0)  # the name is known then
+            opened_s = set_up_s(origin) - (ROUND_TRIP_S if origin in self._known else 0.0)  # the name is known then
             self._known.setdefault(origin, self._now)
             transfer.is_first = True
         request = transfer.request
         # Each redirect is another round trip.
-        transfer.ready_s = self._now + set_up_s + ROUND_TRIP_S * (1 + request.redirects) + transfer.server_s
+        transfer.ready_s = self._now + opened_s + ROUND_TRIP_S * (1 + request.redirects) + transfer.server_s
         if transfer.is_first and request.wire_bytes > FIRST_FLIGHT_BYTES:
             transfer.ready_s += ROUND_TRIP_S / 2
         transfer.left_bytes = float(max(request.wire_bytes, 1))
@@ -139,7 +139,7 @@ class _Link:
     def _end(self, transfer: _Transfer) -> None:
         self._active.remove(transfer)
         self._ends[transfer.index] = self._now
-        origin = _origin(transfer.request.url)
+        origin = origin_of(transfer.request.url)
         self._busy[origin] -= 1
         if self._queued[origin]:
             waiting = self._queued[origin]
@@ -161,7 +161,7 @@ def _transfers(requests: Sequence[LoadedRequest]) -> list[_Transfer]:
     # The shortest wait for an origin's answers is the way there and back, which the slow link has of its own.
     shortest: dict[str, float] = {}
     for request in requests:
-        origin = _origin(request.url)
+        origin = origin_of(request.url)
         shortest[origin] = min(shortest.get(origin, request.wait_s), request.wait_s)
     found: list[_Transfer] = []
     for index, request in enumerate(requests):
@@ -171,7 +171,7 @@ def _transfers(requests: Sequence[LoadedRequest]) -> list[_Transfer]:
             ended = requests[parent].end_s
             pause_s = request.start_s - (request.start_s if ended is None else ended)
             after_s = min(pause_s, MAX_PAUSE_S) if pause_s > PAUSE_S else 0.0
-        server_s = request.wait_s - shortest[_origin(request.url)]
+        server_s = request.wait_s - shortest[origin_of(request.url)]
         found.append(_Transfer(index, request, parent, after_s, server_s))
         by_url.setdefault(request.url, index)
     return found
@@ -190,11 +190,6 @@ def _is_shared(request: LoadedRequest) -> bool:
     return request.protocol in ("h2", "h3")
 
 
-def _set_up_s(origin: str) -> float:
-    """Name, TCP, and TLS."""
+def set_up_s(origin: str) -> float:
+    """For a connection to a new origin: name, TCP, and TLS."""
     return ROUND_TRIP_S * (3 if origin.startswith(("https:", "wss:")) else 2)
-
-
-def _origin(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"

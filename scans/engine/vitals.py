@@ -11,6 +11,7 @@ import math
 import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from scans.engine.browser_evidence import LayoutShift, Load, LoadedRequest
 from scans.engine.evidence import ResourceKind
@@ -36,6 +37,13 @@ class Measured:
     largest: float
 
 
+class Paints(NamedTuple):
+    """First and largest contentful paint of a load; None where nothing was painted."""
+
+    first_s: float | None
+    largest_s: float | None
+
+
 @dataclass(frozen=True, slots=True)
 class Vitals:
     """Seconds, and CLS without a unit. None: the page painted nothing that could be measured.
@@ -57,9 +65,10 @@ class Vitals:
 
 def vitals(loads: Sequence[Load], *, is_shell: bool) -> Vitals:
     """The figures of a page. `is_shell`: its markup shows nothing by itself, so paints wait for scripts."""
+    paints = [simulated_paints(each, is_shell=is_shell) for each in loads]
     return Vitals(
-        fcp=_measured(simulated_fcp_s(each, is_shell=is_shell) for each in loads),
-        lcp=_measured(simulated_lcp_s(each, is_shell=is_shell) for each in loads),
+        fcp=_measured(each.first_s for each in paints),
+        lcp=_measured(each.largest_s for each in paints),
         cls=_measured(cumulative_layout_shift(each.shifts) for each in loads) or Measured(0.0, 0.0, 0.0),
         tbt=_measured(total_blocking_s(each) for each in loads),
         seen_fcp=_measured(each.fcp_s for each in loads),
@@ -95,26 +104,23 @@ def total_blocking_s(load: Load) -> float | None:
     return total
 
 
-def simulated_fcp_s(load: Load, *, is_shell: bool) -> float | None:
-    """The first contentful paint on the slow link."""
+def simulated_paints(load: Load, *, is_shell: bool) -> Paints:
+    """When the slow link lets the page show something, and its largest part, which is never before that."""
     if load.fcp_s is None or not load.requests:
-        return None
+        return Paints(None, None)
+    ends = simulate(load.requests)
     waited_for = _waited_for(load, load.fcp_s, lambda each: each.is_blocking or (is_shell and _builds_text(each)))
-    return _painted_s(load, waited_for, load.fcp_s)
-
-
-def simulated_lcp_s(load: Load, *, is_shell: bool) -> float | None:
-    """The largest contentful paint on the slow link; never before the first one."""
-    first_s = simulated_fcp_s(load, is_shell=is_shell)
-    if load.lcp is None or load.fcp_s is None or first_s is None:
-        return None
+    first_s = _painted_s(load, ends, waited_for, load.fcp_s)
+    if load.lcp is None:
+        return Paints(first_s, None)
     image = next((at for at, each in enumerate(load.requests) if load.lcp.url and each.url == load.lcp.url), None)
     if image is not None:
-        return max(first_s, _painted_s(load, {0, image}, load.lcp.time_s))
-    if load.lcp.time_s - load.fcp_s <= SAME_PAINT_S:
-        return first_s
-    waited_for = _waited_for(load, load.lcp.time_s, lambda each: each.is_blocking or _builds_text(each))
-    return max(first_s, _painted_s(load, waited_for, load.lcp.time_s))
+        waited_for = {0, image}
+    elif load.lcp.time_s - load.fcp_s <= SAME_PAINT_S:
+        return Paints(first_s, first_s)
+    else:
+        waited_for = _waited_for(load, load.lcp.time_s, lambda each: each.is_blocking or _builds_text(each))
+    return Paints(first_s, max(first_s, _painted_s(load, ends, waited_for, load.lcp.time_s)))
 
 
 def curve(value: float, good: float, median: float) -> float:
@@ -146,8 +152,7 @@ def _waited_for(load: Load, painted_s: float, is_needed: Callable[[LoadedRequest
     }
 
 
-def _painted_s(load: Load, waited_for: set[int], seen_s: float) -> float:
-    ends = simulate(load.requests)
+def _painted_s(load: Load, ends: Sequence[float], waited_for: set[int], seen_s: float) -> float:
     # Between the last byte and the paint lies work, which is not the link's matter.
     last_s = max(load.requests[at].end_s or 0.0 for at in waited_for)
     work_s = min(max(0.0, seen_s - last_s), MAX_PAINT_WORK_S)

@@ -23,7 +23,9 @@ LAYOUT = COMMON | {"runOnly": {"type": "rule", "values": ["target-size", "scroll
 # Everything once, then what another theme and what another width can change.
 VIEWS = (("light", 1440, ALL_RULES), ("dark", 1440, CONTRAST), ("dark", 390, LAYOUT))
 # The admin and the API's documentation fade colours; an inherited colour begins to fade when its parent's has ended.
-SETTLED = """() => {
+# A script hears of another colour scheme with the next frame, and only then what it changes begins to fade.
+SETTLED = """async () => {
+  await new Promise(shown => requestAnimationFrame(() => requestAnimationFrame(shown)));
   for (let each; (each = document.getAnimations()[0]);) each.finish();
 }"""
 # What a keyboard must reach: everything that shows and does something.

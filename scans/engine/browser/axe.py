@@ -10,12 +10,12 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from playwright.async_api import CDPSession
 
 from scans.engine.browser import BrowserFailed
+from scans.engine.browser.own_scripts import script
 from scans.engine.browser_evidence import AxeNode, AxeReport, AxeRule
 
 MAX_FRAMES = 30
@@ -54,7 +54,7 @@ async def run_axe(cdp: CDPSession) -> AxeReport:
     top = await run.frame(str(frame), {"include": [], "exclude": []}, depth=0)
     if top is None:
         raise BrowserFailed(f"{SKIPPED}.")
-    result = await run.call(top, _script("axe_finish.js"), OPTIONS, run.parts)
+    result = await run.call(top, script("axe_finish.js"), OPTIONS, run.parts)
     return AxeReport(
         version=str(result["version"]),
         violations=_rules(result["violations"]),
@@ -80,7 +80,7 @@ class _Run:
         world = await self._cdp.send("Page.createIsolatedWorld", {"frameId": frame_id, "worldName": WORLD})
         id = int(world["executionContextId"])
         await self._evaluate(id, axe_source())
-        found = await self.call(id, _script("axe_run.js"), {**OPTIONS, **PRELOAD}, context, depth == 0)
+        found = await self.call(id, script("axe_run.js"), {**OPTIONS, **PRELOAD}, context, depth == 0)
         if depth:
             self.parts.append(found["partial"])
         for each in found["frames"]:
@@ -146,9 +146,3 @@ def _rules(found: list[Mapping[str, Any]]) -> dict[str, AxeRule]:
         )
         for each in found
     }
-
-
-@cache
-def _script(name: str) -> str:
-    lines = (Path(__file__).parent / name).read_text("utf-8").splitlines()
-    return "\n".join(line for line in lines if not line.startswith("//")).strip()

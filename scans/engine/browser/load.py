@@ -11,8 +11,7 @@ import base64
 import contextlib
 import time
 from collections.abc import Awaitable, Mapping
-from functools import cache
-from pathlib import Path
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from playwright.async_api import Browser, BrowserContext, Dialog, Error, Page
@@ -21,6 +20,7 @@ from scans.engine.browser import BrowserFailed, Visit
 from scans.engine.browser.axe import run_axe
 from scans.engine.browser.coverage import used_scripts, used_sheets
 from scans.engine.browser.network_log import NetworkLog
+from scans.engine.browser.own_scripts import expression
 from scans.engine.browser_evidence import (
     BrowserLoad,
     LargestPaint,
@@ -64,18 +64,7 @@ async def visit_page(browser: Browser, visit: Visit) -> BrowserLoad:
         if ends - time.monotonic() < 2 * took_s:
             break
         again.append((await _in_context(browser, visit, ends, is_full=False)).first)
-    return BrowserLoad(
-        product=found.product,
-        first=found.first,
-        again=tuple(again),
-        layout=found.layout,
-        files=found.files,
-        axe=found.axe,
-        screenshot=found.screenshot,
-        console_errors=found.console_errors,
-        host_ms=found.host_ms,
-        problems=found.problems,
-    )
+    return replace(found, again=tuple(again))
 
 
 async def _in_context(browser: Browser, visit: Visit, ends: float, *, is_full: bool) -> BrowserLoad:
@@ -225,7 +214,7 @@ class _Look:
             self._cdp.send(
                 "Runtime.evaluate",
                 {
-                    "expression": source(script),
+                    "expression": expression(script),
                     "contextId": self._world,
                     "awaitPromise": True,
                     "returnByValue": True,
@@ -377,20 +366,3 @@ def explain(error: Error) -> str:
     if "Timeout" in message:
         return "The browser could not load the page in time."
     return "The page went elsewhere, or ended, while it was looked at in the browser."
-
-
-@cache
-def source(name: str) -> str:
-    """One of our scripts, with what it uses put before it."""
-    folder = Path(__file__).parent
-    script = (folder / name).read_text("utf-8")
-    shared = (folder / "selector.js").read_text("utf-8")
-    # A block, so that asking twice does not declare the same names twice.
-    return "(() => {\n" + shared + "\nreturn " + _without_comment(script) + "\n})()"
-
-
-def _without_comment(script: str) -> str:
-    lines = script.splitlines()
-    while lines and lines[0].startswith("//"):
-        lines.pop(0)
-    return "\n".join(lines)

@@ -12,8 +12,7 @@ from scans.engine.vitals import (
     Measured,
     cumulative_layout_shift,
     curve,
-    simulated_fcp_s,
-    simulated_lcp_s,
+    simulated_paints,
     total_blocking_s,
     vitals,
 )
@@ -113,12 +112,12 @@ def test_only_what_blocks_after_the_first_paint_counts(
 
 
 def fcp(*requests: LoadedRequest, is_shell: bool = False, **others: object) -> float | None:
-    found = simulated_fcp_s(load(*requests, **others), is_shell=is_shell)
+    found = simulated_paints(load(*requests, **others), is_shell=is_shell).first_s
     return found if found is None else round(found, 3)
 
 
 def lcp(*requests: LoadedRequest, is_shell: bool = False, **others: object) -> float | None:
-    found = simulated_lcp_s(load(*requests, **others), is_shell=is_shell)
+    found = simulated_paints(load(*requests, **others), is_shell=is_shell).largest_s
     return found if found is None else round(found, 3)
 
 
