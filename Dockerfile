@@ -30,7 +30,8 @@ RUN python manage.py collectstatic --noinput
 EXPOSE 8000
 CMD ["gunicorn", "config.wsgi:application", "--bind", "0.0.0.0:8000", "--worker-class", "config.gunicorn.Worker", \
      "--limit-request-line", "8190", "--workers", "4", "--threads", "4", "--keep-alive", "30", "--reuse-port", \
-     "--graceful-timeout", "30", "--log-level", "warning", "--worker-tmp-dir", "/dev/shm", "--no-control-socket"]
+     "--graceful-timeout", "30", "--log-level", "warning", "--worker-tmp-dir", "/dev/shm", "--preload", \
+     "--no-control-socket"]
 
 FROM service AS browser
 USER root

@@ -10,12 +10,22 @@ INTERRUPTED = 128 + signal.SIGINT
 OUTPUT_CLOSED = 128 + signal.SIGPIPE
 
 
+def execute(arguments: list[str]) -> None:
+    """Run a command. `up` reads the settings alone: the applications would cost it a second at every start."""
+    if arguments[1:2] == ["up"]:
+        from config.management.commands.up import Command
+
+        Command().run_from_argv(arguments)
+    else:
+        from django.core.management import execute_from_command_line
+
+        execute_from_command_line(arguments)
+
+
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     try:
-        from django.core.management import execute_from_command_line
-
-        execute_from_command_line(sys.argv)
+        execute(sys.argv)
         sys.stdout.flush()
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # a second Ctrl-C does not wait for threads that still end

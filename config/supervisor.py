@@ -36,12 +36,13 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @dataclass(frozen=True)
 class Program:
-    """What to run. `env` is the whole environment."""
+    """What to run. `env` is the whole environment. `waits` is asked at every tick before the program starts."""
 
     name: str
     command: Sequence[str]
     env: Mapping[str, str]
     cwd: Path
+    waits: Callable[[], bool] = lambda: False
 
 
 @dataclass
@@ -101,7 +102,7 @@ class Supervisor:
         for each in self._running:
             if each.process is not None and each.process.poll() is not None:
                 self._bury(each)
-            if each.process is None and self._clock() >= each.start_at:
+            if each.process is None and self._clock() >= each.start_at and not each.program.waits():
                 self._start(each)
 
     def _start(self, each: _Running) -> None:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 
-from scans.engine.browser import Browser
 from scans.net.browser import find_browser
 
 if TYPE_CHECKING:
+    from scans.engine.browser import Browser
     from scans.engine.browser.warm import WarmBrowser
 
 # What the optional extra `browser` brings.

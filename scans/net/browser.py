@@ -6,9 +6,10 @@ import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from scans.net.proxy import USERNAME, BrowserProxy
+if TYPE_CHECKING:
+    from scans.net.proxy import BrowserProxy
 
 # The shell first: without a user interface it takes half the processor time.
 PROGRAMS = ("chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome-stable")
@@ -87,6 +88,6 @@ def launch_options(program: Path, folder: Path, *, sandbox: bool = False) -> Map
 def context_options(proxy: BrowserProxy) -> Mapping[str, Any]:
     """For Playwright's `new_context`: the way out of one scan. Loopback has no exception."""
     return {
-        "proxy": {"server": proxy.url, "username": USERNAME, "password": proxy.password},
+        "proxy": {"server": proxy.url, "username": proxy.username, "password": proxy.password},
         "accept_downloads": False,
     }

@@ -24,7 +24,6 @@ from scans.net.errors import BadResponse, BudgetExceeded, NetError
 from scans.targets import InvalidUrl, Target, parse_target
 
 HOST = "127.0.0.1"
-USERNAME = "scan"
 # Chromium opens at most 32 connections to a proxy, and some for WebSockets beside them.
 MAX_CONNECTIONS = 128
 MAX_REFUSALS = 100
@@ -80,8 +79,10 @@ class _Request:
 class BrowserProxy:
     """A proxy for one scan's browser context. Thread-safe; use it as a context manager.
 
-    Give the browser `url`, `USERNAME` and `password`: without them nobody else on the machine gets through.
+    Give the browser `url`, `username` and `password`: without them nobody else on the machine gets through.
     """
+
+    username = "scan"
 
     def __init__(self, network: Network, *, limits: Limits = BROWSER_LIMITS, sent_bytes: int = SENT_BYTES) -> None:
         self._network = network
@@ -89,7 +90,7 @@ class BrowserProxy:
         self._meter = Meter(limits)
         self._unsent = sent_bytes
         self.password = secrets.token_urlsafe(32)
-        self._authorization = b"Basic " + b64encode(f"{USERNAME}:{self.password}".encode())
+        self._authorization = b"Basic " + b64encode(f"{self.username}:{self.password}".encode())
         self._refused: list[Refused] = []
         self._lock = threading.Lock()
         self._clients: dict[socket.socket, threading.Thread] = {}

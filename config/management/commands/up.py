@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -40,6 +41,7 @@ HOST = "127.0.0.1"
 CONNECT_TIMEOUT_S = 5
 PROBE_TIMEOUT_S = 1.0
 REVIVE_EVERY_S = 1.0
+WEB_FIRST_S = 10.0  # at most, when it does not come
 ORPHAN_TIMEOUT_S = 8.0  # gunicorn's graceful time-out and some more
 NO_KEY = "<API key>"
 REFUSED = 2  # exit status for whatever the person at the terminal has to change
@@ -96,6 +98,10 @@ class Command(BaseCommand):
     ) -> None:
         welcomed = False
         next_revival = 0.0
+        started_at = time.monotonic()
+
+        def is_web_awaited() -> bool:
+            return not welcomed and time.monotonic() < started_at + WEB_FIRST_S
 
         def on_tick() -> None:
             nonlocal welcomed, next_revival
@@ -108,7 +114,10 @@ class Command(BaseCommand):
                 for name in stack.revive():
                     supervisor.say(f"{name} had died; it starts again")
 
-        supervisor = Supervisor(programs(data_dir, port, env), sys.stdout, on_tick=on_tick)
+        # All at once, they would keep somebody waiting who wants to see a page.
+        web, *others = programs(data_dir, port, env)
+        later = [replace(each, waits=is_web_awaited) for each in others]
+        supervisor = Supervisor([web, *later], sys.stdout, on_tick=on_tick)
         supervisor.run()
 
 
@@ -139,6 +148,7 @@ def programs(data_dir: Path, port: int, env: dict[str, str]) -> list[Program]:
     web += ["--worker-class", "config.gunicorn.Worker", "--limit-request-line", "8190"]
     web += ["--workers", str(max(2, 2 * cpus)), "--threads", "4", "--keep-alive", "30", "--reuse-port"]
     web += ["--graceful-timeout", "5", "--log-level", "warning", "--no-control-socket"]
+    web += ["--preload"]  # imported once, for all of them
     if os.access(SHARED_MEMORY, os.W_OK):
         web += ["--worker-tmp-dir", str(SHARED_MEMORY)]
     celery = [sys.executable, "-m", "celery", "--quiet", "--no-color", "-A", "config"]
