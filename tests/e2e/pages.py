@@ -33,7 +33,14 @@ ORIGIN = "http://localhost"
 BROWSER_LIMIT_S = 100
 ROWS = 7
 # Answers of ours that pages load, beside static files.
-PARTS = ("/openapi.yaml", "/docs/?script=", "/admin/jsi18n/", "/report/{performance_id}/screenshot.webp")
+PARTS = (
+    "/openapi.yaml",
+    "/docs/?script=",
+    "/admin/jsi18n/",
+    "/report/{performance_id}/screenshot.webp",
+    "/report/{queued_id}/progress?status=queued",
+    "/report/{running_id}/progress?status=scanning",
+)
 
 
 @dataclass(frozen=True)
@@ -187,6 +194,8 @@ def _ask(shown: Shown, person: User | None, ids: Mapping[str, Any]) -> Rendered:
         client = Client(**shown.options)
     client.defaults["SERVER_NAME"] = "localhost"
     path = shown.path.format(**ids)
+    if "/progress" in path:
+        client.defaults["HTTP_HX_REQUEST"] = "true"
     response = client.get(path, follow=True) if shown.data is None else client.post(path, dict(shown.data))
     assert response.status_code == shown.status, f"{path}: {response.status_code}"
     body = b"".join(response.streaming_content) if response.streaming else response.content

@@ -200,20 +200,10 @@ def test_an_index_keeps_some_of_its_sitemaps() -> None:
     assert len(found.children) == 500
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"<urlset>" + b" " * 300_000_000,
-        b"<urlset>" + b"<a/>" * 10_000_000,
-        b"<urlset><a b='" + b"x" * 100_000_000,
-        b"<urlset><loc>" + b"x" * 100_000_000,
-        b"https://site.example.com/" + b"x" * 100_000_000,
-        b"<!--" + b"x" * 100_000_000,
-    ],
-)
-def test_a_bomb_costs_little_time(content: bytes) -> None:
-    bomb = packed(content, 1)
-    del content
+@pytest.mark.parametrize("head", [b"<urlset>", b"<urlset><a b='", b"<urlset><loc>", b"https://site.example.com/", b"<!--"])
+@pytest.mark.parametrize("repeated", [b" ", b"x", b"<a/>"])
+def test_a_bomb_costs_little_time(head: bytes, repeated: bytes) -> None:
+    bomb = packed(head + repeated * (MAX_BYTES // len(repeated) + 1), 1)
     started = time.process_time()
     found = read(bomb)
     assert time.process_time() - started < 5
