@@ -4,18 +4,25 @@
 import os
 import signal
 import sys
+from importlib import import_module
 
 # What a shell reports for a process that the signal ended.
 INTERRUPTED = 128 + signal.SIGINT
 OUTPUT_CLOSED = 128 + signal.SIGPIPE
 
+LIGHT = {"up": "config.management.commands.up"} | {
+    name: f"scans.management.commands.{name}" for name in ("checks", "scan")
+}
+
 
 def execute(arguments: list[str]) -> None:
-    """Run a command. `up` reads the settings alone: the applications would cost it a second at every start."""
-    if arguments[1:2] == ["up"]:
-        from config.management.commands.up import Command
+    """Run a command; one that needs the settings alone without the applications, which take a second to load."""
+    if module := LIGHT.get("".join(arguments[1:2])):
+        from django.conf import settings
+        from django.utils.log import configure_logging
 
-        Command().run_from_argv(arguments)
+        configure_logging(settings.LOGGING_CONFIG, settings.LOGGING)
+        import_module(module).Command().run_from_argv(arguments)
     else:
         from django.core.management import execute_from_command_line
 

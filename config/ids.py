@@ -22,6 +22,16 @@ def new_id(prefix: str) -> str:
     return f"{prefix}_{random_base62()}"
 
 
+def new_scan_id() -> str:
+    """The public ID of a scan."""
+    return new_id("scan")
+
+
+def new_report_id() -> str:
+    """The report's own ID, shown on the page and in exports."""
+    return new_id("rpt")
+
+
 def is_id(prefix: str, value: str) -> bool:
     """Whether `value` has the form of an identifier of this kind, so that a database may be asked for it."""
     return re.fullmatch(rf"{prefix}_[0-9A-Za-z]{{{RANDOM_DIGITS}}}", value) is not None

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
-from config.ids import timestamp
-from reports.models import new_report_id
+from config.ids import new_report_id, timestamp
 from scans.engine.findings import Severity
 from scans.engine.result import CheckResult, ScanResult
 from scans.engine.scoring import severity_counts

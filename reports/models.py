@@ -9,12 +9,7 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models import Organization
-from config.ids import new_id
-
-
-def new_report_id() -> str:
-    """The report's own ID, shown on the page and in exports."""
-    return new_id("rpt")
+from config.ids import new_report_id
 
 
 class Report(models.Model):

@@ -13,12 +13,7 @@ from django.db.models.functions import MD5, Coalesce
 from django.utils import timezone
 
 from accounts.models import ApiKey, Organization
-from config.ids import new_id
-
-
-def new_scan_id() -> str:
-    """The public ID of a scan."""
-    return new_id("scan")
+from config.ids import new_scan_id
 
 
 def is_kept(created_at: datetime) -> bool:
@@ -153,11 +148,6 @@ class Scan(models.Model):
     def moment(self) -> str:
         """When it was asked for, to the minute in UTC; also what HTML's <time> takes, with a Z."""
         return f"{self.created_at:%Y-%m-%d %H:%M}"
-
-    @property
-    def path(self) -> str:
-        """What follows the host in the URL."""
-        return path_of(self.url)
 
     @property
     def is_kept(self) -> bool:

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from django.conf import settings
 
-from scans.models import BlockedDomain
 from scans.net.addresses import IPNetwork
 from scans.net.policy import Policy
 
@@ -22,4 +21,6 @@ def settings_policy(*also_allowed: IPNetwork) -> Policy:
 
 def scan_policy() -> Policy:
     """The policy of this moment, so that a domain that was just blocked is."""
+    from scans.models import BlockedDomain  # not for commands that load no models
+
     return replace(settings_policy(), blocked_domains=tuple(BlockedDomain.objects.values_list("domain", flat=True)))

@@ -1,11 +1,15 @@
-"""The command line as people use it: a process of its own, with an environment of its own."""
+"""The command line as people use it: a process of its own with an environment of its own, or here, which is quicker."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+from django.core.management import get_commands, load_command_class
 
 ROOT = Path(__file__).resolve().parents[1]
 TIMEOUT_S = 60
@@ -36,3 +40,16 @@ def run(*arguments: str | bytes, **variables: str) -> subprocess.CompletedProces
         output, errors = process.communicate(timeout=TIMEOUT_S)
     assert "Traceback" not in errors, errors
     return subprocess.CompletedProcess(arguments, process.returncode, output, errors)
+
+
+def run_here(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """`python manage.py …` in this process, ended, with the settings as they are."""
+    output, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    status = 0
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+        try:
+            load_command_class(get_commands()[name], name).run_from_argv(["manage.py", name, *arguments])
+        except SystemExit as ended:
+            status = int(ended.code or 0)
+    written = (stream.detach().getvalue().decode() for stream in (output, errors))
+    return subprocess.CompletedProcess(arguments, status, *written)

@@ -48,10 +48,13 @@ def _no_maintenance() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _plain_static_files() -> Iterator[None]:
-    """Tests collect no static files, so there is no manifest to look their names up in."""
+def _settings_of_tests() -> Iterator[None]:
+    """Tests collect no static files, so there is no manifest for their names; none of their passwords is precious."""
     backend = "django.contrib.staticfiles.storage.StaticFilesStorage"
-    with override_settings(STORAGES=settings.STORAGES | {"staticfiles": {"BACKEND": backend}}):
+    with override_settings(
+        STORAGES=settings.STORAGES | {"staticfiles": {"BACKEND": backend}},
+        PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
+    ):
         yield
 
 

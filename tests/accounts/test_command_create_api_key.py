@@ -12,7 +12,7 @@ from django.db import connection
 
 from accounts.keys import is_well_formed
 from accounts.models import ApiKey, Organization
-from tests.command_line import run
+from tests.command_line import run, run_here
 from tests.world import Api
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
@@ -24,8 +24,8 @@ def database_url(name: str) -> str:
     return urlunsplit(url._replace(path=f"{url.path.rpartition('/')[0]}/{name}"))
 
 
-def create_api_key(*arguments: str | bytes, **variables: str) -> subprocess.CompletedProcess[str]:
-    """The command on the database of the tests."""
+def create_api_key(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """The command on the database of the tests, in a process of its own."""
     database = database_url(connection.settings_dict["NAME"])
     known = {"DATABASE_URL": database, "SECRET_KEY": settings.SECRET_KEY, "REDIS_URL": settings.REDIS_URL}
     return run("create_api_key", *arguments, **known | variables)
@@ -45,7 +45,7 @@ def test_it_prints_only_a_key_that_works_and_creates_the_organization() -> None:
 
 
 def test_a_second_key_is_for_the_same_organization() -> None:
-    keys = [create_api_key("Acme", "--name", name).stdout.strip() for name in ("CI", "Laptop")]
+    keys = [run_here("create_api_key", "Acme", "--name", name).stdout.strip() for name in ("CI", "Laptop")]
     assert len(set(keys)) == 2
     assert Organization.objects.get().name == "Acme"
     assert set(ApiKey.objects.values_list("name", flat=True)) == {"CI", "Laptop"}
@@ -54,7 +54,7 @@ def test_a_second_key_is_for_the_same_organization() -> None:
 
 def test_the_tier_is_set_when_it_is_given_and_kept_when_not() -> None:
     for arguments in (["--tier", "pro"], []):
-        key = create_api_key("Acme", *arguments).stdout.strip()
+        key = run_here("create_api_key", "Acme", *arguments).stdout.strip()
         assert Api(key).get("/v1/usage").json()["quota"]["tier"] == "pro"
 
 
@@ -68,11 +68,11 @@ def test_the_tier_is_set_when_it_is_given_and_kept_when_not() -> None:
         (["A" * 101], "1 to 100"),
         (["Acme", "--name", "N" * 101], "1 to 100"),
         (["Acme\x1b[31m"], "printable characters"),
-        ([b"Acme\xff"], "printable characters"),
+        (["Acme\udcff"], "printable characters"),  # as a byte that is not UTF-8 arrives
     ],
 )
-def test_wrong_usage_is_status_2_and_leaves_nothing_behind(arguments: list[str | bytes], complaint: str) -> None:
-    ran = create_api_key(*arguments)
+def test_wrong_usage_is_status_2_and_leaves_nothing_behind(arguments: list[str], complaint: str) -> None:
+    ran = run_here("create_api_key", *arguments)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert complaint in ran.stderr
     assert not Organization.objects.exists()

@@ -1,4 +1,4 @@
-"""`manage.py scan`: the scanner without the service, each time a process of its own."""
+"""`manage.py scan`: the scanner without the service."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from typing import Any
 import jsonschema
 import pytest
 from django.core.management import call_command
+from django.test import override_settings
 
 from scans.engine.catalogue import checks
 from scans.engine.findings import ScanType
 from scans.engine.plan import needs_browser
 from scans.engine.scoring import CATALOGUE_VERSION
 from scans.management.commands import scan as command
-from tests.command_line import run, start
+from tests.command_line import run, run_here, start
 from tests.config.processes import wait_until
 from tests.reports.sarif import SARIF
 from tests.sites.sample import sample_site
@@ -61,7 +62,15 @@ def site() -> Iterator[Site]:
         yield running
 
 
-def scan(site: Site, *arguments: str, path: str = "/", **variables: str) -> subprocess.CompletedProcess[str]:
+def scan(site: Site, *arguments: str, path: str = "/") -> subprocess.CompletedProcess[str]:
+    """In this process, without a browser."""
+    with override_settings(SCAN_CA_BUNDLE=str(site.ca_file)), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command, "browser", lambda: None)
+        return run_here("scan", site.url_as("localhost") + path, *arguments, *LOOPBACK)
+
+
+def scan_apart(site: Site, *arguments: str, path: str = "/", **variables: str) -> subprocess.CompletedProcess[str]:
+    """In a process of its own."""
     url = site.url_as("localhost") + path
     return run("scan", url, *arguments, *LOOPBACK, SCAN_CA_BUNDLE=str(site.ca_file), **variables)
 
@@ -225,7 +234,7 @@ def test_a_score_that_is_not_below_the_limit_passes(site: Site) -> None:
     ],
 )
 def test_wrong_usage_is_status_2(arguments: list[str], complaint: str) -> None:
-    ran = run("scan", *arguments)
+    ran = run_here("scan", *arguments)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert complaint in ran.stderr
 
@@ -247,7 +256,7 @@ def test_a_setting_that_can_not_be_used_is_refused_not_ignored(variable: str, va
 
 
 def test_a_wrong_setting_that_no_scan_reads_does_not_matter(site: Site) -> None:
-    assert scan(site, "--type", "seo", DATABASE_URL="mysql://", REDIS_URL="?", BASE_URL="-").returncode == 0
+    assert scan_apart(site, "--type", "seo", DATABASE_URL="mysql://", REDIS_URL="?", BASE_URL="-").returncode == 0
 
 
 def test_several_networks_may_be_allowed_and_none_is_by_default(site: Site) -> None:
@@ -264,7 +273,7 @@ def test_several_networks_may_be_allowed_and_none_is_by_default(site: Site) -> N
 
 @pytest.mark.parametrize("output_format", ["text", "json", "full", "sarif"])
 def test_progress_is_all_that_stands_on_stderr_and_nothing_of_it_on_stdout(site: Site, output_format: str) -> None:
-    ran = scan(site, "--type", "seo", "--format", output_format)
+    ran = scan_apart(site, "--type", "seo", "--format", output_format)
     lines = ran.stderr.splitlines()
     assert len(lines) > 3
     assert all(PROGRESS.fullmatch(line) for line in lines)
@@ -314,7 +323,7 @@ def test_what_a_hostile_page_says_reaches_no_terminal(site: Site, scan_type: str
 
 
 def test_a_terminal_without_utf_8_gets_what_it_can_show(site: Site) -> None:
-    ran = scan(site, "--type", "seo", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    ran = scan_apart(site, "--type", "seo", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     assert ran.returncode == 0
     assert ran.stdout.isascii()
     assert "A bakery in the old town" in ran.stdout
@@ -349,7 +358,7 @@ def test_a_fault_of_the_scanner_fails_the_one_scan(
 
 @pytest.mark.parametrize("scan_type", [ScanType.PERFORMANCE, ScanType.ACCESSIBILITY])
 def test_with_a_browser_a_scan_judges_what_is_rendered(site: Site, scan_type: ScanType) -> None:
-    ran = scan(site, "--type", scan_type, "--format", "full", SCAN_BROWSER="auto")
+    ran = scan_apart(site, "--type", scan_type, "--format", "full", SCAN_BROWSER="auto")
     assert ran.returncode == 0, ran.stderr
     export = json.loads(ran.stdout)
     assert export["status"] == "completed", export["skipped_checks"]
@@ -359,7 +368,7 @@ def test_with_a_browser_a_scan_judges_what_is_rendered(site: Site, scan_type: Sc
 
 
 def test_a_browser_that_does_not_start_makes_a_scan_partial(site: Site) -> None:
-    ran = scan(site, "--type", "accessibility", "--format", "full", SCAN_BROWSER="/bin/true")
+    ran = scan_apart(site, "--type", "accessibility", "--format", "full", SCAN_BROWSER="/bin/true")
     assert ran.returncode == 0, ran.stderr
     export = json.loads(ran.stdout)
     assert export["status"] == "partial"
@@ -369,7 +378,7 @@ def test_a_browser_that_does_not_start_makes_a_scan_partial(site: Site) -> None:
 
 
 def test_without_a_browser_a_scan_is_complete_and_at_most_an_a(site: Site) -> None:
-    export = json.loads(scan(site, "--type", "accessibility", "--format", "full", SCAN_BROWSER="off").stdout)
+    export = json.loads(scan_apart(site, "--type", "accessibility", "--format", "full", SCAN_BROWSER="off").stdout)
     assert export["status"] == "completed"
     found = {check["id"] for category in export["categories"] for check in category["checks"]}
     assert not found & {check.id for check in checks(ScanType.ACCESSIBILITY) if needs_browser(check)}
@@ -380,7 +389,7 @@ def test_several_types_of_a_page_share_one_load(site: Site) -> None:
     before = len(site.requests)
     wanted = (ScanType.PERFORMANCE, ScanType.SEO, ScanType.ACCESSIBILITY)
     types = [part for each in wanted for part in ("--type", each)]
-    ran = scan(site, *types, "--format", "full", SCAN_BROWSER="auto")
+    ran = scan_apart(site, *types, "--format", "full", SCAN_BROWSER="auto")
     assert ran.returncode == 0, ran.stderr
     assert [each["type"] for each in documents(ran)] == ["performance", "seo", "accessibility"]
     asked = [each for each in site.requests[before:] if each.path == "/"]

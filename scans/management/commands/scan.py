@@ -18,9 +18,9 @@ from django.core.management.base import BaseCommand, CommandError
 
 from config import environment
 from config.errors import Refusal
+from config.ids import new_report_id, new_scan_id
 from reports.build import export_object, report_object
 from reports.exports import sarif
-from reports.models import new_report_id
 from scans.browser import browser
 from scans.engine import Budget, Progress, scan
 from scans.engine.browser import Browser
@@ -28,7 +28,6 @@ from scans.engine.browser.remembered import RememberedLoad
 from scans.engine.findings import ScanType
 from scans.engine.result import ScanError, ScanResult
 from scans.engine.scoring import CATALOGUE_VERSION
-from scans.models import new_scan_id
 from scans.net.client import Network
 from scans.net.policy import Policy
 from scans.policy import settings_policy

@@ -200,7 +200,9 @@ def test_an_index_keeps_some_of_its_sitemaps() -> None:
     assert len(found.children) == 500
 
 
-@pytest.mark.parametrize("head", [b"<urlset>", b"<urlset><a b='", b"<urlset><loc>", b"https://site.example.com/", b"<!--"])
+@pytest.mark.parametrize(
+    "head", [b"<urlset>", b"<urlset><a b='", b"<urlset><loc>", b"https://site.example.com/", b"<!--"]
+)
 @pytest.mark.parametrize("repeated", [b" ", b"x", b"<a/>"])
 def test_a_bomb_costs_little_time(head: bytes, repeated: bytes) -> None:
     bomb = packed(head + repeated * (MAX_BYTES // len(repeated) + 1), 1)
