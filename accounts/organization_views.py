@@ -242,5 +242,10 @@ def _member(request: MemberRequest, membership_id: int) -> Membership:
 
 
 def _refuse(request: HttpRequest) -> HttpResponse:
-    context = {"status": 403, "message": "Your role does not allow this.", "detail": "Ask an owner for more."}
+    context = {
+        "status": 403,
+        "shell": "dashboard/base.html",
+        "message": "Your role does not allow this.",
+        "detail": "Ask an owner for more.",
+    }
     return render(request, "error.html", context, status=403)

@@ -96,6 +96,7 @@ def _refusal(request: HttpRequest, role: str) -> HttpResponse | None:
         return None
     context = {
         "status": 403,
+        "shell": "dashboard/base.html",
         "message": "Your role does not allow this.",
         "detail": f"It takes the role {role}; in {found.organization} you are {found.role}. Ask an owner for more.",
     }

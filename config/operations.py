@@ -16,6 +16,7 @@ from django.db.models import Count, Min, Q
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
+from config.heartbeat import last_beat
 from scans.browser import browser_program, missing_packages
 from scans.models import Scan
 from webhooks.models import Delivery, Webhook
@@ -35,6 +36,8 @@ PING_S = 0.4
 PING_KEPT_S = 10
 CONNECT_S = 0.2
 PERIOD = timedelta(hours=24)
+# A periodic task runs every 15 seconds; a worker that is busy may take a while.
+SILENCE = timedelta(minutes=3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,10 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class Operations:
-    """The state of the service at one moment. `oldest` is the first of the scans that wait."""
+    """The state of the service at one moment.
+
+    `oldest` is the first of the scans that wait; `scheduled` is when a periodic task ran last, None if not known.
+    """
 
     now: datetime
     queues: tuple[Queue, ...]
@@ -66,11 +72,17 @@ class Operations:
     disabled: int
     browser: str
     redis_answers: bool
+    scheduled: datetime | None
 
     @property
     def failed(self) -> int:
         """How many of the last day's scans have failed."""
         return sum(count for _, count in self.failures)
+
+    @property
+    def is_scheduler_silent(self) -> bool:
+        """Whether periodic tasks do not run, as far as Redis can tell."""
+        return self.redis_answers and (self.scheduled is None or self.now - self.scheduled > SILENCE)
 
 
 def operations() -> Operations:
@@ -109,6 +121,7 @@ def operations() -> Operations:
         **webhooks,
         browser=_browser(),
         redis_answers=depths is not None,
+        scheduled=None if depths is None else last_beat(),
     )
 
 

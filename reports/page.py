@@ -83,13 +83,14 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class ReportPage:
-    """Everything the template shows. Times are aware, UTC."""
+    """Everything the template shows. Times are aware, UTC; `severities` is such as "1 high, 3 low"."""
 
     document: Mapping[str, Any]
     link: str | None
     created_at: datetime
     completed_at: datetime
     meaning: str
+    severities: str
     note: str
     categories: tuple[Category, ...]
     first: tuple[Check, ...]
@@ -105,15 +106,16 @@ def report_page(
     """The page of a report; `document` is the JSON export."""
     scan_type = document["type"]
     by_id = {check["id"]: check for category in document["categories"] for check in category["checks"]}
-    categories = tuple(
-        _category(category, number, scan_type) for number, category in enumerate(document["categories"], 1)
-    )
+    found = [_category(category, number, scan_type) for number, category in enumerate(document["categories"], 1)]
+    # What is to be mended stands before what is well.
+    categories = tuple(sorted(found, key=lambda each: 0 if each.failed else 1 if each.warned else 2))
     return ReportPage(
         document=document,
         link=safe_link(document["url"]),
         created_at=datetime.fromisoformat(document["created_at"]),
         completed_at=datetime.fromisoformat(document["completed_at"]),
         meaning=grade_meaning(scan_type, document["grade"]),
+        severities=", ".join(f"{count} {each}" for each in SEVERITY_RANK if (count := document["summary"].get(each))),
         note=ACCESSIBILITY_NOTE if scan_type == "accessibility" else "",
         categories=categories,
         first=_first(categories, is_capped=bool(document["caps"])),
@@ -162,7 +164,8 @@ def _coverage(document: Mapping[str, Any], facts: Mapping[str, Any]) -> Coverage
         not_applicable=max(0, planned - judged),
         known=facts.get("checks_known", 0),
         browser=str(facts.get("browser", "")),
-        axe=str(facts.get("axe_core", "")),
+        # One load serves all types, but only this one asks axe-core.
+        axe=str(facts.get("axe_core", "")) if document["type"] == "accessibility" else "",
         skipped=tuple(Skipped(reason, tuple(names)) for reason, names in by_reason.items()),
     )
 

@@ -13,7 +13,7 @@ from accounts.usage import Limits, Quota
 from config import keyset
 from scans import charts
 from scans.models import Scan
-from scans.sites import Site, recent_hosts, site_results
+from scans.sites import Result, Site, recent_hosts, site_results
 
 PAGE_SIZE = 25
 MAX_RUNNING = 10
@@ -36,16 +36,6 @@ class Month:
         return min(100, 100 * self.quota.used // self.quota.limit) if self.quota.limit else 100
 
     @property
-    def left(self) -> str:
-        """How many scans, as people read numbers."""
-        return f"{self.quota.remaining:,}"
-
-    @property
-    def used(self) -> str:
-        """Of how many."""
-        return f"{self.quota.used:,} of {self.quota.limit:,}"
-
-    @property
     def tone(self) -> str:
         """How urgent it is."""
         return "bad" if not self.quota.remaining else "warn" if self.percent >= 80 else "calm"
@@ -62,12 +52,11 @@ class Activity:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One type's scores of a site: the drawing of the last ones, and the last."""
+    """One type's scores of a site: the drawing of the last ones, and the last; None for both without any."""
 
     label: str
-    spark: charts.Spark
-    score: int
-    grade: str
+    spark: charts.Spark | None
+    last: Result | None
 
 
 def month(organization_id: int, limits: Limits, now: datetime) -> Month:
@@ -91,7 +80,7 @@ def activity(organization_id: int) -> Activity:
 def recent_sites(organization_id: int) -> list[tuple[str, list[Line]]]:
     """The sites scanned last that have a result, with a line for each type."""
     sites = site_results(organization_id, recent_hosts(organization_id, RECENT_SITES), limit=SPARK_SCANS)
-    return [(site.host, lines) for site in sites if (lines := _lines(site))]
+    return [(site.host, _lines(site)) for site in sites if site.last_result]
 
 
 def scan_page(organization_id: int, query: Mapping[str, str], *, host: str | None = None) -> ScanPage:
@@ -139,10 +128,7 @@ def search_text(query: Mapping[str, str]) -> str:
 
 
 def _lines(site: Site) -> list[Line]:
-    lines = []
-    for type, label in Scan.Type.choices:
-        results = site.results[type]
-        drawn = charts.spark(results)
-        if drawn is not None:
-            lines.append(Line(str(label), drawn, results[0].score, results[0].grade))
-    return lines
+    return [
+        Line(str(label), charts.spark(site.results[type]), next(iter(site.results[type]), None))
+        for type, label in Scan.Type.choices
+    ]

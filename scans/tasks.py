@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from config.api import idempotency
 from config.errors import Refusal
+from config.heartbeat import beat
 from config.logging import current_id
 from scans import services
 from scans.browser import browser, close_browser
@@ -139,7 +140,8 @@ class _Reporter:
 
 @shared_task
 def sweep() -> None:
-    """Every 15 seconds: nothing that was accepted stays behind."""
+    """Every 15 seconds: nothing that was accepted stays behind. Also tells operators that the scheduler lives."""
+    beat()
     if put_back := services.sweep_scans(_queue_depth):
         logger.warning("%d scans were put back into the queue", put_back)
 

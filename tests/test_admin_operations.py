@@ -14,8 +14,9 @@ from django.utils import timezone
 from lxml import html
 
 from accounts.models import User
-from config import __version__, operations
+from config import __version__, heartbeat, operations
 from config.models import MaintenanceSwitch
+from scans import tasks
 from scans.engine.scoring import CATALOGUE_VERSION
 from tests.world import Member, browser_of, make_scan
 from webhooks import secrets
@@ -118,6 +119,25 @@ def test_each_queue_has_its_depth_and_its_workers(operator: Client) -> None:
         "maintenance": (0, ("celery@one",)),
     }
     assert "nobody serves it" in text_of(operator.get(PAGE))
+
+
+def test_a_scheduler_that_is_silent_is_told(operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "Scheduler silent no task seen" in text_of(operator.get(PAGE))
+    tasks.sweep()
+    now = timezone.now()
+    text = text_of(operator.get(PAGE))
+    assert "Scheduler running last task at" in text
+    assert "is silent" not in text
+    monkeypatch.setattr(timezone, "now", lambda: now + timedelta(minutes=4))
+    text = text_of(operator.get(PAGE))
+    assert "The scheduler is silent. No periodic task has run for 4" in text
+    assert "Scheduler silent last task at" in text
+
+
+def test_a_task_that_cannot_note_itself_goes_on(settings) -> None:
+    settings.CACHES = {"default": settings.CACHES["default"] | {"LOCATION": "redis://127.0.0.1:1/0"}}
+    heartbeat.beat()
+    assert heartbeat.last_beat() is None
 
 
 def test_workers_are_asked_once_in_some_seconds(

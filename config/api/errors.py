@@ -105,7 +105,9 @@ def is_api(request: HttpRequest) -> bool:
 def _framework_answer(request: HttpRequest, status: int, code: str, message: str) -> HttpResponse:
     if is_api(request):
         return JsonResponse({"code": code, "error": message}, status=status)
-    return render(request, "error.html", {"status": status, "message": message}, status=status)
+    # Within the dashboard its menu stays; who has none there sees none.
+    shell = "dashboard/base.html" if status == 404 and request.path.startswith("/dashboard/") else None
+    return render(request, "error.html", {"status": status, "message": message, "shell": shell}, status=status)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -13,3 +13,17 @@ for (const button of document.querySelectorAll("[data-copy]")) {
     setTimeout(() => { button.textContent = label; }, 2000);
   });
 }
+
+// A form is sent once, however often its button is pressed. What does not come through may be sent again after a while,
+// and so may the form of a page that is come back to.
+const PATIENCE_MS = 10_000;
+addEventListener("submit", (event) => {
+  const form = event.target;
+  if (event.defaultPrevented || form.method !== "post") return;
+  if (form.ariaBusy) return event.preventDefault();
+  form.ariaBusy = "true";
+  setTimeout(() => { form.ariaBusy = null; }, PATIENCE_MS);
+});
+addEventListener("pageshow", () => {
+  for (const form of document.forms) form.ariaBusy = null;
+});

@@ -39,7 +39,7 @@ def test_a_key_is_shown_once_and_works(admin: Client) -> None:
     assert plaintext not in listed
     assert key.digest not in listed
     assert f"{key.prefix}…" in listed
-    assert "by admin@people.test" in listed
+    assert "by admin@people.<wbr>test" in listed
     event = AuditEvent.objects.latest("id")
     assert (event.action, event.target) == ("key.created", f"Nightly build ({key.prefix}…)")
     assert plaintext not in str(event.details)
@@ -149,8 +149,11 @@ def test_the_log_tells_who_did_what(home: Member, stranger: Member, admin: Clien
     audit.record(home.organization, None, "webhook.created", "https://receiver.test/", events=["scan.failed"])
     audit.record(stranger.organization, None, "key.created", "not for home")
     page = admin.get("/dashboard/audit/").content.decode()
-    assert "<strong>admin@people.test</strong> created the API key <strong>&lt;b&gt;bold&lt;/b&gt;" in page
-    assert "<strong>The service</strong> registered the webhook <strong>https://receiver.test/</strong>" in page
+    assert "<strong>admin@people.<wbr>test</strong> created the API key <strong>&lt;b&gt;bold&lt;/<wbr>b&gt;" in page
+    assert (
+        "<strong>The service</strong> registered the webhook <strong>https://<wbr>receiver.<wbr>test/<wbr></strong>"
+        in page
+    )
     assert "not for home" not in page
 
 

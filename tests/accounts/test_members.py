@@ -162,7 +162,7 @@ def test_the_list_is_paged(home: Member, cast: dict[str, Membership], monkeypatc
     pages = ["/dashboard/members/"]
     seen: list[str] = []
     while pages:
-        shown = client.get(pages.pop()).content.decode()
+        shown = client.get(pages.pop()).content.decode().replace("<wbr>", "")
         seen += re.findall(r'<th scope="row">(\S+@people.test)', shown)
         pages += [f"/dashboard/members/{query}" for query in re.findall(r'href="(\?after=\d+)"', shown)]
     assert sorted(seen) == sorted(membership.user.email for membership in cast.values())

@@ -197,7 +197,7 @@ def test_the_documentation_is_drawn_by_files_of_ours(db: None) -> None:
     (place,) = page.xpath("//*[@id='swagger-ui']")
     assert place.get("data-url") == "/openapi.yaml"
     # The large ones come after the page is shown.
-    assert page.xpath("//script/@src") == ["/static/js/docs.js"]
+    assert page.xpath("//script/@src") == ["/static/js/site.js", "/static/js/docs.js"]
     for src in ("/static/js/docs.js", place.get("data-script"), place.get("data-styles")):
         assert finders.find(src.removeprefix("/static/")), src
 

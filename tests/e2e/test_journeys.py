@@ -324,6 +324,33 @@ def test_a_revoked_key_is_refused(travel: Callable[[Journey], None]) -> None:
     travel(journey)
 
 
+# Each tells whether the form would have been sent.
+SUBMITS = """() => {
+  const form = document.getElementById("new-scan");
+  const submit = () => form.dispatchEvent(new Event("submit", {bubbles: true, cancelable: true}));
+  const come_back = () => dispatchEvent(new PageTransitionEvent("pageshow", {persisted: true}));
+  return [submit(), submit(), come_back() && submit(), come_back() && submit()];
+}"""
+
+
+def test_a_double_click_starts_one_scan(running: Running, browser: Window) -> None:
+    def act(chromium: Browser) -> None:
+        with people(chromium, running, with_scripts=True) as bring:
+            ada = bring()
+            sign_up(ada)
+            ada.open("/dashboard/scans/new")
+            assert ada.page.evaluate(SUBMITS) == [True, False, True, True]
+
+            ada.page.reload()
+            ada.page.get_by_label("Address of the page").fill(running.site.url_as("localhost") + "/")
+            ada.page.get_by_role("button", name="Start the scan").dblclick()
+            expect(ada.page.get_by_role("heading", name="Fix first")).to_be_visible(timeout=1000 * SCAN_S)
+            ada.section("Scans")
+            expect(ada.page.get_by_role("main").get_by_role("rowheader")).to_have_count(1)
+
+    browser.do(act)
+
+
 def test_a_webhook_receives_a_signed_event_and_its_replay(running: Running, travel: Callable[[Journey], None]) -> None:
     def journey(bring: Callable[[], Person]) -> None:
         ada = bring()

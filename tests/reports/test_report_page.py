@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.http import HttpResponse
@@ -144,7 +145,7 @@ def test_a_hostile_site_gets_nothing_into_the_page(home: Member) -> None:
 def test_a_hostile_scan_url_and_error_stay_text(home: Member) -> None:
     scan = make_scan(home, url=EVIL_URL + EVIL, status="failed", error_code="X", error_message=EVIL)
     page = page_of(person(home.organization).get(f"/report/{scan.id}"))
-    assert page.xpath("//script | //style | //img | //b") == []
+    assert page.xpath("//body//script | //style | //img | //b") == []
     assert page.xpath("//main//a/@href") == []
     assert page.text_content().count("<script>alert(1)</script>") >= 3
 
@@ -194,6 +195,18 @@ def test_a_report_that_was_deleted_early_is_gone(home: Member) -> None:
     assert person(home.organization).get(f"/report/{scan.id}").status_code == 404
 
 
+DOCUMENT: dict[str, Any] = {
+    "type": "security",
+    "grade": "F",
+    "caps": [],
+    "skipped_checks": [],
+    "summary": {"total_checks": 4, "critical": 0, "high": 3, "medium": 0, "low": 1},
+    "url": "https://example.com/",
+    "created_at": "2026-11-21T07:15:00Z",
+    "completed_at": "2026-11-21T07:15:09Z",
+}
+
+
 def test_checks_are_ordered_by_what_mending_them_wins() -> None:
     def check(id: str, status: str, points: float) -> dict[str, object]:
         return {
@@ -208,26 +221,27 @@ def test_checks_are_ordered_by_what_mending_them_wins() -> None:
         }
 
     checks = [check("a", "fail", 1), check("b", "warn", 4), check("c", "fail", 2), check("d", "fail", 0)]
-    document = {
-        "type": "security",
-        "grade": "F",
-        "caps": [],
-        "skipped_checks": [],
-        "summary": {"total_checks": 4},
-        "url": "https://example.com/",
-        "created_at": "2026-11-21T07:15:00Z",
-        "completed_at": "2026-11-21T07:15:09Z",
-        "categories": [{"name": "Things", "score": 3, "checks": checks}],
-    }
+    document = DOCUMENT | {"categories": [{"name": "Things", "score": 3, "checks": checks}]}
     page = report_page(document, {"document_bytes": 2048, "duration_s": 1.5, "first_paint_ms": 9})
     (category,) = page.categories
     assert [each.id for each in category.failed] == ["c", "a", "d"]
     assert [each.id for each in page.first] == ["b", "c", "a"]
+    assert page.severities == "3 high, 1 low"
     assert [(fact.label, fact.value.replace("\xa0", " ")) for fact in page.facts] == [
         ("Document size", "2.0 KB"),
         ("Duration of the scan", "1.5 s"),
         ("First paint", "9 ms"),
     ]
+
+
+def test_categories_with_something_to_mend_come_first() -> None:
+    check = {"id": "a", "name": "A", "severity": None, "message": "", "points": 0, "evidence": [], "references": []}
+    categories = [
+        {"name": states, "score": 50, "checks": [check | {"status": status} for status in states.split()]}
+        for states in ("pass", "warn", "pass fail", "warn fail")
+    ]
+    page = report_page(DOCUMENT | {"categories": categories}, {})
+    assert [each.name for each in page.categories] == ["pass fail", "warn fail", "warn", "pass"]
 
 
 WATERFALL = Waterfall(

@@ -73,19 +73,25 @@ def test_the_figures_of_a_load_stand_at_the_top(home: Member) -> None:
     assert not page_of(shown(home, categories=category(lcp))).xpath("//ul[@class='metrics']")
 
 
+IN_A_BROWSER = {"checks_planned": 3, "checks_known": 3, "browser": "Chromium 150", "axe_core": "4.12.1"}
+LOADED = "The page was loaded in Chromium 150"
+
+
 @pytest.mark.parametrize(
-    ("facts", "expected"),
+    ("scan_type", "facts", "expected"),
     [
-        ({"checks_planned": 5, "checks_known": 9}, "No browser was at hand, so 5 of the 9 known checks were planned."),
         (
-            {"checks_planned": 3, "checks_known": 3, "browser": "Chromium 150", "axe_core": "4.12.1"},
-            "The page was loaded in Chromium 150, and examined with axe-core 4.12.1.",
+            "accessibility",
+            {"checks_planned": 5, "checks_known": 9},
+            "No browser was at hand, so 5 of the 9 known checks were planned.",
         ),
-        ({"checks_planned": 4, "checks_known": 4}, "3 checks ran; 1 more does not apply to this page."),
+        ("accessibility", IN_A_BROWSER, f"{LOADED}, and examined with axe-core 4.12.1."),
+        ("performance", IN_A_BROWSER, f"{LOADED}."),
+        ("security", {"checks_planned": 4, "checks_known": 4}, "3 checks ran; 1 more does not apply to this page."),
     ],
 )
-def test_the_page_says_what_was_looked_at(home: Member, facts: dict[str, Any], expected: str) -> None:
-    assert expected in text_of(shown(home, facts=facts))
+def test_the_page_says_what_was_looked_at(home: Member, scan_type: str, facts: dict[str, Any], expected: str) -> None:
+    assert expected in text_of(shown(home, type=scan_type, facts=facts))
 
 
 def test_what_could_not_run_is_told_once_for_each_reason(home: Member) -> None:

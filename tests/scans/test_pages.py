@@ -37,7 +37,9 @@ def page_of(response: HttpResponse) -> html.HtmlElement:
 
 
 def text_of(response: HttpResponse) -> str:
-    return " ".join(" ".join(page_of(response).itertext()).split())
+    """The words, with the addresses in one piece."""
+    whole = html.fromstring(response.content.decode().replace("<wbr>", ""))
+    return " ".join(" ".join(whole.itertext()).split())
 
 
 def rows_of(response: HttpResponse) -> list[str]:
@@ -179,12 +181,17 @@ def test_scores_of_the_sites_scanned_last_are_drawn(home: Member) -> None:
         finished_scan(home, url="https://a.example.com/", age=timedelta(hours=age))
     finished_scan(home, url="https://b.example.com:8443/x", type="seo")
     page = page_of(browser_of(home).get("/dashboard/"))
-    assert [each.text for each in page.xpath("//ul[@class='site-cards']//h3/a")] == [
+    assert [each.text_content() for each in page.xpath("//ul[@class='site-cards']//h3/a")] == [
         "b.example.com:8443",
         "a.example.com",
     ]
     labels = page.xpath("//ul[@class='site-cards']//*[local-name()='svg']/@aria-label")
     assert labels == ["SEO: 71", "Security: 71, 71"]
+    lines = [each.text_content() for each in page.xpath("//ul[@class='lines']/li")]
+    assert [line.split()[0] for line in lines if "Not scanned yet" in line] == [
+        *("Security", "Performance", "Accessibility"),
+        *("Performance", "Accessibility", "SEO"),
+    ]
 
 
 def test_one_scan_is_started_by_the_person_and_followed(home: Member, target: str) -> None:
