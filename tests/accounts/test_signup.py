@@ -53,7 +53,9 @@ def test_a_taken_address_gets_the_same_answer_and_another_mail(client: Client) -
     assert "/signup/" not in mail.outbox[-1].body
 
 
-@pytest.mark.parametrize("token", ["x", "a:b:c", sign_up_token(EMAIL)[:-1] + "_", ":", "%00", "é"])
+@pytest.mark.parametrize(
+    "token", ["x", "a:b:c", ":", "%00", "é", pytest.param(sign_up_token(EMAIL)[:-1] + "_", id="changed")]
+)
 def test_a_forged_link_makes_no_account(client: Client, token: str) -> None:
     for response in (client.get(f"/signup/{token}/"), client.post(f"/signup/{token}/", FORM)):
         assert response.status_code == 410
