@@ -1,5 +1,6 @@
-from django.apps import AppConfig
-from django.contrib.staticfiles import apps
+from typing import Any
+
+from django.apps import AppConfig, apps
 
 
 class ConfigConfig(AppConfig):
@@ -10,9 +11,6 @@ class ConfigConfig(AppConfig):
         from config.celery import app
 
         app.set_default()
-
-
-class StaticFilesConfig(apps.StaticFilesConfig):
-    """Collects and compresses nothing of packages that no page loads: it costs every first start seconds."""
-
-    ignore_patterns = [*apps.StaticFilesConfig.ignore_patterns, "ht*x-4*", "redoc", "rest_framework"]
+        # No page loads these files of packages, and to compress them would cost every first start seconds.
+        static: Any = apps.get_app_config("staticfiles")
+        static.ignore_patterns = [*static.ignore_patterns, "ht*x-4*", "redoc", "rest_framework"]

@@ -74,6 +74,13 @@ class Service:
     def wait_for_welcome(self) -> None:
         self.wait_for(lambda: "Ctrl-C stops the service" in self.output, timeout_s=10)
 
+    def wait_for_end(self, timeout_s: float) -> int:
+        """The exit status."""
+        try:
+            return self.process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            pytest.fail(f"still running after {timeout_s} s:\n{self.output}")
+
     def shown(self, label: str) -> str:
         match = re.search(rf"^  {label} +(.+)$", self.output, re.MULTILINE)
         assert match, self.output
@@ -88,10 +95,7 @@ class Service:
     def stop(self, number: signal.Signals) -> None:
         """Send a signal and check the promise: status 0 within 10 s, and nothing left running."""
         self.process.send_signal(number)
-        try:
-            status = self.process.wait(STOP_S)
-        except subprocess.TimeoutExpired:
-            pytest.fail(f"still running {STOP_S} s after {number.name}:\n{self.output}")
+        status = self.wait_for_end(STOP_S)
         self.kill()
         assert status == 0, self.output
         assert self.output.endswith("Stopped.\n")

@@ -55,7 +55,7 @@ def start(data_dir: Path, port: int) -> Iterator[Callable[..., Service]]:
 
 def refusal(service: Service) -> str:
     """What is said when the service does not start; it must end with status 2 and no traceback."""
-    assert service.process.wait(20) == 2, service.output
+    assert service.wait_for_end(20) == 2, service.output
     service.kill()
     assert "Traceback" not in service.output
     return service.output
