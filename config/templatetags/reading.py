@@ -11,12 +11,12 @@ from django.utils.safestring import SafeString
 register = template.Library()
 
 # The slashes after the scheme stay together.
-MARKS = re.compile(r"[./]+")
+MARKS = re.compile(r"[./:]+")
 
 
 @register.filter
 def breakable(address: object) -> SafeString:
-    """The address as HTML that breaks after "/" and "." where a line is too short for it, not within a word."""
+    """The address as HTML that breaks after "/", "." and ":" where a line is too short for it, not within a word."""
     return SafeString(MARKS.sub(r"\g<0><wbr>", escape(str(address))))
 
 

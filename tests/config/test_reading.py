@@ -14,12 +14,13 @@ PAGE = Template("{% load reading %}{{ value|breakable }}")
         ("https://a.example/x.html", "https://<wbr>a.<wbr>example/<wbr>x.<wbr>html"),
         ("ada@people.test", "ada@people.<wbr>test"),
         ("localhost", "localhost"),
+        ("localhost:8000", "localhost:<wbr>8000"),
         ("/?a=1&b=<script>\"'", "/<wbr>?a=1&amp;b=&lt;script&gt;&quot;&#x27;"),
         ("</script>", "&lt;/<wbr>script&gt;"),
         ("", ""),
     ],
 )
-def test_an_address_breaks_after_slashes_and_dots_and_is_escaped(address: str, html: str) -> None:
+def test_an_address_breaks_after_marks_and_is_escaped(address: str, html: str) -> None:
     assert PAGE.render(Context({"value": address})) == html
 
 
