@@ -14,7 +14,7 @@ import shutil
 import signal
 import tempfile
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -37,6 +37,8 @@ STOP_S = 5.0
 GRACE_S = 3.0  # beyond a visit's own limit, before everything is killed
 FOLDER = "scan-browser-"
 TEMPORARY_FOLDER = "TMPDIR"  # POSIX; only passed on
+# MiB. Left alone, Node collects its garbage so late that the driver takes as much as the browser.
+DRIVER_MEMORY = "--max-semi-space-size=1 --max-old-space-size=128"
 
 DIED = "The browser died while it loaded the page."
 
@@ -164,8 +166,8 @@ def _note(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
 
 
 async def _launch(program: Path, folder: Path) -> tuple[Playwright, Browser]:
-    # The driver and the browser put their files where TMPDIR says; the driver takes it from our own environment.
-    with _temporary_folder(folder):
+    # The driver takes both from our own environment: where it puts its files, and how much it may hold.
+    with _environment({TEMPORARY_FOLDER: str(folder), "NODE_OPTIONS": DRIVER_MEMORY}):
         playwright = await async_playwright().start()
     try:
         return playwright, await _start_chromium(playwright, program, folder)
@@ -185,17 +187,18 @@ async def _start_chromium(playwright: Playwright, program: Path, folder: Path) -
 
 
 @contextlib.contextmanager
-def _temporary_folder(folder: Path) -> Any:
+def _environment(variables: dict[str, str]) -> Iterator[None]:
     tempfile.gettempdir()  # Python's own answer is settled before, for the other threads
-    before = os.environ.get(TEMPORARY_FOLDER)
-    os.environ[TEMPORARY_FOLDER] = str(folder)
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ |= variables
     try:
         yield
     finally:
-        if before is None:
-            del os.environ[TEMPORARY_FOLDER]
-        else:
-            os.environ[TEMPORARY_FOLDER] = before
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
 def _is_driver(process: psutil.Process) -> bool:

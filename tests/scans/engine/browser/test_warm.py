@@ -283,6 +283,19 @@ def test_the_browser_gets_none_of_our_environment(
     assert not any("SECRET_KEY" in each.environ() or "DATABASE_URL" in each.environ() for each in running)
 
 
+def test_the_driver_holds_little_memory_and_we_keep_our_environment(
+    browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser.close()
+    monkeypatch.delenv("NODE_OPTIONS", raising=False)
+    monkeypatch.setenv("TMPDIR", "/var/tmp")
+    visit(browser, f"{site.url}/plain")
+    (driver,) = children("run-driver")
+    assert "--max-old-space-size" in driver.environ()["NODE_OPTIONS"]
+    assert driver.environ()["TMPDIR"] != "/var/tmp"
+    assert (os.environ.get("NODE_OPTIONS"), os.environ["TMPDIR"]) == (None, "/var/tmp")
+
+
 def test_a_program_that_is_no_browser_is_told_of() -> None:
     before = folders()
     with (
