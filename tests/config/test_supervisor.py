@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,26 @@ def test_output_of_all_programs_is_one_stream_of_named_lines() -> None:
     assert "web    | two" in lines  # though the line had no end
     assert "worker | three" in lines
     assert "worker | �" in lines
+
+
+def test_a_program_waits_until_it_need_not() -> None:
+    output = io.StringIO()
+    asked: list[str] = []
+
+    def waits() -> bool:
+        asked.append(output.getvalue())
+        return "web    | up" not in output.getvalue()
+
+    def stop_when_complete() -> None:
+        if "worker | up" in output.getvalue():
+            supervisor.stop()
+
+    up = "import signal; print('up', flush=True); signal.pause()"
+    programs = [program("web", up), replace(program("worker", up), waits=waits)]
+    supervisor = Supervisor(programs, output, on_tick=stop_when_complete)
+    supervisor.run()
+    assert len(asked) > 1
+    assert "worker | up" not in asked[-1]  # and once it runs, nobody asks
 
 
 def test_a_program_that_dies_starts_again_after_growing_pauses(tmp_path: Path) -> None:
