@@ -21,7 +21,7 @@ from tests.config.processes import running_with, wait_until
 from tests.e2e.service import STOP_S, Service, free_port, get_status
 
 COLD_START_S = 90
-WARM_START_S = 8
+WARM_START_S = 10  # on a busy machine; alone it takes half of that
 
 
 @pytest.fixture
