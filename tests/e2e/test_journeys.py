@@ -35,7 +35,7 @@ PASSWORD = "correct horse 9"
 ORGANIZATION = "Larkspur"
 PATIENCE_MS = 15_000
 MAIL_S = 10
-SCAN_S = 30
+SCAN_S = 60
 NUMBERS = itertools.count(1)
 
 

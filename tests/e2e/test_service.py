@@ -68,7 +68,7 @@ def test_a_scan_whose_worker_is_killed_is_taken_up_again_and_ends_once(running: 
     def state() -> dict[str, Any]:
         return call(running, "GET", f"/v1/scan/{scan['id']}").json()
 
-    wait_until(lambda: "/slow" in running.site.paths(), 20)
+    wait_until(lambda: "/slow" in running.site.paths(), 60)
     assert state()["status"] == "scanning"
     for pid, command in running_with(str(running.service.data_dir)).items():
         if "-A config worker" in command:

@@ -82,8 +82,11 @@ def test_a_first_and_a_second_start(start: Callable[..., Service], data_dir: Pat
     assert get_status(port, "/readyz") == 200
 
     # A worker that is killed comes back, and so does the database.
-    workers = [p for p, command in running_with(str(data_dir)).items() if "-A config worker" in command]
-    os.kill(min(workers), signal.SIGKILL)
+    def workers() -> list[int]:
+        return [process for process, command in running_with(str(data_dir)).items() if "-A config worker" in command]
+
+    first.wait_for(lambda: len(workers()) > 0, 10)  # they start once the web answers
+    os.kill(min(workers()), signal.SIGKILL)
     first.wait_for(lambda: "worker was ended by SIGKILL; it starts again in 1 s" in first.output, 10)
     database = int((data_dir / "postgres" / "postmaster.pid").read_text().split()[0])
     os.kill(database, signal.SIGKILL)
