@@ -20,6 +20,7 @@ import django
 
 from benchmarks.load import Load, load
 from config import embedded
+from tests.e2e.service import free_port
 from tests.sites.server import Answer, Site
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -59,7 +60,7 @@ def main() -> int:
         from benchmarks.seed import organization_with
 
         few, many = organization_with("Few", FEW), organization_with("Many", MANY)
-        port = _free_port()
+        port = free_port()
         body = json.dumps({"url": f"{site.url}/", "type": "seo"}).encode()
         measured = [
             Measured("GET report", _request("GET", f"/v1/report/{few.scan_id}", few.key), 0.5),
@@ -155,10 +156,3 @@ def _web(port: int, folder: Path) -> Iterator[None]:
     finally:
         process.terminate()
         process.wait(10)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import ssl
 import subprocess
 import sys
@@ -24,6 +23,7 @@ import django
 from django.http import HttpRequest, HttpResponse
 
 from config import embedded
+from tests.e2e.service import free_port
 from tests.scans.net.tls_servers import Identity
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -69,7 +69,7 @@ def main() -> int:
         folder = Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="wss-dogfood-")))
         folder.chmod(0o755)
         stack = cleanup.enter_context(embedded.stack(folder, durable=False))
-        port = _free_port()
+        port = free_port(STRANGER)
         ca_file = _certificate(folder)
         os.environ |= stack.env | {
             "DATA_DIR": str(folder),
@@ -224,13 +224,6 @@ def _certificate(folder: Path) -> Path:
     (folder / "key.pem").write_bytes(leaf.key_pem)
     (folder / "ca.pem").write_bytes(root.pem)
     return folder / "ca.pem"
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((STRANGER, 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 if __name__ == "__main__":

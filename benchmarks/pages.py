@@ -11,10 +11,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import django
 
@@ -125,12 +124,14 @@ def _webhook(organization_id: int, scan_id: str) -> str:
 
 
 def _report(pages: list[tuple[str, Client, str]]) -> int:
+    from tests.queries import counted  # needs Django set up
+
     missed = 0
     print(f"{'':28}{'median ms':>10}{'p95 ms':>9}{'queries':>9}   goals: {GOAL_MS} ms, {GOAL_QUERIES} queries")
     for name, client, path in pages:
         for _ in range(WARM_UP):
             assert client.get(path).status_code == 200, path
-        with _counted() as asked:
+        with counted() as asked:
             client.get(path)
         took = sorted(_timed(client, path) for _ in range(ROUNDS))
         median, p95 = statistics.median(took), took[int(ROUNDS * 0.95) - 1]
@@ -145,28 +146,3 @@ def _timed(client: Client, path: str) -> float:
     began = time.perf_counter()
     client.get(path)
     return (time.perf_counter() - began) * 1000
-
-
-@contextmanager
-def _counted() -> Iterator[list[str]]:
-    """The queries meanwhile: those of Django's cursors, and the prepared ones, which go round them."""
-    from django.db import connection
-
-    asked: list[str] = []
-    prepared = connection.fetch_prepared  # type: ignore[attr-defined]  # our own engine
-
-    def noted(sql: str, params: Any) -> list[tuple[Any, ...]]:
-        asked.append(sql)
-        found: list[tuple[Any, ...]] = prepared(sql, params)
-        return found
-
-    def wrapped(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
-        asked.append(sql)
-        return execute(sql, *rest)
-
-    connection.fetch_prepared = noted  # type: ignore[attr-defined]
-    try:
-        with connection.execute_wrapper(wrapped):
-            yield asked
-    finally:
-        connection.fetch_prepared = prepared  # type: ignore[attr-defined]

@@ -2,43 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
-
 import pytest
-from django.db import connection
 from django.test import Client
 
 from tests.furnished import Furnished, furnish
+from tests.queries import counted
 from tests.router import ADMIN, address, routes
 from tests.test_who_sees_what import TABLE
 from tests.world import browser_of
 
 ROWS = 55
 MOST = 12
-
-
-@contextmanager
-def counted() -> Iterator[list[str]]:
-    """The queries meanwhile: those of Django's cursors, and the prepared ones, which go round them."""
-    asked: list[str] = []
-    prepared = connection.fetch_prepared
-
-    def noted(sql: str, params: Any) -> list[tuple[Any, ...]]:
-        asked.append(sql)
-        return prepared(sql, params)
-
-    def wrapped(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
-        asked.append(sql)
-        return execute(sql, *rest)
-
-    connection.fetch_prepared = noted
-    try:
-        with connection.execute_wrapper(wrapped):
-            yield asked
-    finally:
-        connection.fetch_prepared = prepared
 
 
 def queries(client: Client, path: str) -> list[str]:

@@ -113,9 +113,9 @@ def get_status(port: int, path: str) -> int | None:
         connection.close()
 
 
-def free_port() -> int:
-    """A port of loopback that nobody listens on."""
+def free_port(host: str = "127.0.0.1") -> int:
+    """A port that nobody listens on, of an address of loopback."""
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.bind((host, 0))
         number: int = probe.getsockname()[1]
         return number
