@@ -5,20 +5,14 @@ Server time of the whole request, as Django's test client sees it: middleware, v
 
 from __future__ import annotations
 
-import os
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
 from contextlib import ExitStack
-from pathlib import Path
 
 import django
 
-from config import embedded
+from benchmarks.installation import install, servers
 
-BASE_DIR = Path(__file__).resolve().parent.parent
 ROUNDS = 5
 GOAL_MS, GOAL_QUERIES = 100.0, 15
 # A page that asks workers, too: the first time it waits for them.
@@ -111,16 +105,8 @@ ANALYZE;
 def main() -> int:
     """Print the table; 1 when a goal was missed."""
     with ExitStack() as cleanup:
-        folder = Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="wss-bench-")))
-        folder.chmod(0o755)
-        stack = cleanup.enter_context(embedded.stack(folder))
-        os.environ |= stack.env | {
-            "DATA_DIR": str(folder),
-            "SECRET_KEY": "benchmark-" * 5,
-            "DJANGO_SETTINGS_MODULE": "config.settings",
-        }
-        subprocess.run([sys.executable, "manage.py", "prepare"], cwd=BASE_DIR, check=True)
-        django.setup()
+        folder, stack = cleanup.enter_context(servers())
+        install(folder, stack)
         _seed()
         print(f"{'':64}{'ms':>8}{'queries':>9}   goal {GOAL_MS:.0f} ms, {GOAL_QUERIES} queries")
         missed = [path for path, goal_ms in _pages() if not _is_met(path, goal_ms)]

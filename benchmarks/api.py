@@ -8,22 +8,17 @@ import os
 import socket
 import statistics
 import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import django
-
+from benchmarks.installation import BASE_DIR, install, servers
 from benchmarks.load import Load, load
-from config import embedded
 from tests.e2e.service import free_port
 from tests.sites.server import Answer, Site
 
-BASE_DIR = Path(__file__).resolve().parent.parent
 ROUNDS = 5
 ROUND_S = 1.5
 FEW, MANY = 1_000, 1_000_000
@@ -41,22 +36,18 @@ class Measured:
 def main() -> int:
     """Print the table; 1 when a goal was missed."""
     with ExitStack() as cleanup:
-        folder = Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="wss-bench-")))
-        folder.chmod(0o755)
-        stack = cleanup.enter_context(embedded.stack(folder))
+        folder, stack = cleanup.enter_context(servers())
         site = cleanup.enter_context(Site({"/": Answer("Hello")}))
-        os.environ |= stack.env | {
-            "DATA_DIR": str(folder),
-            "SECRET_KEY": "benchmark-" * 5,
-            "DJANGO_SETTINGS_MODULE": "benchmarks.settings",
-            "BENCHMARK_BODIES": str(folder / "bodies"),
-            "SCAN_ALLOWED_NETWORKS": "127.0.0.0/8",
-            "SCAN_QUEUE_LIMIT": "100000000",
-            "ALLOWED_HOSTS": "127.0.0.1",
-        }
         (folder / "bodies").mkdir()
-        subprocess.run([sys.executable, "manage.py", "prepare"], cwd=BASE_DIR, check=True)
-        django.setup()
+        install(
+            folder,
+            stack,
+            DJANGO_SETTINGS_MODULE="benchmarks.settings",
+            BENCHMARK_BODIES=str(folder / "bodies"),
+            SCAN_ALLOWED_NETWORKS="127.0.0.0/8",
+            SCAN_QUEUE_LIMIT="100000000",
+            ALLOWED_HOSTS="127.0.0.1",
+        )
         from benchmarks.seed import organization_with
 
         few, many = organization_with("Few", FEW), organization_with("Many", MANY)

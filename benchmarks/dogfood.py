@@ -11,7 +11,6 @@ import os
 import ssl
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -19,14 +18,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-import django
 from django.http import HttpRequest, HttpResponse
 
-from config import embedded
+from benchmarks.installation import BASE_DIR, install, servers
 from tests.e2e.service import free_port
 from tests.scans.net.tls_servers import Identity
 
-BASE_DIR = Path(__file__).resolve().parent.parent
 EMAIL = "owner@dogfood.test"
 STRANGER, OWNER = "127.0.0.1", "127.0.0.2"
 # Pages of each address; {scan} is a scan whose report is shared.
@@ -66,22 +63,18 @@ class SignedInMiddleware:
 def main() -> int:
     """Print the table; 1 when a page missed a goal."""
     with ExitStack() as cleanup:
-        folder = Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="wss-dogfood-")))
-        folder.chmod(0o755)
-        stack = cleanup.enter_context(embedded.stack(folder, durable=False))
+        folder, stack = cleanup.enter_context(servers(durable=False))
         port = free_port(STRANGER)
         ca_file = _certificate(folder)
-        os.environ |= stack.env | {
-            "DATA_DIR": str(folder),
-            "SECRET_KEY": "dogfood-" * 6,
-            "DJANGO_SETTINGS_MODULE": "benchmarks.dogfood_settings",
-            "BASE_URL": f"https://{STRANGER}:{port}",
-            "ALLOWED_HOSTS": f"{STRANGER} {OWNER}",
-            "SCAN_ALLOWED_NETWORKS": "127.0.0.0/8",
-            "SCAN_CA_BUNDLE": str(ca_file),
-        }
-        subprocess.run([sys.executable, "manage.py", "prepare"], cwd=BASE_DIR, check=True)
-        django.setup()
+        install(
+            folder,
+            stack,
+            DJANGO_SETTINGS_MODULE="benchmarks.dogfood_settings",
+            BASE_URL=f"https://{STRANGER}:{port}",
+            ALLOWED_HOSTS=f"{STRANGER} {OWNER}",
+            SCAN_ALLOWED_NETWORKS="127.0.0.0/8",
+            SCAN_CA_BUNDLE=str(ca_file),
+        )
         key = _organization()
         cleanup.enter_context(_service(folder, port))
         api = _Api(f"https://{STRANGER}:{port}", key, ssl.create_default_context(cafile=str(ca_file)))

@@ -9,19 +9,16 @@ from __future__ import annotations
 import argparse
 import os
 import random
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-import django
 import psutil
 
-from benchmarks.soak import BASE_DIR, LOG_CHARACTERS, PATIENCE_S, Job, ends, scan_all, worker
-from config import embedded
+from benchmarks.installation import install, servers
+from benchmarks.soak import LOG_CHARACTERS, PATIENCE_S, Job, ends, scan_all, worker
 from scans.engine.findings import ScanType
 from tests.sites.server import Answer, Request, Site
 
@@ -46,22 +43,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
     with ExitStack() as cleanup:
-        folder = Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="wss-faults-")))
-        folder.chmod(0o755)
+        folder, stack = cleanup.enter_context(servers(durable=False))
         temporary = folder / "tmp"
         temporary.mkdir()
-        stack = cleanup.enter_context(embedded.stack(folder, durable=False))
         site = cleanup.enter_context(Site(_routes()))
-        os.environ |= stack.env | {
-            "DATA_DIR": str(folder),
-            "SECRET_KEY": "faults-" * 10,
-            "DJANGO_SETTINGS_MODULE": "config.settings",
-            "SCAN_ALLOWED_NETWORKS": "127.0.0.0/8",
-            "SCAN_TIME_LIMIT": str(TIME_LIMIT_S),
-            "TMPDIR": str(temporary),
-        }
-        subprocess.run([sys.executable, "manage.py", "prepare"], cwd=BASE_DIR, check=True)
-        django.setup()
+        install(
+            folder,
+            stack,
+            SCAN_ALLOWED_NETWORKS="127.0.0.0/8",
+            SCAN_TIME_LIMIT=str(TIME_LIMIT_S),
+            TMPDIR=str(temporary),
+        )
         jobs = _jobs(site, options.scans, random.Random(options.seed))
         began = time.monotonic()
         with worker(folder, CONCURRENCY, "browser") as process:

@@ -5,24 +5,16 @@ The organization has 100,000 scans, and its webhook as many deliveries.
 
 from __future__ import annotations
 
-import os
 import statistics
-import subprocess
-import sys
-import tempfile
 import time
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import django
-
-from config import embedded
+from benchmarks.installation import install, servers
 
 if TYPE_CHECKING:
     from django.test import Client
 
-BASE_DIR = Path(__file__).resolve().parent.parent
 # A number of hosts that shares no factor with the four types, so that each host has all of them.
 SCANS, HOSTS = 100_000, 997
 WARM_UP, ROUNDS = 3, 40
@@ -32,17 +24,8 @@ GOAL_MS, GOAL_QUERIES = 30, 12
 def main() -> int:
     """Print the table; 1 when a goal was missed."""
     with ExitStack() as cleanup:
-        folder = Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="wss-bench-")))
-        folder.chmod(0o755)
-        stack = cleanup.enter_context(embedded.stack(folder))
-        os.environ |= stack.env | {
-            "DATA_DIR": str(folder),
-            "SECRET_KEY": "benchmark-" * 5,
-            "DJANGO_SETTINGS_MODULE": "config.settings",
-            "ALLOWED_HOSTS": "testserver",
-        }
-        subprocess.run([sys.executable, "manage.py", "prepare"], cwd=BASE_DIR, check=True)
-        django.setup()
+        folder, stack = cleanup.enter_context(servers())
+        install(folder, stack, ALLOWED_HOSTS="testserver")
         return _report(_pages())
 
 

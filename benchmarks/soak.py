@@ -12,22 +12,19 @@ import os
 import random
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
-import django
 import psutil
 
-from config import embedded
+from benchmarks.installation import BASE_DIR, install, servers
 from scans.engine.findings import ScanType
 from tests.sites.sample import sample_site
 from tests.sites.zoo import ZOO
 
-BASE_DIR = Path(__file__).resolve().parent.parent
 MIB = 1024 * 1024
 SAMPLE_EVERY_S = 1.0
 REST_S = 3.0  # what a finished scan leaves running has this long to end
@@ -74,22 +71,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
     with ExitStack() as cleanup:
-        folder = Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="wss-soak-")))
-        folder.chmod(0o755)
-        stack = cleanup.enter_context(embedded.stack(folder, durable=False))
+        folder, stack = cleanup.enter_context(servers(durable=False))
         jobs, ca_file = _jobs(cleanup, options.scans, random.Random(options.seed))
-        os.environ |= stack.env | {
-            "DATA_DIR": str(folder),
-            "SECRET_KEY": "soak-" * 10,
-            "DJANGO_SETTINGS_MODULE": "config.settings",
-            "SCAN_ALLOWED_NETWORKS": "127.0.0.0/8",
-            "SCAN_CA_BUNDLE": ca_file,
+        install(
+            folder,
+            stack,
+            SCAN_ALLOWED_NETWORKS="127.0.0.0/8",
+            SCAN_CA_BUNDLE=ca_file,
             # Above what the quick need, below what the slow would like.
-            "SCAN_TIME_LIMIT": "20",
-            "SCAN_BROWSER": "off",  # `benchmarks.faults` has one
-        }
-        subprocess.run([sys.executable, "manage.py", "prepare"], cwd=BASE_DIR, check=True)
-        django.setup()
+            SCAN_TIME_LIMIT="20",
+            SCAN_BROWSER="off",  # `benchmarks.faults` has one
+        )
         with worker(folder, options.concurrency) as process:
             status = _soak(process, jobs, options.concurrency)
         if status:

@@ -11,8 +11,6 @@ import multiprocessing
 import os
 import statistics
 import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -21,9 +19,8 @@ from pathlib import Path
 
 import django
 
-from config import embedded
+from benchmarks.installation import BASE_DIR, install, servers
 
-BASE_DIR = Path(__file__).resolve().parent.parent
 DELIVERIES = 10_000
 RECEIVERS = 50
 HANGING = 5
@@ -37,17 +34,8 @@ ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
 def main() -> int:
     """Print the table; 1 when a goal was missed."""
     with ExitStack() as cleanup:
-        folder = Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="wss-bench-")))
-        folder.chmod(0o755)
-        stack = cleanup.enter_context(embedded.stack(folder))
-        os.environ |= stack.env | {
-            "DATA_DIR": str(folder),
-            "SECRET_KEY": "benchmark-" * 5,
-            "DJANGO_SETTINGS_MODULE": "config.settings",
-            "SCAN_ALLOWED_NETWORKS": "127.0.0.0/8",
-        }
-        subprocess.run([sys.executable, "manage.py", "prepare"], cwd=BASE_DIR, check=True)
-        django.setup()
+        folder, stack = cleanup.enter_context(servers())
+        install(folder, stack, SCAN_ALLOWED_NETWORKS="127.0.0.0/8")
         print(f"{f'{DELIVERIES:,} deliveries, {RECEIVERS} receivers':40}{'seconds':>9}{'a second':>10}{'twice':>7}")
         # In turns, so that what else the machine does meets both.
         pairs = [(_round(0, folder), _round(HANGING, folder)) for _ in range(ROUNDS)]

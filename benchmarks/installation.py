@@ -1,0 +1,39 @@
+"""The service as `make bench`, `soak`, `faults` and `dogfood` measure it: on servers and in a folder of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import django
+
+from config import embedded
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+
+@contextmanager
+def servers(*, durable: bool = True) -> Iterator[tuple[Path, embedded.Stack]]:
+    """PostgreSQL and Redis in a folder that is gone afterwards."""
+    with tempfile.TemporaryDirectory(prefix="wss-bench-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        with embedded.stack(folder, durable=durable) as stack:
+            yield folder, stack
+
+
+def install(folder: Path, stack: embedded.Stack, **variables: str) -> None:
+    """Put the service's environment into this process', migrate, and set Django up."""
+    defaults = {
+        "DATA_DIR": str(folder),
+        "SECRET_KEY": "benchmark-" * 5,
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+    }
+    os.environ |= stack.env | defaults | variables
+    subprocess.run([sys.executable, "manage.py", "prepare"], cwd=BASE_DIR, check=True)
+    django.setup()
