@@ -10,7 +10,7 @@ from importlib import import_module
 INTERRUPTED = 128 + signal.SIGINT
 OUTPUT_CLOSED = 128 + signal.SIGPIPE
 
-LIGHT = {"up": "config.management.commands.up"} | {
+LIGHT = {"up": "config.stack.management.commands.up"} | {
     name: f"scans.management.commands.{name}" for name in ("checks", "scan")
 }
 

@@ -20,7 +20,7 @@ from django.utils.safestring import SafeString
 from accounts import audit, usage
 from accounts.models import ApiKey, AuditEvent, Invitation, Membership, Organization, Tier, User
 from accounts.services import create_api_key, revoke_api_key
-from config.admin import ReadOnlyAdmin, UncountedAdmin
+from config.web.admin import ReadOnlyAdmin, UncountedAdmin
 
 SHOWN_MEMBERSHIPS = 100
 

@@ -17,7 +17,7 @@ from accounts.usage import Limits
 from config.api.errors import RateLimited
 from config.api.throttling import count
 from config.errors import Refusal
-from config.sql import fetch
+from config.postgresql.statements import fetch
 
 FAILURES_PER_MINUTE = 30
 # Writing "last used" on every request would turn every read into a write.
@@ -123,6 +123,13 @@ def _limit_failures(request: Request) -> None:
     if over:
         request._request.rate = rate  # type: ignore[attr-defined]  # read by config.api.views for the headers
         raise RateLimited("Too many failed attempts from this address.", rate.reset - int(time.time()))
+
+
+def caller_of(request: Request) -> Caller:
+    """Who calls: the organization and its limits, as the key gave them."""
+    caller = request.auth
+    assert isinstance(caller, Caller)
+    return caller
 
 
 class BearerScheme(OpenApiAuthenticationExtension):

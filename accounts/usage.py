@@ -16,7 +16,7 @@ from django.db.models.functions import Coalesce
 
 from accounts.models import MonthlyUsage, Organization
 from config.errors import Refusal
-from config.sql import fetch
+from config.postgresql.statements import fetch
 
 # A scalar for a query with the parameters `organization` and `period`.
 USED = """coalesce((

@@ -17,18 +17,18 @@ from random import Random
 
 import psutil
 
-from scans.engine import Budget, scan
-from scans.engine.browser import Browser, Visit
-from scans.engine.browser.remembered import RememberedLoad
+from scans.engine.browser.cached import RememberedLoad
+from scans.engine.browser.visit import Browser, Visit
 from scans.engine.browser.warm import WarmBrowser
 from scans.engine.findings import ScanType
-from scans.engine.memory import give_back, use_one_heap
-from scans.engine.result import ScanResult
+from scans.engine.result import Budget, ScanResult
+from scans.engine.run import scan
+from scans.memory import give_back, use_one_heap
 from scans.net.browser import find_browser
 from scans.net.client import Network
 from scans.net.policy import Policy
 from scans.net.proxy import BrowserProxy
-from scans.targets import parse_target
+from scans.net.targets import parse_target
 from tests.scans.net.loopback import NETWORKS
 from tests.sites.server import Answer, Site
 

@@ -180,7 +180,7 @@ def _share(scan_id: str) -> None:
 @contextmanager
 def _service(folder: Path, port: int) -> Iterator[None]:
     """The programs of `manage.py up`, web with TLS and on both addresses."""
-    from config.management.commands.up import programs
+    from config.stack.management.commands.up import programs
 
     env = dict(os.environ) | {"PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges"}
     running = []

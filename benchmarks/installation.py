@@ -12,7 +12,7 @@ from pathlib import Path
 
 import django
 
-from config import embedded
+from config.stack import embedded
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 

@@ -11,11 +11,12 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from scans.engine import Budget, scan
 from scans.engine.findings import ScanType
+from scans.engine.result import Budget
+from scans.engine.run import scan
 from scans.net.client import Network
 from scans.net.policy import Policy
-from scans.targets import parse_target
+from scans.net.targets import parse_target
 from tests.scans.net.loopback import NETWORKS
 from tests.sites.sample import PAGE
 from tests.sites.server import Answer, Certificate, Request, Site

@@ -11,13 +11,14 @@ from django.utils import timezone
 from accounts.models import Tier
 from accounts.services import create_api_key, ensure_organization
 from accounts.usage import month_of
-from scans.engine import Budget, scan
 from scans.engine.findings import ScanType
+from scans.engine.result import Budget
+from scans.engine.run import scan
 from scans.models import Scan
 from scans.net.client import Network
 from scans.net.policy import Policy
+from scans.net.targets import parse_target
 from scans.services import claim_scan, finish_scan
-from scans.targets import parse_target
 from tests.sites.sample import sample_site
 
 # Above anything that a run asks for.

@@ -81,10 +81,10 @@ def _seed(ports: list[int]) -> None:
     from django.db import connection
 
     from accounts.services import ensure_organization
-    from webhooks import secrets
+    from webhooks.delivery import secrets
+    from webhooks.delivery.signing import new_secret
     from webhooks.events import example
     from webhooks.models import Delivery, Event, EventKind, Webhook
-    from webhooks.signing import new_secret
 
     organization = ensure_organization(name="Bench")
     webhooks = Webhook.objects.bulk_create(
@@ -112,7 +112,7 @@ def _seed(ports: list[int]) -> None:
 @contextmanager
 def _worker(folder: Path) -> Iterator[None]:
     from config.celery import enqueue
-    from config.management.commands.up import programs
+    from config.stack.management.commands.up import programs
 
     program = next(each for each in programs(folder, 0, dict(os.environ)) if each.name == "webhooks")
     env = dict(os.environ) | {"PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges"}

@@ -3,11 +3,14 @@ from typing import Any
 from django.apps import AppConfig, apps
 
 
-class ConfigConfig(AppConfig):
+class ServiceConfig(AppConfig):
+    """Connects what stands in no app of its own."""
+
     name = "config"
+    label = "service"  # `config` is the label of `config.operations`
 
     def ready(self) -> None:
-        from config import checks  # noqa: F401  registering is what the import is for
+        from config import system_checks  # noqa: F401  registering is what the import is for
         from config.celery import app
 
         app.set_default()

@@ -1,6 +1,6 @@
 """Reads the process environment once, and remembers what was wrong instead of crashing half-way.
 
-A value that can't be used falls back to its default and becomes a `Problem`, which `config.checks` turns
+A value that can't be used falls back to its default and becomes a `Problem`, which `config.system_checks` turns
 into a Django system check with an ID and a hint: nothing starts on a wrong setting, and nobody reads a
 traceback to learn which one.
 """

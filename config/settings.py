@@ -65,6 +65,8 @@ DELIVERY_RETENTION_DAYS = 30
 
 INSTALLED_APPS = [
     "config",
+    "config.operations",
+    "config.stack",
     "accounts",
     "scans",
     "reports",
@@ -84,13 +86,13 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "config.proxies.TrustedProxyMiddleware",
-    "config.middleware.RequestIdMiddleware",
-    "config.middleware.PageCompressionMiddleware",
+    "config.web.proxies.TrustedProxyMiddleware",
+    "config.web.middleware.RequestIdMiddleware",
+    "config.web.middleware.PageCompressionMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "config.csp.ContentSecurityPolicyMiddleware",
-    "config.middleware.PermissionsPolicyMiddleware",
-    "config.health.HealthMiddleware",
+    "config.web.csp.ContentSecurityPolicyMiddleware",
+    "config.web.middleware.PermissionsPolicyMiddleware",
+    "config.operations.health.HealthMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

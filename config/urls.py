@@ -6,8 +6,8 @@ from django.contrib import admin
 from django.urls import path, re_path, register_converter
 from django.views.generic import RedirectView
 
-from accounts import organization_views, person_views
-from accounts.views import (
+from accounts.pages import organization, person
+from accounts.pages.login import (
     LoginView,
     LogoutView,
     PasswordResetConfirmView,
@@ -19,12 +19,12 @@ from accounts.views import (
     signup_sent,
 )
 from config.api.views import UnknownPath
-from config.operations_page import operations_page
-from config.views import docs, landing, openapi, robots, security_txt, sitemap
+from config.operations.views import operations_page
+from config.web.views import docs, landing, openapi, robots, security_txt, sitemap
 from reports.api import ReportExport, ReportView
 from reports.views import export, progress, report, screenshot, share
-from scans import views as scan_views
 from scans.api import ScanCollection, ScanItem, ScanListing, UsageView
+from scans.dashboard import views as scan_views
 from webhooks import views as webhook_views
 from webhooks.api import (
     DeliveryListing,
@@ -82,10 +82,10 @@ urlpatterns = [
     path("password/", password_reset, name="password-reset"),
     path("password/sent/", password_reset_sent, name="password-reset-sent"),
     path("password/<uidb64>/<token>/", PasswordResetConfirmView.as_view(), name="password-reset-confirm"),
-    path("invite/<str:token>", person_views.invite, name="invite"),
-    path("account/", person_views.account, name="account"),
-    path("account/sessions/", person_views.sessions_end, name="sessions-end"),
-    path("account/sessions/<str:session_id>/end", person_views.session_end, name="session-end"),
+    path("invite/<str:token>", person.invite, name="invite"),
+    path("account/", person.account, name="account"),
+    path("account/sessions/", person.sessions_end, name="sessions-end"),
+    path("account/sessions/<str:session_id>/end", person.session_end, name="session-end"),
     path("dashboard/", scan_views.overview, name="dashboard"),
     path("dashboard/activity", scan_views.activity, name="dashboard-activity"),
     path("dashboard/scans/", scan_views.scans, name="scans"),
@@ -109,26 +109,26 @@ urlpatterns = [
         webhook_views.delivery_replay,
         name="delivery-send-again",
     ),
-    path("dashboard/organizations/", person_views.organizations, name="organizations"),
-    path("dashboard/organizations/new", person_views.organization_new, name="organization-new"),
-    path("dashboard/organizations/switch", person_views.organization_switch, name="organization-switch"),
+    path("dashboard/organizations/", person.organizations, name="organizations"),
+    path("dashboard/organizations/new", person.organization_new, name="organization-new"),
+    path("dashboard/organizations/switch", person.organization_switch, name="organization-switch"),
     path(
         "dashboard/organizations/<int:organization_id>/leave",
-        person_views.organization_leave,
+        person.organization_leave,
         name="organization-leave",
     ),
-    path("dashboard/members/", organization_views.members, name="members"),
-    path("dashboard/members/<int:membership_id>/role", organization_views.member_role, name="member-role"),
-    path("dashboard/members/<int:membership_id>/remove", organization_views.member_remove, name="member-remove"),
+    path("dashboard/members/", organization.members, name="members"),
+    path("dashboard/members/<int:membership_id>/role", organization.member_role, name="member-role"),
+    path("dashboard/members/<int:membership_id>/remove", organization.member_remove, name="member-remove"),
     path(
         "dashboard/invitations/<str:invitation_id>/revoke",
-        organization_views.invitation_revoke,
+        organization.invitation_revoke,
         name="invitation-revoke",
     ),
-    path("dashboard/keys/", organization_views.keys, name="keys"),
-    path("dashboard/keys/<str:key_id>/revoke", organization_views.key_revoke, name="key-revoke"),
-    path("dashboard/settings/", organization_views.organization_settings, name="organization-settings"),
-    path("dashboard/audit/", organization_views.audit_log, name="audit"),
+    path("dashboard/keys/", organization.keys, name="keys"),
+    path("dashboard/keys/<str:key_id>/revoke", organization.key_revoke, name="key-revoke"),
+    path("dashboard/settings/", organization.organization_settings, name="organization-settings"),
+    path("dashboard/audit/", organization.audit_log, name="audit"),
     path("report/<any:scan_id>/screenshot.webp", screenshot, name="report-screenshot"),
     path("report/<any:scan_id>/export/<str:export_format>", export, name="report-page-export"),
     path("report/<any:scan_id>/progress", progress, name="report-progress"),
@@ -144,4 +144,4 @@ urlpatterns = [
 handler400 = "config.api.errors.bad_request"
 handler403 = "config.api.errors.permission_denied"
 handler404 = "config.api.errors.page_not_found"
-handler500 = "config.views.server_error"
+handler500 = "config.web.views.server_error"

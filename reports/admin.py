@@ -9,7 +9,7 @@ from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from config.admin import ReadOnlyAdmin, link
+from config.web.admin import ReadOnlyAdmin, link
 from reports.models import Report
 
 

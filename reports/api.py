@@ -8,9 +8,10 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 
+from accounts.authentication import caller_of
 from config.api.pagination import choice
 from config.api.schema import RATE_HEADERS, headers, id_parameter, responses
-from config.api.views import ApiView, caller_of
+from config.api.views import ApiView
 from reports import exports, serializers
 from reports.services import access_report
 

@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from accounts.admin import OrganizationAdmin
 from accounts.models import Organization, User
-from config.admin import ReadOnlyAdmin, link
+from config.web.admin import ReadOnlyAdmin, link
 from scans.models import BlockedDomain, Scan
 from scans.services import MAX_ATTEMPTS, NotRequeued, requeue_scan
 from webhooks.models import Delivery

@@ -11,11 +11,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts import access, usage
+from accounts.authentication import caller_of
 from config.api import idempotency
 from config.api.pagination import MAX_OFFSET, choice, integer
 from config.api.schema import RATE_HEADERS, headers, id_parameter, responses
 from config.api.throttling import WINDOW_S
-from config.api.views import ApiView, caller_of, json_body
+from config.api.views import ApiView, json_body
 from config.ids import is_id, timestamp
 from scans import services
 from scans.listing import scan_counts, scan_list

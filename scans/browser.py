@@ -13,7 +13,7 @@ from django.conf import settings
 from scans.net.browser import find_browser
 
 if TYPE_CHECKING:
-    from scans.engine.browser import Browser
+    from scans.engine.browser.visit import Browser
     from scans.engine.browser.warm import WarmBrowser
 
 # What the optional extra `browser` brings.

@@ -10,7 +10,7 @@ from django.db.models import Sum
 
 from accounts import access
 from accounts.usage import USED, Limits, Quota, month_of
-from config.sql import sql_timestamp
+from config.postgresql.statements import sql_timestamp
 from scans.models import Scan, ScanCount
 
 # GET /v1/scans is what dashboards and pollers ask most: one prepared statement, whose JSON goes out as it is.

@@ -24,20 +24,19 @@ from config import celery
 from config.api import idempotency
 from config.api.errors import ServiceUnavailable
 from config.errors import Refusal
-from config.health import redis_answers
 from config.ids import is_id
+from config.operations.health import redis_answers
 from reports.build import build_report
 from reports.models import Report
-from scans.engine import Progress
 from scans.engine.findings import ScanType
-from scans.engine.result import ScanError, ScanResult
+from scans.engine.result import Progress, ScanError, ScanResult
 from scans.models import IdempotencyRecord, Scan
 from scans.net.client import Network
 from scans.net.errors import Blocked
 from scans.net.policy import Policy
+from scans.net.targets import Target, parse_target
 from scans.policy import scan_policy
 from scans.serializers import scan_status
-from scans.targets import Target, parse_target
 from webhooks.events import record_scan_end
 
 logger = logging.getLogger(__name__)

@@ -16,18 +16,18 @@ from django.utils import timezone
 
 from config.api import idempotency
 from config.errors import Refusal
-from config.heartbeat import beat
 from config.logging import current_id
+from config.operations.heartbeat import beat
 from scans import services
 from scans.browser import browser, close_browser
-from scans.engine import Budget, Progress, scan
-from scans.engine.memory import give_back, use_one_heap
-from scans.engine.result import ScanError, ScanResult
+from scans.engine.result import Budget, Progress, ScanError, ScanResult
+from scans.engine.run import scan
 from scans.engine.scoring import CATALOGUE_VERSION
+from scans.memory import give_back, use_one_heap
 from scans.models import IdempotencyRecord
 from scans.net.client import Network
+from scans.net.targets import parse_target
 from scans.policy import scan_policy
-from scans.targets import parse_target
 
 logger = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from django.conf import settings
 from django.core.cache import cache
 from django.test import override_settings
 
-from config import maintenance
 from config.api import throttling
+from config.operations import maintenance
 from tests.world import Member, listening, member_of
 
 MAX_ID = 80

@@ -17,21 +17,21 @@ from accounts.models import ApiKey, Invitation, LoginSession, Membership, Monthl
 from accounts.services import sign_up_token
 from accounts.usage import month_of
 from reports.models import Report
-from scans.engine import Budget, scan
-from scans.engine.browser import Browser
+from scans.engine.browser.visit import Browser
 from scans.engine.findings import ScanType
-from scans.engine.result import ScanResult
+from scans.engine.result import Budget, ScanResult
+from scans.engine.run import scan
 from scans.models import Scan
 from scans.net.client import Network
 from scans.net.policy import Policy
+from scans.net.targets import parse_target
 from scans.services import claim_scan, finish_scan
-from scans.targets import parse_target
 from tests.sites.sample import sample_site
 from tests.world import Member, make_result, make_scan, member_of
-from webhooks import secrets
+from webhooks.delivery import secrets
+from webhooks.delivery.signing import new_secret
 from webhooks.events import example
 from webhooks.models import Attempt, Delivery, Event, EventKind, Webhook
-from webhooks.signing import new_secret
 
 ROLES = ("owner", "admin", "member", "viewer")
 SITES = ("bakery.example.com", "shop.example.com", "www.example.org", "docs.example.net:8443", "xn--bcher-kva.example")

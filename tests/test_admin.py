@@ -17,13 +17,13 @@ from django.utils import timezone
 from accounts import keys
 from accounts.models import ApiKey, AuditEvent, Invitation, Membership, MonthlyUsage, Organization, Tier, User
 from accounts.usage import month_of
-from config.admin import UncountedAdmin
+from config.web.admin import UncountedAdmin
 from reports.models import Report
 from scans.models import BlockedDomain, Scan
 from tests.world import Member, finished_scan, make_scan
-from webhooks import secrets
+from webhooks.delivery import secrets
+from webhooks.delivery.signing import new_secret
 from webhooks.models import Delivery, Event, EventKind, Webhook
-from webhooks.signing import new_secret
 
 READ_ONLY = (Scan, Report, Webhook, Event, Delivery, AuditEvent, Invitation)
 MODELS = (Organization, Tier, Membership, User, ApiKey, BlockedDomain, *READ_ONLY)

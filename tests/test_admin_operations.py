@@ -14,12 +14,13 @@ from django.utils import timezone
 from lxml import html
 
 from accounts.models import User
-from config import __version__, heartbeat, operations
-from config.models import MaintenanceSwitch
+from config import __version__
+from config.operations.models import MaintenanceSwitch
+from config.operations import heartbeat, state
 from scans import tasks
 from scans.engine.scoring import CATALOGUE_VERSION
 from tests.world import Member, browser_of, make_scan
-from webhooks import secrets
+from webhooks.delivery import secrets
 from webhooks.models import Delivery, Event, Webhook
 
 PAGE = "/admin/operations/"
@@ -29,7 +30,7 @@ PAGE = "/admin/operations/"
 def workers(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
     """What workers would answer."""
     answers = {"celery@one": ["scans", "maintenance"], "browser@one": ["browser"]}
-    monkeypatch.setattr(operations, "_ask_workers", lambda: answers)
+    monkeypatch.setattr(state, "_ask_workers", lambda: answers)
     return answers
 
 
@@ -65,7 +66,7 @@ def test_it_tells_what_waits_runs_and_failed(operator: Client, home: Member, str
     for code in ("TIMEOUT", "TIMEOUT", "INTERNAL_ERROR"):
         make_scan(home, status="failed", error_code=code, completed_at=now)
     make_scan(home, status="failed", error_code="OLD", created_at=now - timedelta(hours=25))
-    found = operations.operations()
+    found = state.operations()
     assert (found.queued, found.running, found.interrupted) == (2, 2, 1)
     assert found.oldest == now - timedelta(minutes=7)
     assert found.failures == (("TIMEOUT", 2), ("INTERNAL_ERROR", 1))
@@ -102,7 +103,7 @@ def test_it_tells_of_deliveries_and_webhooks(operator: Client, home: Member) -> 
     Delivery.objects.create(webhook=well, event=event, next_attempt_at=now + timedelta(minutes=3))
     Delivery.objects.create(webhook=well, event=event, status="delivered", finished_at=now)
     Delivery.objects.create(webhook=off, event=event)
-    found = operations.operations()
+    found = state.operations()
     assert (found.pending, found.due, found.failing, found.disabled) == (2, 1, 1, 1)
     assert found.longest_due == now - timedelta(minutes=3)
     assert "1 due, the longest for 3" in text_of(operator.get(PAGE))
@@ -111,7 +112,7 @@ def test_it_tells_of_deliveries_and_webhooks(operator: Client, home: Member) -> 
 def test_each_queue_has_its_depth_and_its_workers(operator: Client) -> None:
     client = cache._cache.get_client(write=True)  # type: ignore[attr-defined]
     client.rpush("scans", "a", "b", "c")
-    queues = {queue.name: (queue.depth, queue.workers) for queue in operations.operations().queues}
+    queues = {queue.name: (queue.depth, queue.workers) for queue in state.operations().queues}
     assert queues == {
         "scans": (3, ("celery@one",)),
         "browser": (0, ("browser@one",)),
@@ -144,7 +145,7 @@ def test_workers_are_asked_once_in_some_seconds(
     operator: Client, monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries
 ) -> None:
     asked = []
-    monkeypatch.setattr(operations, "_ask_workers", lambda: asked.append(1) or {})
+    monkeypatch.setattr(state, "_ask_workers", lambda: asked.append(1) or {})
     with django_assert_max_num_queries(15):
         assert "none answers" in text_of(operator.get(PAGE))
     operator.get(PAGE)
@@ -165,7 +166,7 @@ def test_workers_that_cannot_be_asked_are_unknown(operator: Client, monkeypatch:
     def fail() -> None:
         raise ConnectionError("gone")
 
-    monkeypatch.setattr(operations, "_ask_workers", fail)
+    monkeypatch.setattr(state, "_ask_workers", fail)
     assert "The workers could not be asked." in text_of(operator.get(PAGE))
 
 
@@ -173,7 +174,7 @@ def test_workers_that_cannot_be_asked_are_unknown(operator: Client, monkeypatch:
 def test_asking_takes_less_than_a_second_when_nobody_answers(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     begun = time.monotonic()
-    assert operations._ask_workers() == {}
+    assert state._ask_workers() == {}
     assert time.monotonic() - begun < 1
 
 

@@ -15,7 +15,7 @@ from accounts.models import ApiKey, AuditEvent, Invitation, Membership, Organiza
 from reports.models import Report
 from scans.models import Scan
 from tests.world import Member, browser_of, finished_scan, make_scan, person_of
-from webhooks import secrets
+from webhooks.delivery import secrets
 from webhooks.models import Attempt, Delivery, Event, Webhook
 
 SCANS = "/admin/scans/scan/"

@@ -12,8 +12,8 @@ from django.db import transaction
 from django.http import HttpResponse
 from django.test import Client
 
-from accounts import views
 from accounts.models import AuditEvent, User
+from accounts.pages import login
 from scans.models import BlockedDomain
 from tests.furnished import NAME, Furnished, furnish
 from tests.router import ADMIN, API, address, routes
@@ -327,7 +327,7 @@ def test_no_page_leads_away(world: World) -> None:
 
 
 def test_next_leads_to_our_own_host_only(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(views, "ATTEMPTS_PER_ACCOUNT", 100)
+    monkeypatch.setattr(login, "ATTEMPTS_PER_ACCOUNT", 100)
     person = User.objects.create_user("late@people.test", "correct horse 9")
     entered = {"username": person.email, "password": "correct horse 9"}
     again, cancel = ("dashboard/scans/<str:scan_id>/again", "dashboard/scans/<str:scan_id>/cancel")

@@ -23,10 +23,10 @@ from scans.models import Scan
 from scans.net.resolver import Resolver
 from scans.policy import scan_policy
 from scans.services import claim_scan, finish_scan
-from webhooks.claims import claim
+from webhooks.delivery.claims import claim
+from webhooks.delivery.outcomes import record
+from webhooks.delivery.sending import Report, send
 from webhooks.models import Delivery, Webhook
-from webhooks.outcomes import record
-from webhooks.sending import Report, send
 
 
 class Api:

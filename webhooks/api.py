@@ -12,10 +12,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts import access
+from accounts.authentication import caller_of
 from config.api.errors import InvalidParams
 from config.api.pagination import MAX_OFFSET, choice, integer
 from config.api.schema import RATE_HEADERS, id_parameter, responses
-from config.api.views import ApiView, caller_of, json_body
+from config.api.views import ApiView, json_body
 from config.ids import timestamp
 from webhooks import services
 from webhooks.models import Delivery, EventKind, Webhook

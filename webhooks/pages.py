@@ -11,7 +11,7 @@ from django.db.models import Prefetch, Q
 from django.utils import timezone
 
 from accounts import access
-from config import keyset
+from config.web import keyset
 from webhooks.models import Attempt, Delivery, EventKind, Webhook
 from webhooks.services import deliveries_of
 

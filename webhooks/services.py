@@ -18,12 +18,12 @@ from config.ids import is_id
 from scans.net.addresses import is_exempt
 from scans.net.client import Network
 from scans.net.errors import NotReachable, TimedOut
+from scans.net.targets import InvalidUrl, Target, parse_target
 from scans.policy import scan_policy
-from scans.targets import InvalidUrl, Target, parse_target
-from webhooks import secrets
+from webhooks.delivery import secrets
+from webhooks.delivery.signing import new_secret
 from webhooks.events import example, ring
 from webhooks.models import Delivery, Event, EventKind, FormerSecret, Webhook
-from webhooks.signing import new_secret
 
 RESOLVE_TIMEOUT_S = 3
 # How long a secret that was rotated out stays valid, and how many of those a webhook may have.

@@ -8,8 +8,8 @@ from celery import shared_task
 from celery.signals import worker_shutting_down
 
 from config import celery
-from webhooks import notices, retention
-from webhooks.dispatch import Dispatcher
+from webhooks.delivery import notices, retention
+from webhooks.delivery.dispatch import Dispatcher
 
 # In a pool of processes, others wait for this one and its time is limited; threads know no such limits.
 PROCESS_LIMIT_S = 45

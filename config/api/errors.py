@@ -13,7 +13,7 @@ from rest_framework import exceptions
 from rest_framework.response import Response
 
 from config.errors import Refusal
-from config.maintenance import maintenance_message
+from config.operations.maintenance import maintenance_message
 
 logger = logging.getLogger(__name__)
 

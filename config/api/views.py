@@ -11,7 +11,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.authentication import Caller
 from config.api.errors import InvalidParams, NotFound, refuse_in_maintenance
 
 
@@ -46,13 +45,6 @@ def json_body(request: Request) -> dict[str, Any]:
     body = request.data
     assert isinstance(body, dict)  # the parser takes nothing else
     return body
-
-
-def caller_of(request: Request) -> Caller:
-    """Who calls: the organization and its limits, as the key gave them."""
-    caller = request.auth
-    assert isinstance(caller, Caller)
-    return caller
 
 
 @extend_schema(exclude=True)

@@ -1,7 +1,7 @@
 """The catalogue: every check and probe, read from the decorators on plain functions.
 
-The tree of `scans/engine/checks` is the tree of a report: folder = scan type, file = category,
-function = check. Nothing is registered by hand; `checks()` and `probes()` walk the packages once.
+The engine's tree is the tree of a report: folder = scan type, file in its `checks` = category, function = check.
+Nothing is registered by hand; `checks()` and `probes()` walk the packages once.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from scans.engine.scoring import Cap
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-CHECKS_PACKAGE = "scans.engine.checks"
-PROBES_PACKAGE = "scans.engine.probes"
+ENGINE = "scans.engine"
+# Where a room keeps its probes: in one file, or in a package of several.
+PROBES = frozenset({"fetch", "probe", "probes"})
 
 
 class CatalogueError(Exception):
@@ -131,7 +132,7 @@ def checks(scan_type: ScanType) -> tuple[Check, ...]:
     """The checks of one scan type, in report order: heaviest category first, then as written in its file."""
     found: list[Check] = []
     verdict = _verdict(scan_type)
-    for module in _modules(f"{CHECKS_PACKAGE}.{scan_type}"):
+    for module in _modules(f"{ENGINE}.{scan_type}.checks"):
         category = getattr(module, "CATEGORY", None)
         if not isinstance(category, Category):
             raise CatalogueError(f"{module.__name__} has no CATEGORY")
@@ -164,7 +165,7 @@ def checks(scan_type: ScanType) -> tuple[Check, ...]:
 def probes() -> dict[type, Probe]:
     """Every probe by the type of evidence it provides."""
     found: dict[type, Probe] = {}
-    for module in _modules(PROBES_PACKAGE):
+    for module in _probe_modules():
         for function in _marked(module, "__probe__"):
             provides = typing.get_type_hints(function).get("return")
             if not isinstance(provides, type):
@@ -184,23 +185,35 @@ def probes() -> dict[type, Probe]:
 
 @cache
 def caps(scan_type: ScanType) -> tuple[Cap, ...]:
-    """The caps of a scan type: `CAPS` in the `__init__.py` of its folder."""
-    module = importlib.import_module(f"{CHECKS_PACKAGE}.{scan_type}")
+    """The caps of a scan type: `CAPS` in `caps.py` of its folder."""
+    module = importlib.import_module(f"{ENGINE}.{scan_type}.caps")
     return tuple(module.CAPS)
 
 
 def _verdict(scan_type: ScanType) -> Verdict | None:
-    """`VERDICT` in the `__init__.py` of the scan type's folder, whose parameter `check` is no evidence."""
-    function = getattr(importlib.import_module(f"{CHECKS_PACKAGE}.{scan_type}"), "VERDICT", None)
+    """`VERDICT` in `caps.py` of the scan type's folder, whose parameter `check` is no evidence."""
+    function = getattr(importlib.import_module(f"{ENGINE}.{scan_type}.caps"), "VERDICT", None)
     if function is None:
         return None
     return Verdict(function, tuple(need for need in _needs(function) if need.parameter != "check"))
 
 
 def _modules(package_name: str) -> Iterator[types.ModuleType]:
-    package = importlib.import_module(package_name)
-    for info in sorted(pkgutil.iter_modules(package.__path__), key=lambda info: info.name):
+    for info in _members(package_name):
         yield importlib.import_module(f"{package_name}.{info.name}")
+
+
+def _probe_modules() -> Iterator[types.ModuleType]:
+    for room in _members(ENGINE):
+        for info in _members(f"{ENGINE}.{room.name}") if room.ispkg else ():
+            name = f"{ENGINE}.{room.name}.{info.name}"
+            if info.name in PROBES:
+                yield from _modules(name) if info.ispkg else [importlib.import_module(name)]
+
+
+def _members(package_name: str) -> list[pkgutil.ModuleInfo]:
+    package = importlib.import_module(package_name)
+    return sorted(pkgutil.iter_modules(package.__path__), key=lambda info: info.name)
 
 
 def _marked(module: types.ModuleType, attribute: str) -> list[Callable[..., Any]]:

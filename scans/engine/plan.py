@@ -6,12 +6,12 @@ import graphlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from scans.engine.browser import Browser
+from scans.engine.browser.visit import Browser
 from scans.engine.catalogue import CatalogueError, Check, Need, Probe, checks, probes
-from scans.engine.evidence import Clock
 from scans.engine.findings import ScanType
+from scans.engine.page.evidence import Clock
 from scans.net.client import Network
-from scans.targets import Target
+from scans.net.targets import Target
 
 # Evidence that exists before any probe ran.
 GIVEN: frozenset[type] = frozenset({Target, Network, Clock, ScanType})

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from config.errors import Refusal
 from scans.engine.findings import EvidenceItem, ScanType, Severity
-from scans.engine.waterfall import Waterfall
 
 CheckStatus = Literal["pass", "warn", "fail"]
 Outcome = Literal["completed", "partial", "failed"]
@@ -69,6 +69,31 @@ class ScanError:
 
 
 @dataclass(frozen=True, slots=True)
+class WaterfallRow:
+    """A request. Milliseconds since the navigation began; `end_ms` is that of the load where it had not ended."""
+
+    url: str
+    kind: str  # document, or a resource's kind
+    start_ms: int
+    response_ms: int
+    end_ms: int
+    wire_bytes: int
+    status: int | None
+    is_blocking: bool
+    is_failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Waterfall:
+    """The first requests of a load, its marks in milliseconds by name, and how many requests are not shown."""
+
+    rows: tuple[WaterfallRow, ...]
+    marks: tuple[tuple[str, int], ...]
+    total_ms: int
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
 class ScanResult:
     """What `scan()` returns. `score`, `grade` are None and `categories` empty exactly when it failed."""
 
@@ -94,3 +119,30 @@ class ScanResult:
     def checks(self) -> tuple[CheckResult, ...]:
         """Every check that ran, in report order."""
         return tuple(check for category in self.categories for check in category.checks)
+
+
+Phase = Literal["queued", "connecting", "collecting", "checking", "done"]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a scan is. `percent` never goes back within a scan."""
+
+    percent: int
+    phase: Phase
+    checks_done: int
+    checks_total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a scan may use: seconds in all (the network has its own limits), and probes at once."""
+
+    time_limit_s: float = 60.0
+    workers: int = 8
+
+
+class ScanFailed(Refusal):
+    """Raised by an essential probe when there is no page to judge; the subclass's code names the reason."""
+
+    status = 400

@@ -14,19 +14,19 @@ from typing import Any
 import requests
 
 from scans.net.budget import Exchange, Limits, Meter, Meters
-from scans.net.connections import CurrentExchange, GuardedAdapter, TargetedRequest, Trust, tls_context
 from scans.net.deadline import Deadline, GuardedSocket, GuardedTlsSocket, dial
-from scans.net.decoding import ACCEPT_ENCODING, decode
 from scans.net.dialer import Dial, Dialer
 from scans.net.dns_records import DnsAnswer, Lookup, SystemLookup
 from scans.net.errors import NotReachable, TimedOut, TooManyRedirects, Untrusted
 from scans.net.failures import NoAnswer, named_errors
-from scans.net.messages import LenientResponse, read_body
+from scans.net.http.connections import CurrentExchange, GuardedAdapter, TargetedRequest, Trust, tls_context
+from scans.net.http.decoding import ACCEPT_ENCODING, decode
+from scans.net.http.messages import LenientResponse, read_body
+from scans.net.http.redirects import Hop, Trail
+from scans.net.http.response import Response, TlsSession
 from scans.net.policy import Policy
-from scans.net.redirects import Hop, Trail
 from scans.net.resolver import Resolver, SystemResolver
-from scans.net.response import Response, TlsSession
-from scans.targets import Target, parse_target
+from scans.net.targets import Target, parse_target
 
 DEFAULT_LIMITS = Limits()
 # What may be sent twice (RFC 9110, section 9.2.2). Other requests get a connection of their own.

@@ -17,7 +17,7 @@ from scans.net.errors import Blocked, NetError, NotReachable, Refused, TimedOut
 from scans.net.failures import NoAnswer
 from scans.net.policy import Policy
 from scans.net.resolver import Resolver, is_loopback_name
-from scans.targets import InvalidUrl
+from scans.net.targets import InvalidUrl
 
 # A name with more addresses is judged whole, but not tried whole.
 MAX_ADDRESSES_TRIED = 6

@@ -11,7 +11,7 @@ import urllib3
 from requests.exceptions import RequestException
 
 from scans.net.errors import BadResponse, NetError, NotReachable, TimedOut, TlsFailed
-from scans.targets import InvalidUrl
+from scans.net.targets import InvalidUrl
 
 
 class NoAnswer(Exception):

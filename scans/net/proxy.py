@@ -21,7 +21,7 @@ from scans.net.budget import MIB, Limits, Meter
 from scans.net.client import Network
 from scans.net.deadline import Deadline, GuardedSocket
 from scans.net.errors import BadResponse, BudgetExceeded, NetError
-from scans.targets import InvalidUrl, Target, parse_target
+from scans.net.targets import InvalidUrl, Target, parse_target
 
 HOST = "127.0.0.1"
 # Chromium opens at most 32 connections to a proxy, and some for WebSockets beside them.

@@ -11,8 +11,9 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
-from accounts import members, organization_views
+from accounts import members
 from accounts.models import AuditEvent, Invitation, Membership, User
+from accounts.pages import organization
 from tests.accounts.mailbox import link_in_mail
 from tests.world import Member, browser_of, person_of
 
@@ -174,7 +175,7 @@ def test_invitations_work_while_sign_up_is_closed(
 
 
 def test_invitations_are_limited(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(organization_views, "INVITATIONS_PER_HOUR", 1)
+    monkeypatch.setattr(organization, "INVITATIONS_PER_HOUR", 1)
     invite(owner)
     response = browser_of(owner).post("/dashboard/members/", {"email": "carl@people.test", "role": "viewer"})
     assert response.status_code == 429

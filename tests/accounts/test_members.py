@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
-from accounts import organization_views
 from accounts.members import AccountRefused, change_role, remove_member
 from accounts.models import AuditEvent, Membership, User
+from accounts.pages import organization
 from tests.world import Member, browser_of, member_of, person_of
 
 ROLES = ("owner", "admin", "member", "viewer")
@@ -157,7 +157,7 @@ def test_members_of_another_organization_are_unknown(
 
 
 def test_the_list_is_paged(home: Member, cast: dict[str, Membership], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(organization_views, "MEMBERS_SHOWN", 3)
+    monkeypatch.setattr(organization, "MEMBERS_SHOWN", 3)
     client = browser_of(cast["viewer"].user)
     pages = ["/dashboard/members/"]
     seen: list[str] = []

@@ -9,7 +9,7 @@ import pytest
 from django.core.checks import CheckMessage
 from pytest_django import Settings
 
-from config.checks import browser
+from config.system_checks import browser
 
 
 def ids(messages: list[CheckMessage]) -> list[str | None]:

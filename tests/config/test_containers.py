@@ -20,7 +20,7 @@ from django.core.management import get_commands, load_command_class
 from gunicorn.config import Config
 
 from config.celery import app
-from config.management.commands.up import programs
+from config.stack.management.commands.up import programs
 from tests.config.test_docs_operations import read_variables
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -14,7 +14,7 @@ import pytest
 from scans.engine import catalogue
 from scans.engine.findings import ScanType
 from scans.net.client import DEFAULT_LIMITS
-from scans.targets import RESERVED_SUFFIXES
+from scans.net.targets import RESERVED_SUFFIXES
 from tests.config.test_docs_operations import read_variables
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -120,7 +120,7 @@ def test_the_three_steps_to_a_new_check_work(tmp_path: Path, monkeypatch: pytest
 
         tests = (ROOT / "tests" / "scans" / "engine" / "checks" / "security" / "test_headers.py").read_text("utf-8")
         imports = tests.partition("\n\n\n")[0].replace(
-            "scans.engine.checks.security import", f"{package}.security import"
+            "scans.engine.security.caps import", f"{package}.security import"
         )
         namespace: dict[str, object] = {}
         exec(f"{imports}\n\n\n{test}", namespace)

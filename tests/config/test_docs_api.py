@@ -22,18 +22,18 @@ from django.test import Client
 from accounts.models import Tier
 from config.errors import Refusal
 from scans import tasks
-from scans.engine import ScanFailed
 from scans.engine.catalogue import probes
+from scans.engine.result import ScanFailed
 from scans.models import Scan
 from scans.net.errors import NetError
-from scans.targets import InvalidUrl
+from scans.net.targets import InvalidUrl
 from tests.sites.sample import sample_site
 from tests.sites.server import Answer
 from tests.world import attempt_deliveries, finished_scan, make_scan, member_of
+from webhooks.delivery.schedule import PAUSES
+from webhooks.delivery.signing import signature_headers
 from webhooks.events import payload
 from webhooks.models import EventKind
-from webhooks.schedule import PAUSES
-from webhooks.signing import signature_headers
 
 ROOT = Path(__file__).resolve().parents[2]
 DOC = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")

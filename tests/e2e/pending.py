@@ -17,10 +17,10 @@ def main(count: int, urls: list[str]) -> None:
     from django.utils import timezone
 
     from accounts.services import ensure_organization
-    from webhooks import secrets
+    from webhooks.delivery import secrets
+    from webhooks.delivery.signing import new_secret
     from webhooks.events import example, ring
     from webhooks.models import Delivery, Event, EventKind, Webhook
-    from webhooks.signing import new_secret
 
     kind = EventKind.SCAN_COMPLETED
     organization = ensure_organization(name="Receivers")

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import requests
 
-from tests.config.processes import running_with, wait_until
+from tests.config.stack.processes import running_with, wait_until
 from tests.e2e.conftest import Running
 from tests.e2e.service import BASE_DIR
 

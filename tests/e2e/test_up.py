@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.config.processes import running_with, wait_until
+from tests.config.stack.processes import running_with, wait_until
 from tests.e2e.service import STOP_S, Service, free_port, get_status
 
 COLD_START_S = 90

@@ -21,12 +21,12 @@ import psycopg
 import pytest
 from redis import Redis
 
-from config import embedded
-from config.management.commands.up import programs
-from tests.config.processes import wait_until
+from config.stack import embedded
+from config.stack.management.commands.up import programs
+from tests.config.stack.processes import wait_until
 from tests.e2e.service import BASE_DIR
 from tests.sites.server import Answer, Site
-from webhooks.claims import PER_RECEIVER
+from webhooks.delivery.claims import PER_RECEIVER
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("webhooks")]
 

@@ -23,7 +23,7 @@ from scans.engine.plan import needs_browser
 from scans.engine.scoring import CATALOGUE_VERSION
 from scans.management.commands import scan as command
 from tests.command_line import run, run_here, start
-from tests.config.processes import wait_until
+from tests.config.stack.processes import wait_until
 from tests.reports.sarif import SARIF
 from tests.sites.sample import sample_site
 from tests.sites.server import Answer, Request, Site

@@ -9,8 +9,7 @@ from django.utils import timezone
 
 from accounts.models import MonthlyUsage
 from reports.models import Report
-from scans.engine import Progress
-from scans.engine.result import ScanError
+from scans.engine.result import Progress, ScanError
 from scans.models import Scan
 from scans.services import MAX_ATTEMPTS, claim_scan, finish_scan, renew_claim, sweep_scans
 from tests.world import Member, make_result, make_scan

@@ -14,12 +14,13 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from scans.engine import Budget, scan
 from scans.engine.findings import ScanType
-from scans.engine.memory import give_back, use_one_heap
+from scans.engine.result import Budget
+from scans.engine.run import scan
+from scans.memory import give_back, use_one_heap
 from scans.net.client import Network
 from scans.net.policy import Policy
-from scans.targets import parse_target
+from scans.net.targets import parse_target
 from tests.scans.net.loopback import NETWORKS
 
 

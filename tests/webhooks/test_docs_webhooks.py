@@ -16,10 +16,11 @@ import pytest
 from django.conf import settings
 
 from scans.net import errors
-from scans.targets import InvalidUrl
+from scans.net.targets import InvalidUrl
 from tests.sites.server import Answer, Site
-from webhooks import claims, schedule, sending, services
-from webhooks.signing import new_secret, signature_headers
+from webhooks import services
+from webhooks.delivery import claims, schedule, sending
+from webhooks.delivery.signing import new_secret, signature_headers
 
 DOC = (Path(__file__).resolve().parents[2] / "docs" / "webhooks.md").read_text(encoding="utf-8")
 TEXT = " ".join(DOC.split())

@@ -10,9 +10,9 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Membership, Tier
-from tests.scans.test_pages import browser_of, page_of, text_of
+from tests.scans.dashboard.test_pages import browser_of, page_of, text_of
 from tests.world import Member, finished_scan, register_webhook
-from webhooks import secrets
+from webhooks.delivery import secrets
 from webhooks.models import Attempt, Delivery, FormerSecret, Webhook
 
 NEVER = "wh_" + "0" * 22

@@ -8,10 +8,10 @@ import langcodes
 from langcodes.data_dicts import LANGUAGE_REPLACEMENTS
 from selectolax.lexbor import LexborNode
 
+from scans.engine.accessibility.document import AccessibleDocument
 from scans.engine.accessibility.names import accessible_name
 from scans.engine.accessibility.roles import explicit_role
-from scans.engine.accessibility.tree import AccessibleDocument
-from scans.engine.markup import attribute
+from scans.engine.page.markup import attribute
 
 PRIMARY = re.compile(r"[a-z]{2,3}")
 # `qaa..qtz` in the registry; axe-core knows the first only.

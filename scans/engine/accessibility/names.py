@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 
 from selectolax.lexbor import LexborNode
 
-from scans.engine.accessibility.aria_tables import HOLDING_A_VALUE, NAMED_BY_CONTENT
+from scans.engine.accessibility.document import AccessibleDocument
 from scans.engine.accessibility.roles import explicit_role, is_focusable, is_presentational, says_more
-from scans.engine.accessibility.tree import AccessibleDocument
-from scans.engine.markup import attribute, select
+from scans.engine.accessibility.wai_aria import HOLDING_A_VALUE, NAMED_BY_CONTENT
+from scans.engine.page.markup import attribute, select
 
 MAX_NODES = 2_000  # of one name
 MAX_DEPTH = 100  # of one name; each level takes a few of Python's frames

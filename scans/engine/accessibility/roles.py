@@ -6,8 +6,8 @@ import re
 
 from selectolax.lexbor import LexborNode
 
-from scans.engine.accessibility.aria_tables import DPUB, GLOBAL_ATTRIBUTES, ROLES
-from scans.engine.markup import MAX_DEPTH, attribute, select
+from scans.engine.accessibility.wai_aria import DPUB, GLOBAL_ATTRIBUTES, ROLES
+from scans.engine.page.markup import MAX_DEPTH, attribute, select
 
 PRESENTATIONAL = frozenset({"none", "presentation"})
 # Elements that `disabled` takes out of use.

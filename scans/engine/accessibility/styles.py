@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
-from scans.engine.evidence import Document
-from scans.engine.markup import attribute, live
+from scans.engine.page.evidence import Document
+from scans.engine.page.markup import attribute, live
 
 COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 DECLARATION = re.compile(r"(?:^|[;{\s])(display|visibility|content-visibility)\s*:\s*([\w-]+)", re.IGNORECASE)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from selectolax.lexbor import LexborNode
 
 from scans.engine.accessibility.styles import StyleRule, inline_style
-from scans.engine.markup import attribute, enclosing
+from scans.engine.page.markup import attribute, enclosing
 
 # HTML Standard, section 15.3.1; but an area is where its image is.
 NEVER_SHOWN = frozenset(

@@ -14,9 +14,9 @@ from typing import Any
 
 from playwright.async_api import CDPSession
 
-from scans.engine.browser import BrowserFailed
-from scans.engine.browser.own_scripts import script
-from scans.engine.browser_evidence import AxeNode, AxeReport, AxeRule
+from scans.engine.browser.evidence import AxeNode, AxeReport, AxeRule
+from scans.engine.browser.scripts import script
+from scans.engine.browser.visit import BrowserFailed
 
 MAX_FRAMES = 30
 MAX_DEPTH = 5

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from scans.engine.browser_evidence import UsedFile
-from scans.engine.evidence import ResourceKind
+from scans.engine.browser.evidence import UsedFile
+from scans.engine.page.references import ResourceKind
 
 MAX_RANGES = 200_000
 MAX_FILES = 300

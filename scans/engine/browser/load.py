@@ -16,12 +16,9 @@ from typing import Any, TypeVar
 
 from playwright.async_api import Browser, BrowserContext, Dialog, Error, Page
 
-from scans.engine.browser import BrowserFailed, Visit
 from scans.engine.browser.axe import run_axe
 from scans.engine.browser.coverage import used_scripts, used_sheets
-from scans.engine.browser.network_log import NetworkLog
-from scans.engine.browser.own_scripts import expression
-from scans.engine.browser_evidence import (
+from scans.engine.browser.evidence import (
     BrowserLoad,
     LargestPaint,
     Layout,
@@ -33,6 +30,9 @@ from scans.engine.browser_evidence import (
     UsedFile,
     Viewport,
 )
+from scans.engine.browser.network_log import NetworkLog
+from scans.engine.browser.scripts import expression
+from scans.engine.browser.visit import BrowserFailed, Visit
 from scans.net.browser import context_options
 
 T = TypeVar("T")

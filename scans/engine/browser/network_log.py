@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urldefrag
 
-from scans.engine.browser_evidence import LoadedRequest
-from scans.engine.evidence import ResourceKind
+from scans.engine.browser.evidence import LoadedRequest
+from scans.engine.page.references import ResourceKind
 
 MAX_REQUESTS = 1_000
 MAX_URL = 2_048

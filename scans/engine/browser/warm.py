@@ -22,9 +22,9 @@ from typing import Any, TypeVar
 import psutil
 from playwright.async_api import Browser, Error, Playwright, async_playwright
 
-from scans.engine.browser import BrowserFailed, Visit
+from scans.engine.browser.evidence import BrowserLoad
 from scans.engine.browser.load import BUSY, explain, visit_page
-from scans.engine.browser_evidence import BrowserLoad
+from scans.engine.browser.visit import BrowserFailed, Visit
 from scans.net.browser import launch_options
 
 logger = logging.getLogger(__name__)

@@ -9,11 +9,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from scans.engine import javascript_libraries
+from scans.engine.security import javascript_libraries
 from scans.net.client import Network
 from scans.net.errors import NetError
+from scans.net.targets import InvalidUrl
 from scans.policy import settings_policy
-from scans.targets import InvalidUrl
 
 API = "https://api.osv.dev/v1/query"
 MAX_BYTES = 8 * 1024 * 1024
@@ -21,7 +21,7 @@ TIME_LIMIT_S = 300.0
 
 
 class Command(BaseCommand):
-    """Rewrites `scans/engine/javascript_libraries.json`; the list of libraries and their banners stays."""
+    """Rewrites `scans/engine/security/javascript_libraries.json`; the list of libraries and their banners stays."""
 
     help = "Bring the known holes of JavaScript libraries up to date, from the OSV database."
 

@@ -8,19 +8,19 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from scans.engine import structured_data
+from scans.engine.seo import structured_data
 from scans.net.budget import Limits
 from scans.net.client import Network
 from scans.net.errors import NetError
+from scans.net.targets import InvalidUrl
 from scans.policy import settings_policy
-from scans.targets import InvalidUrl
 
 RELEASE = "https://schema.org/version/latest/schemaorg-current-https.jsonld"
 MAX_BYTES = 40 * 1024 * 1024
 
 
 class Command(BaseCommand):
-    """Rewrites `scans/engine/schema_org.json`."""
+    """Rewrites `scans/engine/seo/schema_org.json`."""
 
     help = "Bring the vocabulary of schema.org up to date, from its newest release."
 

@@ -22,16 +22,16 @@ from config.ids import new_report_id, new_scan_id
 from reports.build import export_object, report_object
 from reports.exports import sarif
 from scans.browser import browser
-from scans.engine import Budget, Progress, scan
-from scans.engine.browser import Browser
-from scans.engine.browser.remembered import RememberedLoad
+from scans.engine.browser.cached import RememberedLoad
+from scans.engine.browser.visit import Browser
 from scans.engine.findings import ScanType
-from scans.engine.result import ScanError, ScanResult
+from scans.engine.result import Budget, Progress, ScanError, ScanResult
+from scans.engine.run import scan
 from scans.engine.scoring import CATALOGUE_VERSION
 from scans.net.client import Network
 from scans.net.policy import Policy
+from scans.net.targets import parse_target
 from scans.policy import settings_policy
-from scans.targets import parse_target
 
 logger = logging.getLogger(__name__)
 

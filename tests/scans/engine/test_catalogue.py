@@ -8,16 +8,16 @@ import pytest
 
 from scans.engine import catalogue
 from scans.engine.catalogue import CatalogueError
-from scans.engine.evidence import Page
 from scans.engine.findings import ScanType, Severity
+from scans.engine.page.evidence import Page
 from scans.engine.plan import GIVEN, plan
 
 HEAD = """
 from __future__ import annotations
 from scans.engine.catalogue import Category, check, probe
-from scans.engine.evidence import Clock, Document, Page
+from scans.engine.page.evidence import Clock, Document, Page
 from scans.engine.findings import HIGH, LOW, Finding, Pass
-from scans.targets import Target
+from scans.net.targets import Target
 """
 
 
@@ -49,8 +49,7 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Planted
     root.mkdir()
     (root / "__init__.py").touch()
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(catalogue, "CHECKS_PACKAGE", f"{package}.checks")
-    monkeypatch.setattr(catalogue, "PROBES_PACKAGE", f"{package}.probes")
+    monkeypatch.setattr(catalogue, "ENGINE", package)
     _forget()
     yield Planted(root)
     _forget()
@@ -65,11 +64,11 @@ def _forget() -> None:
 
 def test_the_tree_of_files_is_the_tree_of_the_report(planted: Planted) -> None:
     planted.add(
-        "checks/security/light.py",
+        "security/checks/light.py",
         'CATEGORY = Category("Light", weight=5)\n' + a_check("one", "One"),
     )
     planted.add(
-        "checks/security/heavy.py",
+        "security/checks/heavy.py",
         'CATEGORY = Category("Heavy", weight=50)\n'
         + a_check("three", "Three")
         + a_check("two", "Two", "page: Page, document: Document | None"),
@@ -90,10 +89,10 @@ def test_the_tree_of_files_is_the_tree_of_the_report(planted: Planted) -> None:
 
 
 def test_a_check_imported_into_another_category_is_not_counted_twice(planted: Planted) -> None:
-    planted.add("checks/seo/a.py", 'CATEGORY = Category("A", weight=1)\n' + a_check("one", "One"))
+    planted.add("seo/checks/a.py", 'CATEGORY = Category("A", weight=1)\n' + a_check("one", "One"))
     planted.add(
-        "checks/seo/b.py",
-        f'CATEGORY = Category("B", weight=1)\nfrom {planted.folder.name}.checks.seo.a import check_one\n',
+        "seo/checks/b.py",
+        f'CATEGORY = Category("B", weight=1)\nfrom {planted.folder.name}.seo.checks.a import check_one\n',
     )
     assert [each.id for each in catalogue.checks(ScanType.SEO)] == ["one"]
 
@@ -105,28 +104,28 @@ def test_a_check_imported_into_another_category_is_not_counted_twice(planted: Pl
 def test_ids_and_names_are_unique_in_a_scan_type(
     planted: Planted, first: tuple[str, str], second: tuple[str, str], word: str
 ) -> None:
-    planted.add("checks/seo/a.py", 'CATEGORY = Category("A", weight=1)\n' + a_check(*first))
-    planted.add("checks/seo/b.py", 'CATEGORY = Category("B", weight=1)\n' + a_check(*second))
+    planted.add("seo/checks/a.py", 'CATEGORY = Category("A", weight=1)\n' + a_check(*first))
+    planted.add("seo/checks/b.py", 'CATEGORY = Category("B", weight=1)\n' + a_check(*second))
     with pytest.raises(CatalogueError, match=word):
         catalogue.checks(ScanType.SEO)
 
 
 def test_a_file_without_a_category_is_refused(planted: Planted) -> None:
-    planted.add("checks/seo/a.py", a_check("one", "One"))
+    planted.add("seo/checks/a.py", a_check("one", "One"))
     with pytest.raises(CatalogueError, match="CATEGORY"):
         catalogue.checks(ScanType.SEO)
 
 
 @pytest.mark.parametrize("parameters", ["page: Page | Document", "page: 'list[int]'"])
 def test_a_parameter_must_name_one_kind_of_evidence(planted: Planted, parameters: str) -> None:
-    planted.add("checks/seo/a.py", 'CATEGORY = Category("A", weight=1)\n' + a_check("one", "One", parameters))
+    planted.add("seo/checks/a.py", 'CATEGORY = Category("A", weight=1)\n' + a_check("one", "One", parameters))
     with pytest.raises(CatalogueError):
         catalogue.checks(ScanType.SEO)
 
 
 def test_a_probe_is_known_by_what_it_returns(planted: Planted) -> None:
     planted.add(
-        "probes/page.py",
+        "page/probe.py",
         "@probe(essential=True)\ndef fetch(target: Target) -> Page: ...\n"
         "@probe()\ndef parse(page: Page) -> Document: ...\n",
     )
@@ -146,19 +145,19 @@ def test_a_probe_is_known_by_what_it_returns(planted: Planted) -> None:
     ],
 )
 def test_a_probe_that_is_declared_wrongly_is_refused(planted: Planted, source: str) -> None:
-    planted.add("probes/page.py", source)
+    planted.add("page/probe.py", source)
     with pytest.raises(CatalogueError):
         catalogue.probes()
 
 
 def test_only_the_probes_that_a_scan_needs_are_planned(planted: Planted) -> None:
     planted.add(
-        "checks/seo/a.py",
+        "seo/checks/a.py",
         'CATEGORY = Category("A", weight=1)\n' + a_check("one", "One", "document: Document, clock: Clock"),
     )
-    planted.add("checks/security/a.py", 'CATEGORY = Category("A", weight=1)\n' + a_check("two", "Two"))
+    planted.add("security/checks/a.py", 'CATEGORY = Category("A", weight=1)\n' + a_check("two", "Two"))
     planted.add(
-        "probes/page.py",
+        "page/probe.py",
         "@probe()\ndef fetch(target: Target) -> Page: ...\n@probe()\ndef parse(page: Page) -> Document: ...\n",
     )
     assert {each.__name__ for each in plan(ScanType.SEO).probes} == {"Page", "Document"}
@@ -166,8 +165,8 @@ def test_only_the_probes_that_a_scan_needs_are_planned(planted: Planted) -> None
 
 
 def test_evidence_that_nothing_provides_is_refused(planted: Planted) -> None:
-    planted.add("checks/seo/a.py", 'CATEGORY = Category("A", weight=1)\n' + a_check("one", "One"))
-    planted.add("probes/other.py", "")
+    planted.add("seo/checks/a.py", 'CATEGORY = Category("A", weight=1)\n' + a_check("one", "One"))
+    planted.add("page/probe.py", "")
     with pytest.raises(CatalogueError, match="Page"):
         plan(ScanType.SEO)
 

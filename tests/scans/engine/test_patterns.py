@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from scans.engine.directory_listings import TITLES
+from scans.engine.security.directory_listings import TITLES
 
 PACKAGES = ("accounts", "config", "reports", "scans", "webhooks")
 METHODS = frozenset({"findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn"})
@@ -30,13 +30,13 @@ HANGING_S = 1.0
 
 # What is only ever given short text, and how long that is at most.
 BOUNDED = {
-    "scans.engine.checks.security.disclosure.PRODUCT_VERSION.search": 1_000,  # of the Server header
-    "scans.engine.probes.page.TITLE.search": 8 * 1024,  # of the page, eight times what is searched for its encoding
+    "scans.engine.security.checks.disclosure.PRODUCT_VERSION.search": 1_000,  # of the Server header
+    "scans.engine.page.fetch.TITLE.search": 8 * 1024,  # of the page, eight times what is searched for its encoding
 }
 # Patterns that are made of arguments inside a function: what the arguments may be.
 LOCALS: dict[str, dict[str, object]] = {
     "config.ids": {"prefix": "scan"},
-    "scans.engine.directory_listings": {"pattern": "|".join(title for _, title in TITLES), "folder": "/a"},
+    "scans.engine.security.directory_listings": {"pattern": "|".join(title for _, title in TITLES), "folder": "/a"},
 }
 # Computed patterns that are missing there.
 unknown: list[str] = []

@@ -24,7 +24,7 @@ from scans.net.addresses import (
 )
 from scans.net.errors import Blocked
 from scans.net.policy import Policy
-from scans.targets import parse_target
+from scans.net.targets import parse_target
 
 PUBLIC4 = IPv4Address("93.184.215.14")
 PUBLIC6 = IPv6Address("2606:2800:21f:cb07:6820:80da:af6b:8b2c")

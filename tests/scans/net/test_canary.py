@@ -15,16 +15,16 @@ from pathlib import Path
 import pytest
 import pytest_django
 
-from scans.engine import Budget, scan
 from scans.engine.findings import ScanType
-from scans.engine.result import ScanResult
+from scans.engine.result import Budget, ScanResult
+from scans.engine.run import scan
 from scans.models import Scan
 from scans.net import resolver
 from scans.net.addresses import IPNetwork
 from scans.net.client import Network
 from scans.net.errors import Blocked
 from scans.net.policy import Policy
-from scans.targets import InvalidUrl, parse_target
+from scans.net.targets import InvalidUrl, parse_target
 from scans.tasks import run_scan
 from tests.scans.net.seams import PUBLIC
 from tests.scans.net.tls_servers import Identity

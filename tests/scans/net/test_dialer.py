@@ -16,7 +16,7 @@ from scans.net.budget import Limits
 from scans.net.client import Network
 from scans.net.errors import Blocked, NetError, NotReachable, TimedOut
 from scans.net.policy import Policy
-from scans.targets import InvalidUrl, parse_target
+from scans.net.targets import InvalidUrl, parse_target
 from tests.scans.net.loopback import NETWORKS
 from tests.scans.net.seams import PUBLIC, PUBLIC6, Names, Wires
 from tests.sites.server import Answer, Site

@@ -17,7 +17,7 @@ from scans.net.client import Network
 from scans.net.deadline import Deadline
 from scans.net.errors import Blocked, TlsFailed
 from scans.net.policy import Policy
-from scans.targets import InvalidUrl, Target, parse_target
+from scans.net.targets import InvalidUrl, Target, parse_target
 from tests.scans.net.seams import PUBLIC, Elsewhere
 
 OPEN = Policy()

@@ -22,21 +22,21 @@ CONNECTING = (
 # The embedded stack and its supervisor look whether ports of this machine are free or answer.
 LOCAL_MODULES = {"socket", "http.client"}
 LOCAL_PORTS = {
-    "config/embedded.py",
-    "config/embedded_postgres.py",
-    "config/embedded_redis.py",
+    "config/stack/embedded.py",
+    "config/stack/postgres.py",
+    "config/stack/redis.py",
     "config/environment.py",
     "config/gunicorn.py",  # answers on connections that others opened
-    "config/launcher.py",
-    "config/management/commands/up.py",
-    "config/processes.py",
-    "config/supervisor.py",
+    "config/stack/launcher.py",
+    "config/stack/management/commands/up.py",
+    "config/stack/processes.py",
+    "config/stack/supervisor.py",
 }
 # What they import of such a module opens nothing: names of errors that Django's mail raises, and the loop in which
 # Playwright's answers come in through a pipe.
 HARMLESS = {
     "accounts/mail.py": {"smtplib", "smtplib.SMTPException"},
-    "webhooks/notices.py": {"smtplib", "smtplib.SMTPException"},
+    "webhooks/delivery/notices.py": {"smtplib", "smtplib.SMTPException"},
     "scans/engine/browser/load.py": {"asyncio"},
     "scans/engine/browser/warm.py": {"asyncio"},
 }

@@ -22,14 +22,14 @@ import dns.resolver
 import psutil
 import pytest
 
-from scans import targets
-from scans.net import addresses, dialer, redirects, resolver
+from scans.net import addresses, dialer, resolver, targets
 from scans.net.addresses import UNWRAPPERS, refusal
 from scans.net.deadline import Deadline
 from scans.net.dialer import Dialer
+from scans.net.http import redirects
 from scans.net.policy import Policy
 from scans.net.resolver import SystemResolver
-from scans.targets import Target, parse_target
+from scans.net.targets import Target, parse_target
 from tests.scans.net.loopback import NETWORKS
 from tests.scans.net.rules import HUGE, Remove, Rule, done, exempting, guarding, replaced
 from tests.scans.net.seams import PUBLIC, Wires

@@ -17,14 +17,15 @@ import requests
 import urllib3.connection
 from requests.adapters import HTTPAdapter
 
-from scans.net import client, connections, deadline, redirects
+from scans.net import client, deadline
 from scans.net.budget import Exchange
 from scans.net.client import Network
-from scans.net.connections import GuardedAdapter, Trust
 from scans.net.deadline import Deadline
 from scans.net.errors import BadResponse
-from scans.net.redirects import Hop
-from scans.targets import Target
+from scans.net.http import connections, redirects
+from scans.net.http.connections import GuardedAdapter, Trust
+from scans.net.http.redirects import Hop
+from scans.net.targets import Target
 from tests.scans.net.rules import HUGE, Rule, done, exempting, guarding, lifted, replaced
 from tests.scans.net.seams import PUBLIC
 from tests.sites.server import Answer, Certificate, Request, Site

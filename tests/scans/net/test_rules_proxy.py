@@ -17,7 +17,7 @@ from scans.net.client import Network
 from scans.net.deadline import Deadline, GuardedSocket
 from scans.net.policy import Policy
 from scans.net.proxy import BrowserProxy
-from scans.targets import Target
+from scans.net.targets import Target
 from tests.scans.net.rules import HUGE, Remove, Rule, replaced
 from tests.scans.net.seams import Names
 from tests.scans.net.test_proxy import answer, ask, connect, tunnel

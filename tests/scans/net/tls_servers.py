@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import AuthorityInformationAccessOID, ExtendedKeyUsageOID, NameOID
 
-from scans.net.tls_ciphers import TlsVersion
+from scans.net.tls.ciphers import TlsVersion
 
 LOOPBACK = "127.0.0.1"
 DAY = datetime.timedelta(days=1)

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.db.models import QuerySet
 
-from webhooks import secrets
+from webhooks.delivery import secrets
 from webhooks.models import FormerSecret, Webhook
 
 

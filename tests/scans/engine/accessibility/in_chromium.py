@@ -11,8 +11,8 @@ from pathlib import Path
 from playwright.async_api import BrowserContext, async_playwright
 
 from scans.engine.browser.axe import run_axe
+from scans.engine.browser.evidence import AxeReport
 from scans.engine.browser.load import PIXEL_RATIO, SCREEN
-from scans.engine.browser_evidence import AxeReport
 from scans.net.browser import context_options, find_browser, launch_options
 from scans.net.budget import Limits
 from scans.net.client import Network

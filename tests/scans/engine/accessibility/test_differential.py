@@ -7,15 +7,15 @@ from functools import cache
 
 import pytest
 
-from scans.engine.accessibility.tree import AccessibleDocument
-from scans.engine.browser_evidence import AxeReport
+from scans.engine.accessibility.document import AccessibleDocument
+from scans.engine.browser.evidence import AxeReport
 from scans.engine.catalogue import Check, checks
-from scans.engine.evidence import Document, Page
 from scans.engine.findings import ScanType
+from scans.engine.page.evidence import Document, Page
 from scans.engine.plan import needs_browser
 from tests.scans.engine.accessibility.corpus import FILES, PAGES
 from tests.scans.engine.accessibility.in_chromium import axe_reports
-from tests.scans.engine.checks.cast import document, page, verdict
+from tests.scans.engine.cast import document, page, verdict
 from tests.sites.server import Answer
 
 # One worker does all of it, as the reports are made once: some 15 seconds, more beside other work.

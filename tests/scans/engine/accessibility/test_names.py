@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from scans.engine.accessibility.document import AccessibleDocument
 from scans.engine.accessibility.names import accessible_name, visible_text
 from scans.engine.accessibility.roles import explicit_role, is_focusable, is_presentational
-from scans.engine.accessibility.tree import AccessibleDocument
-from tests.scans.engine.checks.cast import body, document, page
+from tests.scans.engine.cast import body, document, page
 
 
 def named(markup: str) -> str:

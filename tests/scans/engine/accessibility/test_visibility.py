@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from scans.engine.accessibility.tree import AccessibleDocument
-from tests.scans.engine.checks.cast import document, head, page
+from scans.engine.accessibility.document import AccessibleDocument
+from tests.scans.engine.cast import document, head, page
 
 
 def tree(body: str, style: str = "") -> AccessibleDocument:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from scans.engine.browser import coverage
 from scans.engine.browser.coverage import used_scripts, used_sheets
-from scans.engine.browser_evidence import UsedFile
-from scans.engine.evidence import ResourceKind
+from scans.engine.browser.evidence import UsedFile
+from scans.engine.page.references import ResourceKind
 
 URL = "https://site.example.com/app.js"
 CSS = "https://site.example.com/app.css"

@@ -19,10 +19,10 @@ from typing import Any
 import pytest
 from playwright.async_api import async_playwright
 
-from scans.engine.browser import Visit
+from scans.engine.browser.evidence import BrowserLoad, Load
 from scans.engine.browser.load import SCREEN, visit_page
-from scans.engine.browser_evidence import BrowserLoad, Load
-from scans.engine.vitals import cumulative_layout_shift, total_blocking_s
+from scans.engine.browser.visit import Visit
+from scans.engine.performance.vitals import cumulative_layout_shift, total_blocking_s
 from scans.net.browser import find_browser, launch_options
 from scans.net.client import Network
 from scans.net.proxy import BrowserProxy

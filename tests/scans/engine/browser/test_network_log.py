@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from scans.engine.browser import network_log
+from scans.engine.browser.evidence import LoadedRequest
 from scans.engine.browser.network_log import NetworkLog
-from scans.engine.browser_evidence import LoadedRequest
-from scans.engine.evidence import ResourceKind
+from scans.engine.page.references import ResourceKind
 
 PAGE = "https://site.example.com/"
 

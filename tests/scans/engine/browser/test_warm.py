@@ -13,9 +13,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from scans.engine.browser import BrowserFailed, Visit
+from scans.engine.browser.evidence import BrowserLoad
+from scans.engine.browser.visit import BrowserFailed, Visit
 from scans.engine.browser.warm import FOLDER, WarmBrowser
-from scans.engine.browser_evidence import BrowserLoad
 from scans.net.browser import find_browser
 from scans.net.client import Network
 from scans.net.policy import Policy

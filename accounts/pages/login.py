@@ -1,0 +1,218 @@
+"""Getting in: log in and out, sign up, a new password by e-mail."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import login, views
+from django.contrib.auth.forms import SetPasswordForm
+from django.contrib.auth.tokens import default_token_generator
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import reverse, reverse_lazy
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from accounts import access, limits, mail, sessions
+from accounts.limits import Limit
+from accounts.models import User
+from accounts.pages.forms import EmailForm, LoginForm, SignUpForm
+from accounts.services import SIGN_UP_LIFETIME_S, AccountRefused, sign_up, sign_up_email, sign_up_token
+
+ATTEMPTS_PER_ADDRESS = 20
+ATTEMPTS_PER_ACCOUNT = 10
+# An hour's e-mails: to one person, and asked for by one client.
+MAILS_PER_RECIPIENT = 5
+MAILS_PER_CLIENT = 20
+
+
+class LoginView(views.LoginView):
+    """E-mail address and password; afterwards to `next`, when that is on our own host.
+
+    Attempts are limited per client address and per account. Fails closed: without Redis nobody logs in.
+    """
+
+    authentication_form = LoginForm
+    redirect_authenticated_user = True
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        attempts = (
+            Limit(limits.client(request), ATTEMPTS_PER_ADDRESS),
+            Limit(request.POST.get("username", "").strip().lower(), ATTEMPTS_PER_ACCOUNT),
+        )
+        return limits.refusal(request, "login", attempts) or super().post(request, *args, **kwargs)
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        response = super().form_valid(form)
+        # Without "stay logged in" the session ends with the browser.
+        self.request.session.set_expiry(None if form.cleaned_data["remember"] else 0)
+        return response
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(**kwargs, sign_up_is_open=settings.SIGN_UP_OPEN)
+
+
+class LogoutView(views.LogoutView):
+    """By POST only; the session goes from the person's list, too."""
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        sessions.end(request)
+        return super().post(request, *args, **kwargs)
+
+
+def admin_login(request: HttpRequest) -> HttpResponse:
+    """In place of the admin's own form, which would go round the limit of attempts."""
+    if not request.user.is_authenticated:
+        return redirect_to_login(request.GET.get("next") or reverse("admin:index"), reverse("login"))
+    if not request.user.is_staff:
+        raise PermissionDenied
+    return HttpResponseRedirect(reverse("admin:index"))
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def signup(request: HttpRequest) -> HttpResponse:
+    """Ask for an address. Whether there is an account with it, only the e-mail tells."""
+    if request.user.is_authenticated:
+        return redirect(settings.LOGIN_REDIRECT_URL)
+    if not settings.SIGN_UP_OPEN:
+        return _closed(request)
+    form = EmailForm(request.POST or None)
+    if not form.is_valid():
+        return render(request, "accounts/signup.html", {"form": form})
+    email = form.cleaned_data["email"]
+    if refusal := limit_mails(request, email):
+        return refusal
+    try:
+        if access.person_with(email):
+            mail.send("account_exists", email, "You have an account already")
+        else:
+            hours = SIGN_UP_LIFETIME_S // 3600
+            mail.send("signup", email, "Finish your sign-up", token=sign_up_token(email), hours=hours)
+    except mail.MailNotSent:
+        return mail_not_sent(request)
+    return redirect("signup-sent")
+
+
+@require_safe
+def signup_sent(request: HttpRequest) -> HttpResponse:
+    """What to do next."""
+    return render(request, "accounts/mail_sent.html", {"title": "Sign up", "what": "a link to finish your sign-up"})
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def signup_finish(request: HttpRequest, token: str) -> HttpResponse:
+    """The link of the e-mail: choose a password, name the organization."""
+    if not settings.SIGN_UP_OPEN:
+        return _closed(request)
+    email = sign_up_email(token)
+    if email is None:
+        return link_is_dead(request, "Sign up again, and we send you a new one.")
+    if access.person_with(email):
+        messages.info(request, "You have an account already. Log in with it.")
+        return redirect("login")
+    form = SignUpForm(request.POST or None, email=email)
+    if form.is_valid():
+        name = form.cleaned_data["organization"]
+        try:
+            user, organization = sign_up(email=email, password=form.cleaned_data["password"], organization=name)
+        except AccountRefused as error:
+            form.add_error(None, str(error))
+        else:
+            sessions.end(request)  # somebody else's, in the same browser
+            login(request, user)
+            request.session.set_expiry(0)
+            messages.success(request, f"Welcome. {organization} is ready for its first scan.")
+            return redirect(settings.LOGIN_REDIRECT_URL)
+    return render(request, "accounts/signup_finish.html", {"form": form, "email": email})
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def password_reset(request: HttpRequest) -> HttpResponse:
+    """Ask for an address; as with sign-up, only the e-mail tells whether there is an account."""
+    form = EmailForm(request.POST or None)
+    if not form.is_valid():
+        return render(request, "accounts/password_reset.html", {"form": form})
+    email = form.cleaned_data["email"]
+    if refusal := limit_mails(request, email):
+        return refusal
+    try:
+        user = access.person_with(email)
+        if user is None or not user.is_active:
+            mail.send("no_account", email, "There is no account with this address")
+        else:
+            uid = urlsafe_base64_encode(force_bytes(user.pk))
+            token = default_token_generator.make_token(user)
+            minutes = settings.PASSWORD_RESET_TIMEOUT // 60
+            # To the address of the account: what was typed may only look like it.
+            mail.send("password_reset", user.email, "Choose a new password", uid=uid, token=token, minutes=minutes)
+    except mail.MailNotSent:
+        return mail_not_sent(request)
+    return redirect("password-reset-sent")
+
+
+@require_safe
+def password_reset_sent(request: HttpRequest) -> HttpResponse:
+    """What to do next."""
+    context = {"title": "Reset your password", "what": "a link to choose a new password"}
+    return render(request, "accounts/mail_sent.html", context)
+
+
+class PasswordResetConfirmView(views.PasswordResetConfirmView):
+    """Django's: the link of the e-mail is good for one use. All sessions of the person end."""
+
+    template_name = "accounts/password_new.html"
+    success_url = reverse_lazy("login")
+    reset_url_token = "new"  # noqa: S105  # stands in the address in the token's place
+
+    def form_valid(self, form: SetPasswordForm[User]) -> HttpResponse:
+        response = super().form_valid(form)
+        tell_of_new_password(form.user)
+        sessions.end_others(form.user)
+        messages.success(self.request, "Your password has been changed. Log in with it.")
+        return response
+
+    def render_to_response(self, context: dict[str, Any], **kwargs: Any) -> HttpResponse:
+        if not self.validlink:
+            return link_is_dead(self.request, "Ask for a new one on the page “Forgot your password?”.")
+        return super().render_to_response(context, **kwargs)
+
+
+def tell_of_new_password(user: User) -> None:
+    """So that the person learns of it when it was somebody else. The change stands without the e-mail."""
+    try:
+        mail.send("password_changed", user.email, "Your password was changed")
+    except mail.MailNotSent:
+        return
+
+
+def limit_mails(request: HttpRequest, recipient: str) -> HttpResponse | None:
+    """The refusal of one e-mail too many, whether there is an account or not."""
+    attempts = (Limit(limits.client(request), MAILS_PER_CLIENT), Limit(recipient.lower(), MAILS_PER_RECIPIENT))
+    return limits.refusal(request, "mail", attempts, window_s=limits.HOUR_S)
+
+
+def mail_not_sent(request: HttpRequest) -> HttpResponse:
+    """The page for when the mail server does not take an e-mail."""
+    context = {"status": 503, "message": "The e-mail could not be sent. Try again in a few minutes."}
+    return render(request, "error.html", context, status=503)
+
+
+def link_is_dead(request: HttpRequest, advice: str) -> HttpResponse:
+    """The page for a link that is forged, used or too old."""
+    context = {"status": 410, "message": "This link is no longer valid.", "detail": advice}
+    return render(request, "error.html", context, status=410)
+
+
+def _closed(request: HttpRequest) -> HttpResponse:
+    detail = "Accounts are made by invitation: ask an admin of your organization for one."
+    context = {"status": 403, "message": "Nobody can sign up here.", "detail": detail}
+    return render(request, "error.html", context, status=403)

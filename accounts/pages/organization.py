@@ -1,0 +1,251 @@
+"""Pages about the current organization: members, keys, settings, audit log."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.db.models import F
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts import access, audit, limits, mail, usage
+from accounts.limits import Limit
+from accounts.members import (
+    change_role,
+    grantable_roles,
+    invitation_token,
+    may_manage,
+    open_invitations,
+    remove_member,
+    revoke_invitation,
+)
+from accounts.members import invite as invite_member
+from accounts.models import INVITATION_LIFETIME, ApiKey, Invitation, Membership
+from accounts.pages.forms import AuditFilterForm, InvitationForm, KeyForm, PageForm, RoleForm, SettingsForm
+from accounts.pages.login import limit_mails, mail_not_sent
+from accounts.roles import MemberRequest, requires
+from accounts.services import AccountRefused, add_api_key, change_organization, revoke_api_key
+from accounts.usage import Limits
+from config.ids import is_id
+
+Role = Membership.Role
+
+INVITATIONS_PER_HOUR = 30
+MEMBERS_SHOWN = 50
+MAX_KEYS_SHOWN = 100  # all active ones are among them
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Role.VIEWER)
+def members(request: MemberRequest) -> HttpResponse:
+    """Who belongs to the organization; admins invite more."""
+    actor = request.membership
+    form = InvitationForm(request.POST or None, roles=grantable_roles(actor), initial={"role": Role.MEMBER})
+    if request.method == "POST":
+        if not actor.is_admin:
+            return _refuse(request)
+        if form.is_valid():
+            response = _invite(request, form)
+            if response is not None:
+                return response
+    rows = access.rows(Membership, actor.organization_id).select_related("user").order_by("id")
+    after = PageForm(request.GET)
+    if after.is_valid() and after.cleaned_data["after"]:
+        rows = rows.filter(id__gt=after.cleaned_data["after"])
+    found = list(rows[: MEMBERS_SHOWN + 1])
+    shown = found[:MEMBERS_SHOWN]
+    context = {
+        "section": "members",
+        "form": form,
+        "rows": [(row, may_manage(actor, row)) for row in shown],
+        "after": shown[-1].id if len(found) > len(shown) else None,
+        "is_first": not after.is_valid() or not after.cleaned_data["after"],
+        "invitations": open_invitations(actor.organization_id) if actor.is_admin else (),
+        "grantable": [Role(role) for role in grantable_roles(actor)],
+    }
+    return render(request, "accounts/members.html", context)
+
+
+def _invite(request: MemberRequest, form: InvitationForm) -> HttpResponse | None:
+    actor, email = request.membership, form.cleaned_data["email"]
+    per_organization = [Limit(str(actor.organization_id), INVITATIONS_PER_HOUR)]
+    refusal = limits.refusal(request, "invite", per_organization, window_s=limits.HOUR_S)
+    if refusal := refusal or limit_mails(request, email):
+        return refusal
+    try:
+        invitation = invite_member(actor=actor, email=email, role=form.cleaned_data["role"])
+    except AccountRefused as error:
+        form.add_error("email", str(error))
+        return None
+    try:
+        mail.send(
+            "invitation",
+            email,
+            f"Join {actor.organization}",
+            invitation=invitation,
+            token=invitation_token(invitation),
+            days=INVITATION_LIFETIME.days,
+        )
+    except mail.MailNotSent:
+        revoke_invitation(actor=actor, invitation=invitation)
+        return mail_not_sent(request)
+    messages.success(request, f"{email} has been invited.")
+    return redirect("members")
+
+
+@require_POST
+@requires(Role.ADMIN)
+def member_role(request: MemberRequest, membership_id: int) -> HttpResponse:
+    """Give a member another role."""
+    subject = _member(request, membership_id)
+    form = RoleForm(request.POST, roles=grantable_roles(request.membership))
+    if not form.is_valid():
+        messages.error(request, "Your role does not allow this.")
+        return redirect("members")
+    try:
+        change_role(actor=request.membership, subject=subject, role=form.cleaned_data["role"])
+    except AccountRefused as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"{subject.user} is now {form.cleaned_data['role']}.")
+    return redirect("members")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Role.ADMIN)
+def member_remove(request: MemberRequest, membership_id: int) -> HttpResponse:
+    """End a membership, after a confirmation."""
+    subject = _member(request, membership_id)
+    if request.method != "POST":
+        return render(request, "accounts/member_remove.html", {"section": "members", "subject": subject})
+    try:
+        remove_member(actor=request.membership, subject=subject)
+    except AccountRefused as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"{subject.user} is no longer a member.")
+    return redirect("members")
+
+
+@require_POST
+@requires(Role.ADMIN)
+def invitation_revoke(request: MemberRequest, invitation_id: str) -> HttpResponse:
+    """Make an open invitation worthless."""
+    if not is_id("inv", invitation_id):
+        raise Http404
+    invitation = get_object_or_404(access.rows(Invitation, request.membership.organization_id), id=invitation_id)
+    try:
+        revoke_invitation(actor=request.membership, invitation=invitation)
+    except AccountRefused as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"The invitation of {invitation.email} has been revoked.")
+    return redirect("members")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Role.ADMIN)
+def keys(request: MemberRequest) -> HttpResponse:
+    """The keys, and a form for a new one; the answer to it is the only page that ever shows the key."""
+    form = KeyForm(request.POST or None)
+    plaintext = None
+    if form.is_valid():
+        try:
+            _, plaintext = add_api_key(
+                actor=request.membership, name=form.cleaned_data["name"], expires_at=form.expires_at()
+            )
+        except AccountRefused as error:
+            form.add_error("name", str(error))
+        else:
+            form = KeyForm()
+    rows = access.rows(ApiKey, request.membership.organization_id).select_related("created_by")
+    context = {
+        "section": "keys",
+        "form": form,
+        "plaintext": plaintext,
+        "keys": rows.order_by(F("revoked_at").desc(nulls_first=True), "-created_at")[:MAX_KEYS_SHOWN],
+        "now": timezone.now(),
+        "base_url": settings.BASE_URL,
+    }
+    return render(request, "accounts/keys.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Role.ADMIN)
+def key_revoke(request: MemberRequest, key_id: str) -> HttpResponse:
+    """Revoke a key, after a confirmation."""
+    if not is_id("key", key_id):
+        raise Http404
+    rows = access.rows(ApiKey, request.membership.organization_id).select_related("organization")
+    key = get_object_or_404(rows, id=key_id, revoked_at=None)
+    if request.method != "POST":
+        return render(request, "accounts/key_revoke.html", {"section": "keys", "key": key})
+    revoke_api_key(key, request.membership.user)
+    messages.success(request, f"The key {key.name} has been revoked.")
+    return redirect("keys")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Role.VIEWER)
+def organization_settings(request: MemberRequest) -> HttpResponse:
+    """Name and defaults, which owners set; plan and limits, for everybody to see."""
+    actor = request.membership
+    organization, tier = actor.organization, actor.organization.tier
+    if request.method == "POST" and not actor.is_owner:
+        return _refuse(request)
+    initial = {"name": organization.name, "shares_reports": organization.shares_reports}
+    form = SettingsForm(request.POST or None, initial=initial)
+    if form.is_valid():
+        change_organization(actor=actor, **form.cleaned_data)
+        messages.success(request, "The settings have been saved.")
+        return redirect("organization-settings")
+    plan = Limits(tier.scans_per_month, tier.concurrent_scans, tier.name)
+    context = {
+        "section": "settings",
+        "form": form,
+        "tier": tier,
+        "quota": usage.quota(organization.id, plan, timezone.now()),
+        "organization": organization,
+    }
+    return render(request, "accounts/settings.html", context)
+
+
+@require_safe
+@requires(Role.ADMIN)
+def audit_log(request: MemberRequest) -> HttpResponse:
+    """Who did what, newest first."""
+    asked: dict[str, Any] = {}
+    form = AuditFilterForm(request.GET)
+    if form.is_valid():
+        asked = form.cleaned_data
+    events, more = audit.events_page(
+        request.membership.organization_id, action=asked.get("action", ""), before=asked.get("before")
+    )
+    context = {
+        "section": "audit",
+        "events": [(event, audit.ACTIONS.get(event.action, event.action)) for event in events],
+        "older": events[-1].id if more else None,
+        "is_first": not asked.get("before"),
+        "action": asked.get("action", ""),
+        "actions": audit.ACTIONS,
+    }
+    return render(request, "accounts/audit.html", context)
+
+
+def _member(request: MemberRequest, membership_id: int) -> Membership:
+    rows = access.rows(Membership, request.membership.organization_id).select_related("user")
+    return get_object_or_404(rows, id=membership_id)
+
+
+def _refuse(request: HttpRequest) -> HttpResponse:
+    context = {
+        "status": 403,
+        "shell": "dashboard/base.html",
+        "message": "Your role does not allow this.",
+        "detail": "Ask an owner for more.",
+    }
+    return render(request, "error.html", context, status=403)

@@ -1,0 +1,171 @@
+"""A person's own pages: account, sessions, organizations, an invitation."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import login, update_session_auth_hash
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts import access, limits, roles, sessions
+from accounts.limits import Limit
+from accounts.members import accept, invitation_of, remove_member
+from accounts.models import User
+from accounts.pages.forms import NewPasswordForm, NewPersonForm, OrganizationForm
+from accounts.pages.login import ATTEMPTS_PER_ACCOUNT, link_is_dead, tell_of_new_password
+from accounts.roles import login_needed
+from accounts.services import AccountRefused, create_organization, create_person
+from config.ids import is_id
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_needed
+def account(request: HttpRequest) -> HttpResponse:
+    """The address, a new password, and where one is logged in. A new password ends all other sessions."""
+    user = cast("User", request.user)
+    form = NewPasswordForm(user, request.POST or None)
+    if request.method == "POST":
+        if refusal := limits.refusal(request, "login", [Limit(user.email.lower(), ATTEMPTS_PER_ACCOUNT)]):
+            return refusal
+        if form.is_valid():
+            form.save()
+            update_session_auth_hash(request, user)
+            sessions.end_others(user, keep=sessions.current_id(request))
+            tell_of_new_password(user)
+            messages.success(request, "Your password has been changed. All other sessions have been ended.")
+            return redirect("account")
+    rows = sessions.sessions_of(user)[: sessions.MAX_SHOWN]
+    context = {
+        "form": form,
+        "sessions": [(row, sessions.browser_name(row.user_agent)) for row in rows],
+        "current": sessions.current_id(request),
+    }
+    return render(request, "accounts/account.html", context)
+
+
+@require_POST
+@login_needed
+def session_end(request: HttpRequest, session_id: str) -> HttpResponse:
+    """End one of one's own sessions."""
+    if not is_id("login", session_id):
+        raise Http404
+    get_object_or_404(sessions.sessions_of(cast("User", request.user)), id=session_id).delete()
+    messages.success(request, "The session has been ended.")
+    return redirect("account")
+
+
+@require_POST
+@login_needed
+def sessions_end(request: HttpRequest) -> HttpResponse:
+    """End all sessions but this one."""
+    count = sessions.end_others(cast("User", request.user), keep=sessions.current_id(request))
+    messages.success(request, f"{count} other session{'' if count == 1 else 's'} ended.")
+    return redirect("account")
+
+
+@require_safe
+@login_needed
+def organizations(request: HttpRequest) -> HttpResponse:
+    """Where the person is a member."""
+    return render(request, "accounts/organizations.html", {"sign_up_is_open": settings.SIGN_UP_OPEN})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_needed
+def organization_new(request: HttpRequest) -> HttpResponse:
+    """One more organization. Where nobody can sign up, operators alone make them."""
+    user = cast("User", request.user)
+    may = settings.SIGN_UP_OPEN or user.is_staff
+    form = OrganizationForm(request.POST or None)
+    if may and form.is_valid():
+        try:
+            organization = create_organization(name=form.cleaned_data["organization"], owner=user)
+        except AccountRefused as error:
+            form.add_error(None, str(error))
+        else:
+            roles.choose(request, organization.id)
+            messages.success(request, f"{organization} is ready for its first scan.")
+            return redirect(roles.START)
+    status = 200 if may or request.method != "POST" else 403
+    return render(request, "accounts/organization_new.html", {"form": form, "may": may}, status=status)
+
+
+@require_POST
+@login_needed
+def organization_switch(request: HttpRequest) -> HttpResponse:
+    """Make another of one's organizations the current one."""
+    chosen = request.POST.get("organization", "")
+    if not (chosen.isascii() and chosen.isdecimal() and len(chosen) < 19):
+        chosen = "0"
+    found = get_object_or_404(access.memberships_of(request.user), organization_id=int(chosen))
+    roles.choose(request, found.organization_id)
+    return redirect(roles.START)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_needed
+def organization_leave(request: HttpRequest, organization_id: int) -> HttpResponse:
+    """Leave, after a confirmation."""
+    rows = access.memberships_of(request.user).select_related("organization")
+    membership = get_object_or_404(rows, organization_id=organization_id)
+    if request.method != "POST":
+        return render(request, "accounts/organization_leave.html", {"left": membership})
+    try:
+        remove_member(actor=membership, subject=membership)
+    except AccountRefused as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"You have left {membership.organization}.")
+    return redirect("organizations")
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def invite(request: HttpRequest, token: str) -> HttpResponse:
+    """The link of an invitation: join as oneself, or as the new person that it makes."""
+    invitation = invitation_of(token)
+    if invitation is None:
+        return link_is_dead(request, "It may have been used, revoked, or be older than a week. Ask for a new one.")
+    email = invitation.email
+    context = {"invitation": invitation, "token": token}
+    person = access.person_with(email)
+    if request.user.is_authenticated:
+        if request.user != person:
+            return render(request, "accounts/invite_other.html", context)
+        return _join(request, token, person) if request.method == "POST" else _show(request, context)
+    if person is not None:
+        return _show(request, context | {"login": True})
+    form = NewPersonForm(request.POST or None, email=email)
+    if form.is_valid():
+        try:
+            person = create_person(email=email, password=form.cleaned_data["password"])
+        except AccountRefused as error:
+            form.add_error(None, str(error))
+        else:
+            login(request, person)
+            request.session.set_expiry(0)
+            return _join(request, token, person)
+    return _show(request, context | {"form": form})
+
+
+def _show(request: HttpRequest, context: dict[str, object]) -> HttpResponse:
+    return render(request, "accounts/invite.html", context)
+
+
+def _join(request: HttpRequest, token: str, person: User) -> HttpResponse:
+    invitation = invitation_of(token)
+    if invitation is None:
+        return link_is_dead(request, "It has just been used or revoked. Ask for a new one.")
+    try:
+        membership = accept(invitation=invitation, user=person)
+    except AccountRefused as error:
+        messages.error(request, str(error))
+        return redirect("organizations")
+    roles.choose(request, membership.organization_id)
+    messages.success(request, f"Welcome to {invitation.organization}.")
+    return redirect(roles.START)

@@ -1,0 +1,119 @@
+"""The pages for everybody: landing page, the API's documentation, what search engines ask for, the page for a crash."""
+
+from __future__ import annotations
+
+import functools
+import json
+from datetime import timedelta
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from config.api import errors
+from config.ids import timestamp
+from config.logging import current_id
+from config.web.csp import csp_override
+
+LANDING_DESCRIPTION = (
+    "Scan any public web page for security, performance, accessibility and SEO, by API or dashboard, "
+    "and get one scored report that says what to mend and how."
+)
+DOCS_DESCRIPTION = (
+    "The API of the Website Scan Service: create and follow scans, read and export reports, register webhooks. "
+    "Every call with its fields, limits and errors."
+)
+# What strangers, and search engines, need not look for. Reports say for themselves that they are not to be indexed.
+ROBOTS = """User-agent: *
+Disallow: /admin/
+Disallow: /api/
+Disallow: /dashboard/
+Disallow: /v1/
+
+Sitemap: {base_url}/sitemap.xml
+"""
+PUBLIC_PAGES = ("landing", "docs")
+SECURITY_TXT_LIFETIME = timedelta(days=180)
+
+
+@require_safe
+def landing(request: HttpRequest) -> HttpResponse:
+    """What the service is, and how to begin."""
+    counts = check_counts()
+    context = {
+        "base_url": settings.BASE_URL,
+        "description": LANDING_DESCRIPTION,
+        "sign_up_open": settings.SIGN_UP_OPEN,
+        "counts": counts,
+        "total": sum(each["checks"] for each in counts.values()),
+    }
+    return render(request, "landing.html", context)
+
+
+@functools.cache
+def check_counts() -> dict[str, dict[str, int]]:
+    """For each scan type `checks` and, of them, `without_browser`. Generated: web does not load the catalogue."""
+    counts: dict[str, dict[str, int]] = json.loads((settings.BASE_DIR / "scans" / "check_counts.json").read_bytes())
+    return counts
+
+
+# Swagger UI's style sheet has its icons in data: URLs.
+@require_safe
+@csp_override(settings.SECURE_CSP | {"img-src": ["'self'", "data:"]})
+def docs(request: HttpRequest) -> HttpResponse:
+    """The API's documentation, drawn by Swagger UI from openapi.yaml."""
+    return render(request, "docs.html", {"base_url": settings.BASE_URL, "description": DOCS_DESCRIPTION})
+
+
+@require_safe
+def robots(request: HttpRequest) -> HttpResponse:
+    """What search engines may look at (RFC 9309)."""
+    return HttpResponse(ROBOTS.format(base_url=settings.BASE_URL), content_type="text/plain; charset=utf-8")
+
+
+@require_safe
+def security_txt(request: HttpRequest) -> HttpResponse:
+    """Whom to tell of a hole (RFC 9116), where the operator has said it."""
+    if not settings.SECURITY_CONTACT:
+        raise Http404
+    lines = [
+        f"Contact: {settings.SECURITY_CONTACT}",
+        f"Expires: {timestamp(timezone.now() + SECURITY_TXT_LIFETIME)}",
+        f"Canonical: {settings.BASE_URL}{request.path}",
+    ]
+    return HttpResponse("\n".join(lines) + "\n", content_type="text/plain; charset=utf-8")
+
+
+@require_safe
+def sitemap(request: HttpRequest) -> HttpResponse:
+    """The pages for everybody (sitemaps.org)."""
+    urls = [f"{settings.BASE_URL}{reverse(name)}" for name in PUBLIC_PAGES]
+    return render(request, "sitemap.xml", {"urls": urls}, content_type="application/xml; charset=utf-8")
+
+
+@require_safe
+def openapi(request: HttpRequest) -> HttpResponse:
+    """The committed description of the API, as it is; making it anew would cost a second of CPU each time."""
+    return HttpResponse(_openapi(), content_type="application/yaml; charset=utf-8")
+
+
+@functools.cache
+def _openapi() -> bytes:
+    return (settings.BASE_DIR / "openapi.yaml").read_bytes()
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Django's own 500. The page uses nothing that may be broken: no user, no session, no database."""
+    if errors.is_api(request):
+        return errors.server_error(request)
+    context = {"status": 500, "message": "Something went wrong on our side.", "request_id": current_id.get()}
+    try:
+        page = render_to_string("error.html", context)
+    except ValueError:
+        # The manifest of static files lacks one of ours, which may be why we are here.
+        return errors.server_error(request)
+    return HttpResponse(page, status=500)

@@ -1,0 +1,92 @@
+"""What came before and after a report: other scans of the same page with the same type."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import QuerySet, Value
+from django.db.models.functions import MD5
+from django.urls import reverse
+
+from accounts import access
+from reports.models import Report
+from reports.page.diff import Changes, compare
+from reports.page.trend import Score, Trend, trend
+from scans.models import Scan
+
+SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Previous:
+    """The last report before this one, while it is kept, and what has changed since."""
+
+    url: str
+    created_at: datetime
+    changes: Changes
+    was_static: bool
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """`newer_url` is where the page's newest report is, if that is another one."""
+
+    trend: Trend | None
+    previous: Previous | None
+    newer_url: str | None
+    newer_at: datetime | None
+
+
+def history(scan: Scan, report: Report, document: dict[str, object], now: datetime) -> History:
+    """For the members of the scan's organization: its last scans of that page, all with a result."""
+    of_page = same_page(scan)
+    recent = list(of_page.filter(created_at__lte=scan.created_at)[:SHOWN])
+    newest = of_page.filter(created_at__gt=scan.created_at).first()
+    before = [each for each in recent if each.id != scan.id]
+    return History(
+        trend=trend([_score(each, scan, now) for each in recent]),
+        previous=_previous(before[0], document, now) if before else None,
+        newer_url=_url(newest.id) if newest else None,
+        newer_at=newest.created_at if newest else None,
+    )
+
+
+def same_page(scan: Scan) -> QuerySet[Scan]:
+    """Scans of the same page with the same type that have a result, newest first."""
+    # By the digest, as the index has it; the address itself settles what shares one.
+    return (
+        access.rows(Scan, scan.organization_id)
+        .alias(page=MD5("url"))
+        .filter(page=MD5(Value(scan.url)), url=scan.url, type=scan.type, status__in=Scan.REPORTED)
+        .order_by("-created_at", "-id")
+        .only("id", "organization_id", "score", "grade", "created_at")
+    )
+
+
+def _score(each: Scan, scan: Scan, now: datetime) -> Score:
+    is_kept = each.created_at + timedelta(days=settings.REPORT_RETENTION_DAYS) > now
+    assert each.score is not None
+    assert each.grade is not None
+    is_this = each.id == scan.id
+    return Score(each.score, each.grade, each.created_at, _url(each.id) if is_kept and not is_this else None, is_this)
+
+
+def _previous(scan: Scan, document: dict[str, object], now: datetime) -> Previous | None:
+    reports = access.rows(Report, scan.organization_id).filter(scan_id=scan.id, expires_at__gt=now)
+    found = reports.only("export", "facts").first()
+    if found is None:
+        return None
+    facts = found.facts
+    return Previous(
+        url=_url(scan.id),
+        created_at=scan.created_at,
+        changes=compare(json.loads(found.export), document),
+        was_static=facts.get("checks_planned", 0) < facts.get("checks_known", 0),
+    )
+
+
+def _url(scan_id: str) -> str:
+    return reverse("report-page", args=[scan_id])

@@ -1,0 +1,174 @@
+"""From a frozen report to what its page shows, in the page's order. No database here.
+
+Text from the scanned site stays text: the templates escape it, and only the addresses made or admitted in
+`reports.page.references` become links.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+
+from reports.page.cards import Check, check_of
+from reports.page.diff import SEVERITY_RANK, STATUS_RANK
+from reports.page.evidence import cell, label
+from reports.page.metrics import Metric, metrics
+from reports.page.references import safe_link
+from reports.page.waterfall import Chart, chart
+from reports.page.wording import ACCESSIBILITY_NOTE, category_meaning, grade_meaning
+
+# What `facts` holds is named by the engine; a name that is not listed is shown as it is written there.
+FACT_LABELS = {
+    "final_url": "Final address",
+    "status": "HTTP status",
+    "address": "IP address",
+    "document_bytes": "Document size",
+    "duration_s": "Duration of the scan",
+    "console_errors": "Errors in the console",
+}
+# Told in a sentence of their own.
+COVERAGE = frozenset({"checks_planned", "checks_known", "browser", "axe_core"})
+FIRST = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """A category with its checks, those to mend apart from those that passed."""
+
+    name: str
+    anchor: str
+    meaning: str
+    score: int
+    failed: tuple[Check, ...]
+    warned: tuple[Check, ...]
+    passed: tuple[Check, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something the scan noted beside its checks."""
+
+    label: str
+    value: str
+    url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Checks that could not run for the same reason."""
+
+    reason: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much was looked at, and with what; `browser` and `axe` are product and version, empty without."""
+
+    planned: int
+    known: int
+    not_applicable: int
+    browser: str
+    axe: str
+    skipped: tuple[Skipped, ...]
+
+    @property
+    def is_static(self) -> bool:
+        """Whether there are checks that only a browser could have run, and there was none."""
+        return self.planned < self.known
+
+
+@dataclass(frozen=True, slots=True)
+class ReportPage:
+    """Everything the template shows. Times are aware, UTC; `severities` is such as "1 high, 3 low"."""
+
+    document: Mapping[str, Any]
+    link: str | None
+    created_at: datetime
+    completed_at: datetime
+    meaning: str
+    severities: str
+    note: str
+    categories: tuple[Category, ...]
+    first: tuple[Check, ...]
+    metrics: tuple[Metric, ...]
+    facts: tuple[Fact, ...]
+    coverage: Coverage
+    chart: Chart | None
+
+
+def report_page(
+    document: Mapping[str, Any], facts: Mapping[str, Any], waterfall: Mapping[str, Any] | None = None
+) -> ReportPage:
+    """The page of a report; `document` is the JSON export."""
+    scan_type = document["type"]
+    by_id = {check["id"]: check for category in document["categories"] for check in category["checks"]}
+    found = [_category(category, number, scan_type) for number, category in enumerate(document["categories"], 1)]
+    # What is to be mended stands before what is well.
+    categories = tuple(sorted(found, key=lambda each: 0 if each.failed else 1 if each.warned else 2))
+    return ReportPage(
+        document=document,
+        link=safe_link(document["url"]),
+        created_at=datetime.fromisoformat(document["created_at"]),
+        completed_at=datetime.fromisoformat(document["completed_at"]),
+        meaning=grade_meaning(scan_type, document["grade"]),
+        severities=", ".join(f"{count} {each}" for each in SEVERITY_RANK if (count := document["summary"].get(each))),
+        note=ACCESSIBILITY_NOTE if scan_type == "accessibility" else "",
+        categories=categories,
+        first=_first(categories, is_capped=bool(document["caps"])),
+        metrics=metrics(by_id) if scan_type == "performance" else (),
+        facts=tuple(_fact(name, value) for name, value in facts.items() if name not in COVERAGE),
+        coverage=_coverage(document, facts),
+        chart=chart(waterfall),
+    )
+
+
+def _category(category: Mapping[str, Any], number: int, scan_type: str) -> Category:
+    checks = sorted((check_of(check) for check in category["checks"]), key=_weight)
+    by_status = {status: tuple(members) for status, members in groupby(checks, key=lambda check: check.status)}
+    return Category(
+        name=category["name"],
+        anchor=f"category-{number}",
+        meaning=category_meaning(scan_type, category["name"]),
+        score=category["score"],
+        failed=by_status.get("fail", ()),
+        warned=by_status.get("warn", ()),
+        passed=by_status.get("pass", ()),
+    )
+
+
+def _weight(check: Check) -> tuple[int, float, int]:
+    """Failed before warned before passed, then what wins most, then what is most severe; else the report's order."""
+    return STATUS_RANK[check.status], -check.points, SEVERITY_RANK.get(check.severity or "", len(SEVERITY_RANK))
+
+
+def _first(categories: tuple[Category, ...], *, is_capped: bool) -> tuple[Check, ...]:
+    """The biggest wins. Under a cap one fix alone may win nothing: then what failed comes by its severity."""
+    open_checks = [check for each in categories for check in (*each.failed, *each.warned)]
+    wins = sorted((check for check in open_checks if check.points > 0), key=lambda check: -check.points)
+    held = [check for check in open_checks if check.points == 0 and check.status == "fail"] if is_capped else []
+    return (*wins, *sorted(held, key=_weight))[:FIRST]
+
+
+def _coverage(document: Mapping[str, Any], facts: Mapping[str, Any]) -> Coverage:
+    by_reason: dict[str, list[str]] = {}
+    for each in document["skipped_checks"]:
+        by_reason.setdefault(each["reason"], []).append(each["name"])
+    planned = facts.get("checks_planned", 0)
+    judged = document["summary"]["total_checks"] + len(document["skipped_checks"])
+    return Coverage(
+        planned=planned,
+        not_applicable=max(0, planned - judged),
+        known=facts.get("checks_known", 0),
+        browser=str(facts.get("browser", "")),
+        # One load serves all types, but only this one asks axe-core.
+        axe=str(facts.get("axe_core", "")) if document["type"] == "accessibility" else "",
+        skipped=tuple(Skipped(reason, tuple(names)) for reason, names in by_reason.items()),
+    )
+
+
+def _fact(name: str, value: object) -> Fact:
+    return Fact(FACT_LABELS.get(name) or label(name), cell(name, value), safe_link(value))

@@ -1,0 +1,147 @@
+"""From a stored waterfall to the rows that the report page draws: positions in thousandths of the load's time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from django.template.defaultfilters import filesizeformat
+from django.utils.safestring import SafeString
+
+from reports.page.markup import NOTHING, fill, fill_each
+
+WIDTH = 1000
+LEAST = 4  # so that the shortest request can be seen
+
+ROW = (
+    '<li class="kind-{}{}"><p class="request" title="{}"><span class="file">{}</span>{}{}{}</p>'
+    '<p class="cost"><span class="kind">{}, </span>{}, {}</p>'
+    '<svg viewBox="0 0 1000 12" preserveAspectRatio="none" aria-hidden="true">{}'
+    '<rect class="wait" x="{}" y="1" width="{}" height="10"/>'
+    '<rect class="receive" x="{}" y="1" width="{}" height="10"/></svg></li>'
+)
+BLOCKS = SafeString(' <span class="tag medium">blocks</span>')
+FAILED = SafeString(' <span class="tag critical">failed</span>')
+LINE = '<line class="is-{}" x1="{}" x2="{}" y1="0" y2="12"/>'
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A request: waiting from `start` for `wait`, then receiving for `receive`."""
+
+    name: str
+    host: str  # empty for the page's own
+    url: str
+    kind: str
+    size: str
+    seconds: str
+    start: int
+    wait: int
+    received_at: int
+    receive: int
+    is_blocking: bool
+    is_failed: bool
+
+    def row(self, lines: SafeString) -> SafeString:
+        """A list item; `lines` are the marks."""
+        return fill(
+            ROW,
+            *(self.kind, " is-failed" if self.is_failed else "", self.url, self.name),
+            fill(' <span class="host">{}</span>', self.host) if self.host else NOTHING,
+            BLOCKS if self.is_blocking else NOTHING,
+            FAILED if self.is_failed else NOTHING,
+            *(self.kind, self.size, self.seconds, lines),
+            *(self.start, self.wait, self.received_at, self.receive),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A moment of the load."""
+
+    name: str
+    slug: str
+    seconds: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """The whole drawing."""
+
+    bars: tuple[Bar, ...]
+    marks: tuple[Mark, ...]
+    seconds: str
+    left_out: int
+
+    @property
+    def rows(self) -> SafeString:
+        """The bars as list items, each with the marks."""
+        lines = fill_each("{}", (fill(LINE, mark.slug, mark.at, mark.at) for mark in self.marks))
+        return fill_each("{}", (bar.row(lines) for bar in self.bars))
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What was requested, for the legend, in the order of the load."""
+        return tuple(dict.fromkeys(bar.kind for bar in self.bars))
+
+
+def chart(stored: Mapping[str, Any] | None) -> Chart | None:
+    """The drawing of a stored waterfall, if there is one."""
+    if not stored or not stored["rows"]:
+        return None
+    total = stored["total_ms"]
+    own_host = _host(stored["rows"][0]["url"])
+    return Chart(
+        bars=tuple(_bar(row, total, own_host) for row in stored["rows"]),
+        marks=tuple(
+            Mark(name, name.lower().replace(" ", "-"), _seconds(at), _place(at, total)) for name, at in stored["marks"]
+        ),
+        seconds=_seconds(total),
+        left_out=stored["left_out"],
+    )
+
+
+def _bar(row: Mapping[str, Any], total: int, own_host: str) -> Bar:
+    start, response, end = (_place(row[name], total) for name in ("start_ms", "response_ms", "end_ms"))
+    host = _host(row["url"])
+    return Bar(
+        name=_name(row["url"]),
+        host="" if host == own_host else host,
+        url=row["url"],
+        kind=row["kind"],
+        size=filesizeformat(row["wire_bytes"]),
+        seconds=_seconds(row["end_ms"] - row["start_ms"]),
+        start=min(start, WIDTH - LEAST),
+        wait=max(response - start, 1),
+        received_at=min(response, WIDTH - LEAST),
+        receive=max(end - response, LEAST),
+        is_blocking=row["is_blocking"],
+        is_failed=row["is_failed"],
+    )
+
+
+def _place(milliseconds: int, total: int) -> int:
+    return round(WIDTH * milliseconds / total)
+
+
+def _seconds(milliseconds: int) -> str:
+    return f"{milliseconds / 1000:.2f} s"
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _name(url: str) -> str:
+    """The file's name, or the last folder's."""
+    try:
+        path = urlsplit(url).path
+    except ValueError:
+        return url
+    return unquote(path.rstrip("/").rpartition("/")[2]) or "/"

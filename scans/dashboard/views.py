@@ -1,0 +1,179 @@
+"""The dashboard's pages about scans and sites."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import urljoin
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme, urlencode
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts import access
+from accounts.authentication import member_caller
+from accounts.models import Membership
+from accounts.roles import MemberRequest, requires
+from config.api.errors import RateLimited
+from config.api.throttling import refuse_over_rate
+from config.ids import is_id
+from scans import services
+from scans.dashboard import charts, scan_lists
+from scans.dashboard.forms import DEFAULT_TYPES, NewScan, Started, start_scans
+from scans.dashboard.sites import site_page, site_results
+from scans.models import Scan
+
+TREND_SCANS = 30
+
+
+@require_safe
+@requires(Membership.Role.VIEWER)
+def overview(request: MemberRequest) -> HttpResponse:
+    """Where the organization stands: the month, what runs, what came of it."""
+    member = request.membership
+    context = {
+        "section": "overview",
+        "month": scan_lists.month(member.organization_id, member_caller(member).limits, timezone.now()),
+        "activity": scan_lists.activity(member.organization_id),
+        "sites": scan_lists.recent_sites(member.organization_id),
+        "form": NewScan(),
+        "base_url": settings.BASE_URL,
+    }
+    return render(request, "dashboard/overview.html", context)
+
+
+@require_safe
+@requires(Membership.Role.VIEWER)
+def activity(request: MemberRequest) -> HttpResponse:
+    """The part of the overview that asks for itself again while a scan runs."""
+    found = scan_lists.activity(request.membership.organization_id)
+    return render(request, "dashboard/_activity.html", {"activity": found})
+
+
+@require_safe
+@requires(Membership.Role.VIEWER)
+def scans(request: MemberRequest) -> HttpResponse:
+    """All scans, newest first."""
+    found = scan_lists.scan_page(request.membership.organization_id, request.GET)
+    return render(request, "dashboard/scans.html", {"section": "scans", "list": found})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Membership.Role.MEMBER)
+def scan_new(request: MemberRequest) -> HttpResponse:
+    """The form; sent, it starts a scan of each type that is ticked."""
+    if request.method != "POST":
+        form = NewScan(request.GET.get("url", ""), request.GET.getlist("type") or DEFAULT_TYPES)
+        return _scan_form(request, form, 200)
+    url, types = request.POST.get("url", ""), request.POST.getlist("type")
+    started = _start(request, url, types)
+    if started.refusal is None:
+        if len(started.scan_ids) == 1:
+            return redirect("report-page", started.scan_ids[0])
+        messages.success(request, f"{len(started.scan_ids)} scans started.")
+        return redirect("dashboard")
+    if not started.scan_ids:
+        return _scan_form(request, NewScan(url, types, started.refusal), started.refusal.status)
+    # Some run already: sent again, the form must not start them a second time.
+    labels = ", ".join(Scan.Type(each).label if each in Scan.Type.values else each for each in started.refused)
+    messages.success(request, f"{len(started.scan_ids)} of {len(types)} scans started.")
+    messages.error(request, f"Not started: {labels}. {started.refusal}")
+    return redirect(f"{reverse('scan-new')}?{urlencode({'url': url, 'type': started.refused}, doseq=True)}")
+
+
+@require_POST
+@requires(Membership.Role.MEMBER)
+def scan_again(request: MemberRequest, scan_id: str) -> HttpResponse:
+    """A new scan of the same page, of the same type."""
+    scan = _scan(request, scan_id)
+    started = _start(request, scan.url, [scan.type])
+    if started.refusal is None:
+        return redirect("report-page", started.scan_ids[0])
+    messages.error(request, f"The scan was not started. {started.refusal}")
+    return _back(request)
+
+
+@require_POST
+@requires(Membership.Role.MEMBER)
+def scan_cancel(request: MemberRequest, scan_id: str) -> HttpResponse:
+    """A scan that still waits does not run."""
+    try:
+        cancelled = services.cancel_scan(member=request.membership, scan_id=scan_id)
+    except services.ScanNotFound as error:
+        raise Http404 from error
+    if cancelled:
+        messages.success(request, "The scan was cancelled. It does not count against your quota.")
+    else:
+        messages.error(request, "The scan had already begun, so it could not be cancelled.")
+    return _back(request)
+
+
+@require_safe
+@requires(Membership.Role.VIEWER)
+def sites(request: MemberRequest) -> HttpResponse:
+    """All hosts, with their last grade of each type."""
+    text = scan_lists.search_text(request.GET).lower()
+    place = {name: request.GET.get(name, "").replace("\0", "") for name in ("after", "before")}
+    found = site_page(request.membership.organization_id, text=text, **place)
+    context = {"section": "sites", "page": found, "text": text, "types": Scan.Type.choices}
+    return render(request, "dashboard/sites.html", context)
+
+
+@require_safe
+@requires(Membership.Role.VIEWER)
+def site(request: MemberRequest, host: str) -> HttpResponse:
+    """How a host did over time, type by type, and all its scans."""
+    organization_id = request.membership.organization_id
+    rows = access.rows(Scan, organization_id)
+    known = rows.filter(host=host).values_list("url", flat=True).first() if "\0" not in host else None
+    if known is None:
+        raise Http404
+    (found,) = site_results(organization_id, [host], limit=TREND_SCANS)
+    trends = [
+        {"label": label, "latest": results[0], "results": results, "trend": charts.trend(results)}
+        for type, label in Scan.Type.choices
+        if (results := found.results[type])
+    ]
+    listed = scan_lists.scan_page(organization_id, request.GET, host=host)
+    context = {
+        "section": "sites",
+        "host": host,
+        "address": urljoin(known, "/"),
+        "trends": trends,
+        "most": TREND_SCANS,
+        "list": listed,
+    }
+    return render(request, "dashboard/site.html", context)
+
+
+def _start(request: MemberRequest, url: str, types: Sequence[str]) -> Started:
+    caller = member_caller(request.membership)
+    try:
+        refuse_over_rate(request, caller)
+    except RateLimited as refusal:
+        return Started((), types, refusal)
+    return start_scans(caller, url, types)
+
+
+def _scan_form(request: MemberRequest, form: NewScan, status: int) -> HttpResponse:
+    return render(request, "dashboard/scan_new.html", {"section": "scans", "form": form}, status=status)
+
+
+def _scan(request: MemberRequest, scan_id: str) -> Scan:
+    rows = access.rows(Scan, request.membership.organization_id)
+    scan = rows.filter(id=scan_id).first() if is_id("scan", scan_id) else None
+    if scan is None:
+        raise Http404
+    return scan
+
+
+def _back(request: MemberRequest) -> HttpResponse:
+    """To the page with the button, if that is one of ours."""
+    address = request.POST.get("next", "")
+    if not url_has_allowed_host_and_scheme(address, {request.get_host()}, require_https=request.is_secure()):
+        address = reverse("scans")
+    return redirect(address)

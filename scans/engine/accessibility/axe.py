@@ -1,0 +1,87 @@
+"""axe-core's verdict on the rendered page as a finding: it decides wherever there is one."""
+
+from __future__ import annotations
+
+import re
+
+from scans.engine.browser.evidence import AxeReport, AxeRule
+from scans.engine.catalogue import Check
+from scans.engine.findings import (
+    CRITICAL,
+    HIGH,
+    LOW,
+    MEDIUM,
+    EvidenceItem,
+    Fail,
+    Finding,
+    NotApplicable,
+    Pass,
+    Severity,
+    Warn,
+)
+from scans.engine.messages import counted, excerpt
+
+SHOWN = 3
+IMPACTS = {"critical": CRITICAL, "serious": HIGH, "moderate": MEDIUM, "minor": LOW}
+LEVELS = re.compile(r"wcag2\d?(a{1,3})")
+CRITERIA = re.compile(r"wcag(\d)(\d)(\d{1,2})")
+BEST_PRACTICE = "best-practice"
+# Incomplete where axe-core found no style sheet to read, in which there is nothing for anybody to look at.
+UNTOLD = frozenset({"css-orientation-lock"})
+INAPPLICABLE = NotApplicable("The rendered page has nothing to judge.")
+
+
+def axe_verdict(check: Check, axe: AxeReport) -> Finding | None:
+    """What axe-core found for the rule of the check's ID; None where it knows no such rule, or has it off."""
+    if rule := axe.violations.get(check.id):
+        return Fail(
+            f"In the browser {_elements(rule)} this rule: {_places(rule)}.",
+            severity=_severity(rule, check.severity),
+            evidence=_evidence(rule),
+        )
+    if check.id in axe.incomplete and check.id in UNTOLD:
+        return INAPPLICABLE
+    if rule := axe.incomplete.get(check.id):
+        return Warn(
+            f"In the browser {counted(rule.count, 'element', 'elements')} could not be judged by a program, "
+            f"so somebody has to look: {_places(rule)}.",
+            # Not a finding yet, so it costs nothing.
+            severity=LOW,
+            evidence=_evidence(rule),
+            weighs=False,
+        )
+    if check.id in axe.passes:
+        return Pass("In the browser no element breaks this rule.")
+    return INAPPLICABLE if check.id in axe.inapplicable else None
+
+
+def _elements(rule: AxeRule) -> str:
+    return f"{counted(rule.count, 'element breaks', 'elements break')}"
+
+
+def _places(rule: AxeRule) -> str:
+    places = "; ".join(f"{excerpt(node.snippet, 120)} at {excerpt(node.selector, 120)}" for node in rule.nodes[:SHOWN])
+    more = f" and {rule.count - SHOWN} more" if rule.count > SHOWN else ""
+    return f"{places}{more}"
+
+
+def _severity(rule: AxeRule, declared: Severity) -> Severity:
+    severity = IMPACTS.get(rule.impact, declared)
+    if BEST_PRACTICE in rule.tags and severity in (CRITICAL, HIGH):
+        return MEDIUM
+    return severity
+
+
+def _evidence(rule: AxeRule) -> tuple[EvidenceItem, ...]:
+    criterion = next((".".join(match.groups()) for tag in rule.tags if (match := CRITERIA.fullmatch(tag))), None)
+    level = next((match[1].upper() for tag in rule.tags if (match := LEVELS.fullmatch(tag))), None)
+    return tuple(
+        {
+            "selector": excerpt(node.selector, 300),
+            "snippet": excerpt(node.snippet, 300),
+            "why": excerpt(node.why, 300),
+            "wcag": criterion,
+            "level": level,
+        }
+        for node in rule.nodes
+    )

@@ -1,0 +1,13 @@
+"""Accessibility checks: static rules, and axe-core's verdicts on the rendered page, which decide where they are."""
+
+from scans.engine.accessibility.axe import axe_verdict
+from scans.engine.findings import CRITICAL
+from scans.engine.scoring import Cap
+
+CAPS = (
+    Cap(79, "Three or more critical checks failed.", severity=CRITICAL, count=3),
+    Cap(89, "A critical check failed.", severity=CRITICAL),
+    Cap(96, "Judged without a browser, so at most an A.", count=0, is_static=True),
+)
+
+VERDICT = axe_verdict

@@ -1,0 +1,67 @@
+"""Colour and layout: what only shows once the page is rendered. All verdicts are axe-core's."""
+
+from __future__ import annotations
+
+from scans.engine.accessibility.axe import INAPPLICABLE
+from scans.engine.browser.evidence import AxeReport
+from scans.engine.catalogue import Category, check
+from scans.engine.findings import HIGH, Finding
+
+CATEGORY = Category("Colour and layout", weight=10)
+
+
+@check(
+    "color-contrast",
+    name="Text contrasts with its background",
+    severity=HIGH,
+    fix="Darken the text or lighten what is behind it until the ratio is at least 4.5:1; 3:1 is enough from 24 px, or "
+    "18.7 px if bold.",
+    references=("WCAG 1.4.3 Contrast (Minimum) (AA)", "axe-core: color-contrast"),
+)
+def color_contrast(axe: AxeReport) -> Finding:
+    return INAPPLICABLE
+
+
+@check(
+    "link-in-text-block",
+    name="Links in text stand out without colour",
+    severity=HIGH,
+    fix="Underline links within text, or give them another weight; a colour alone is not seen by everybody.",
+    references=("WCAG 1.4.1 Use of Color (A)", "axe-core: link-in-text-block"),
+)
+def link_in_text_block(axe: AxeReport) -> Finding:
+    return INAPPLICABLE
+
+
+@check(
+    "target-size",
+    name="Targets are large enough or have room",
+    severity=HIGH,
+    fix="Make links and controls at least 24 by 24 pixels, or leave so much room that a circle of 24 pixels around "
+    "each touches no other.",
+    references=("WCAG 2.5.8 Target Size (Minimum) (AA)", "axe-core: target-size"),
+)
+def target_size(axe: AxeReport) -> Finding:
+    return INAPPLICABLE
+
+
+@check(
+    "css-orientation-lock",
+    name="The page may be turned",
+    severity=HIGH,
+    fix="Take out the rule that turns the page back: @media (orientation: …) with transform: rotate(90deg).",
+    references=("WCAG 1.3.4 Orientation (AA)", "axe-core: css-orientation-lock"),
+)
+def css_orientation_lock(axe: AxeReport) -> Finding:
+    return INAPPLICABLE
+
+
+@check(
+    "avoid-inline-spacing",
+    name="Text spacing can be changed",
+    severity=HIGH,
+    fix="Take !important off line-height, letter-spacing and word-spacing in style attributes.",
+    references=("WCAG 1.4.12 Text Spacing (AA)", "axe-core: avoid-inline-spacing"),
+)
+def avoid_inline_spacing(axe: AxeReport) -> Finding:
+    return INAPPLICABLE

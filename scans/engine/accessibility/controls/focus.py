@@ -1,0 +1,83 @@
+"""What takes the focus where nobody would hear of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from selectolax.lexbor import LexborNode
+
+from scans.engine.accessibility.aria.native_roles import role
+from scans.engine.accessibility.document import AccessibleDocument
+from scans.engine.accessibility.framework_bindings import may_be_written
+from scans.engine.accessibility.roles import is_focusable, is_tabbable
+from scans.engine.accessibility.verdicts import Faults, sorted_out
+from scans.engine.accessibility.wai_aria import WIDGETS
+from scans.engine.page.markup import attribute, live
+
+MAX_STEPS = 100_000  # of one rule on one page
+
+
+def tabbable_but_hidden(document: AccessibleDocument) -> Faults:
+    """Elements with aria-hidden to which, or into which, the Tab key leads; none where a dialog may lie over them."""
+    outermost: list[LexborNode] = []
+    wrong: list[LexborNode] = []
+    seen: set[int] = set()
+    for each in live(document.document, "[aria-hidden]"):
+        if each.mem_id in seen or not _is_hidden_by_aria(each):
+            continue
+        outermost.append(each)
+        inside = [each, *_elements_in(each)]
+        seen.update(inner.mem_id for inner in inside if _is_hidden_by_aria(inner))
+        if any(_is_reached(document, inner) for inner in inside):
+            wrong.append(each)
+    return Faults(document, outermost, () if _shows_modal(document) else wrong)
+
+
+def controls_in_texts(document: AccessibleDocument) -> Faults:
+    """Elements of the role text in which something takes the focus."""
+    nodes = [each for each in document.exposed("[role]") if attribute(each, "role") == "text"]
+    wrong = []
+    steps_left = MAX_STEPS
+    for each in nodes:
+        for inner in _elements_in(each):
+            steps_left -= 1
+            if steps_left < 0:
+                break
+            if _is_control(document, inner):
+                wrong.append(each)
+                break
+    return sorted_out(document, nodes, wrong, lambda node: may_be_written(node, "role"))
+
+
+def _elements_in(node: LexborNode) -> Iterator[LexborNode]:
+    pending = [node]
+    while pending:
+        child = pending.pop().first_child
+        while child is not None:
+            if child.is_element_node:
+                yield child
+                pending.append(child)
+            child = child.next
+
+
+def _is_hidden_by_aria(node: LexborNode) -> bool:
+    return attribute(node, "aria-hidden") == "true"
+
+
+def _is_reached(document: AccessibleDocument, node: LexborNode) -> bool:
+    """Not where a style sheet may hide it, or a script sends the focus elsewhere."""
+    if not is_tabbable(node) or attribute(node, "onfocus") is not None:
+        return False
+    return not (document.visibility.is_hidden(node) or document.visibility.may_be_hidden(node))
+
+
+def _is_control(document: AccessibleDocument, node: LexborNode) -> bool:
+    return is_focusable(node) and role(document, node) in WIDGETS and not document.visibility.is_hidden(node)
+
+
+def _shows_modal(document: AccessibleDocument) -> bool:
+    return any(
+        (each.tag == "dialog" or attribute(each, "role") == "dialog" or attribute(each, "aria-modal") == "true")
+        and not (document.visibility.is_hidden(each) or document.visibility.may_be_hidden(each))
+        for each in live(document.document, "dialog, [role], [aria-modal]")
+    )

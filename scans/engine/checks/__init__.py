@@ -1,1 +1,0 @@
-"""The checks: folder = scan type, file = category, function = check."""

@@ -1,0 +1,67 @@
+"""Turns of phrase and evidence items that the findings share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import timedelta
+
+SHOWN = 5  # named in a message; the evidence holds more
+
+
+def counted(number: int, noun: str, plural: str | None = None) -> str:
+    """A number with its noun: "1 form", "3 forms"."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def some(values: Sequence[str]) -> str:
+    """The first few of many, and how many more there are."""
+    more = len(values) - SHOWN
+    return ", ".join(values[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def duration(time: timedelta) -> str:
+    """Whole days, or hours where it is less than two days."""
+    if time < timedelta(days=2):
+        return counted(int(time.total_seconds() // 3600), "hour")
+    return f"{time.days} days"
+
+
+MASK = "•••"
+MAX_LENGTH = 160
+MAX_READ = 4000
+
+# The value after a name that speaks of a secret: in a query, a form-like list, JSON or a header's parameter.
+NAMED = re.compile(
+    r"""((?:\b|_)(?:token|secret|passw(?:or)?d|pwd|api[_-]?key|apikey|access[_-]?key|private[_-]?key|auth"""
+    r"""|session(?:_?id)?|(?:php|j)?sess(?:ion)?id|aspsessionid[a-z]{0,20}|oscsid|xtcsid|zenid|cftoken|sid"""
+    r"""|sig|signature|credentials?|jwt)["']?\s*[=:]\s*["']?)"""
+    r"""([^&\s;,"'<>]+)""",
+    re.IGNORECASE,
+)
+# What is a secret by its own form.
+SHAPED = re.compile(
+    r"\beyJ[\w-]{8,}\.[\w-]{4,}\.[\w-]*"  # JSON Web Token
+    r"|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"  # AWS access key
+    r"|\bgh[pousr]_[0-9A-Za-z]{20,}"  # GitHub token
+    r"|\b[sr]k_(?:live|test)_[0-9A-Za-z]{10,}"  # Stripe key
+    r"|\bxox[abprs]-[0-9A-Za-z-]{10,}"  # Slack token
+    r"|\bAIza[\w-]{30,}"  # Google key
+    r"|\b[0-9a-f]{32,}\b"  # a long hexadecimal value
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*"
+)
+USERINFO = re.compile(r"(//)[^/@\s:]+:[^/@\s]+@")
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+
+
+def masked(text: str) -> str:
+    """`text` with whatever looks like a secret replaced by dots; the names stay."""
+    text = NAMED.sub(rf"\g<1>{MASK}", text)
+    text = SHAPED.sub(MASK, text)
+    return USERINFO.sub(rf"\g<1>{MASK}@", text)
+
+
+def excerpt(text: str, limit: int = MAX_LENGTH) -> str:
+    """A masked, printable beginning of what a site sent, at most `limit` characters long."""
+    text = CONTROL.sub(" ", masked(text[:MAX_READ])).strip()
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"

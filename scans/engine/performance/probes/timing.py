@@ -1,0 +1,34 @@
+"""How long the server takes to begin its answer."""
+
+from __future__ import annotations
+
+import contextlib
+
+from scans.engine.browser.evidence import BrowserLoad
+from scans.engine.catalogue import probe
+from scans.engine.page.evidence import Page
+from scans.engine.page.fetch import ACCEPT
+from scans.engine.performance.evidence import Timing
+from scans.net.client import Network
+from scans.net.errors import NetError
+
+TRIES = 3
+MAX_BYTES = 16 * 1024  # the beginning is what is measured
+TIMEOUT_S = 10.0
+
+
+@probe()
+def timing(page: Page, network: Network, load: BrowserLoad | None = None) -> Timing:
+    """The final document asked for three times in all, one after the other, the page's own load being one.
+
+    Connecting is not counted. A try that fails or answers otherwise than the page ends the series. The browser's
+    load is only waited for: neither must disturb the other.
+    """
+    seconds = [page.response.ttfb_s]
+    with contextlib.suppress(NetError):
+        while len(seconds) < TRIES:
+            again = network.fetch(page.target, headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=TIMEOUT_S, verify=False)
+            if again.status != page.response.status:
+                break
+            seconds.append(again.ttfb_s)
+    return Timing(tuple(seconds))

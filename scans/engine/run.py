@@ -1,0 +1,328 @@
+"""One scan: `scan()` plans, gathers evidence, judges it and puts the result together."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import logging
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from config.errors import Refusal
+from scans.engine import scoring
+from scans.engine.browser.evidence import BrowserLoad
+from scans.engine.browser.visit import Browser
+from scans.engine.browser.waterfall import waterfall
+from scans.engine.catalogue import Category, Check, Probe, caps
+from scans.engine.catalogue import checks as checks_of
+from scans.engine.findings import Fail, Finding, NotApplicable, Pass, ScanType, Warn
+from scans.engine.page.evidence import Clock, Page
+from scans.engine.plan import Missing, Plan, arguments, plan
+from scans.engine.result import (
+    AppliedCap,
+    Budget,
+    CategoryResult,
+    CheckResult,
+    Outcome,
+    Phase,
+    Progress,
+    ScanError,
+    ScanResult,
+    SkippedCheck,
+)
+from scans.engine.scoring import Cap
+from scans.engine.time_limit import OutOfTime, alarm
+from scans.net.client import Network
+from scans.net.targets import Target
+
+logger = logging.getLogger(__name__)
+
+
+# The rest of the time is for judging what was collected: a slow probe must not cost the other checks.
+COLLECTING_SHARE = 0.85
+
+
+OUT_OF_TIME = "The scan's time was used up before this could be looked at."
+
+
+TOO_SLOW = "The page is so large or intricate that this took too long to look at."
+
+
+INTERNAL = "This part of the scanner failed; the fault is ours, not the site's."
+
+
+def scan(
+    target: Target,
+    scan_type: ScanType,
+    network: Network,
+    budget: Budget,
+    progress: Callable[[Progress], None] = lambda _: None,
+    browser: Browser | None = None,
+) -> ScanResult:
+    """Scan one page and judge it, without a browser where there is none. Never raises for anything the site does.
+
+    Evidence is gathered concurrently and only where a check of this type needs it. A probe that fails
+    makes its checks "could not run" (`partial`); when the page itself can't be had, the scan is `failed`.
+    """
+    started_at = datetime.now(UTC)
+    run = _Run(target, scan_type, network, budget, progress, started_at, browser)
+    error = run.collect()
+    if error is None:
+        run.judge()
+        if not run.results:
+            error = _no_check_ran(run.skipped)
+    return run.result(error)
+
+
+def _no_check_ran(skipped: list[SkippedCheck]) -> ScanError:
+    reason = skipped[0].reason if skipped else "No check of this type applies to what the site sent."
+    return ScanError("NO_CHECK_RAN", f"No check could run. {reason}")
+
+
+class _Run:
+    """The state of one call of `scan()`."""
+
+    def __init__(
+        self,
+        target: Target,
+        scan_type: ScanType,
+        network: Network,
+        budget: Budget,
+        progress: Callable[[Progress], None],
+        started_at: datetime,
+        browser: Browser | None,
+    ) -> None:
+        self.target = target
+        self.type = scan_type
+        self.network = network
+        self.budget = budget
+        self.started_at = started_at
+        self.plan: Plan = plan(scan_type, has_browser=browser is not None)
+        self.evidence: dict[type, object] = {
+            Target: target,
+            Network: network,
+            Clock: Clock(started_at),
+            ScanType: scan_type,
+        }
+        if browser is not None:
+            self.evidence[Browser] = browser
+        self.results: list[tuple[Check, CheckResult]] = []
+        self.skipped: list[SkippedCheck] = []
+        self._began = time.monotonic()
+        self._progress = progress
+        self._percent = 0
+
+    def tell(self, percent: int, phase: Phase, checks_done: int = 0) -> None:
+        """Report progress, never backwards."""
+        self._percent = max(self._percent, percent)
+        self._progress(Progress(self._percent, phase, checks_done, len(self.plan.checks)))
+
+    def collect(self) -> ScanError | None:
+        """Run the probes in dependency order, concurrently; an error means that there is nothing to judge."""
+        self.tell(2, "connecting")
+        sorter = self.plan.sorter()
+        running: dict[concurrent.futures.Future[object], type] = {}
+        pool = concurrent.futures.ThreadPoolExecutor(self.budget.workers, "probe")
+        try:
+            while sorter.is_active():
+                for provides in sorter.get_ready():
+                    self._start(pool, running, provides)
+                if not running:
+                    continue
+                done, _ = concurrent.futures.wait(
+                    running,
+                    timeout=max(0.0, self._remaining_s(COLLECTING_SHARE)),
+                    return_when=concurrent.futures.FIRST_COMPLETED,
+                )
+                if not done:
+                    return self._give_up(running)
+                for future in done:
+                    provides = running.pop(future)
+                    self.evidence[provides] = value = _outcome(self.plan.probes[provides], future)
+                    if isinstance(value, ScanError):
+                        return value
+                    sorter.done(provides)
+                known = sum(1 for each in self.plan.probes if each in self.evidence)
+                self.tell(10 + 60 * known // len(self.plan.probes), "collecting")
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+        return None
+
+    def _start(
+        self,
+        pool: concurrent.futures.Executor,
+        running: dict[concurrent.futures.Future[object], type],
+        provides: type,
+    ) -> None:
+        probe = self.plan.probes[provides]
+        values = arguments(probe.needs, self.evidence)
+        future: concurrent.futures.Future[object]
+        if isinstance(values, Missing):
+            future = concurrent.futures.Future()
+            future.set_result(values)
+        else:
+            future = pool.submit(probe.function, **values)
+        running[future] = provides
+
+    def _give_up(self, running: dict[concurrent.futures.Future[object], type]) -> ScanError | None:
+        self.network.close()
+        for provides in self.plan.probes:
+            self.evidence.setdefault(provides, Missing(OUT_OF_TIME))
+        if any(self.plan.probes[provides].essential for provides in running.values()):
+            limit = f"{self.budget.time_limit_s * COLLECTING_SHARE:.3g}"
+            return ScanError("TIMEOUT", f"The page was not loaded within {limit} seconds.")
+        return None
+
+    def judge(self) -> None:
+        """Run the checks, one after the other: they are pure, so their order does not matter.
+
+        Each may take half of the time that is left, so that a slow one does not cost the others.
+        """
+        total = len(self.plan.checks)
+        for done, each in enumerate(self.plan.checks):
+            self.tell(70 + 29 * done // total, "checking", done)
+            outcome = self._judge_one(each)
+            if isinstance(outcome, CheckResult):
+                self.results.append((each, outcome))
+            elif outcome is not None:
+                self.skipped.append(SkippedCheck(each.id, each.name, outcome.reason))
+
+    def _judge_one(self, each: Check) -> CheckResult | Missing | None:
+        if self._remaining_s() <= 0:
+            return Missing(OUT_OF_TIME)
+        try:
+            with alarm(self._remaining_s() / 2):
+                finding = self._finding(each)
+        except OutOfTime:
+            return Missing(TOO_SLOW)
+        except Refusal as refusal:  # the evidence says by name why it is not enough
+            return Missing(str(refusal))
+        except Exception:
+            logger.exception("check %s failed on %s", each.id, self.target.url)
+            return Missing(INTERNAL)
+        match finding:
+            case Missing():
+                return finding
+            case NotApplicable():
+                return None
+            case Pass():
+                status, severity, fix = "pass", None, None
+            case Warn() | Fail():
+                status = "warn" if isinstance(finding, Warn) else "fail"
+                severity = finding.severity or each.severity
+                fix = finding.fix or each.fix
+        return CheckResult(
+            id=each.id,
+            name=each.name,
+            status=status,  # type: ignore[arg-type]  # one of the three literals above
+            severity=severity,
+            declared_severity=each.severity,
+            message=finding.message,
+            fix=fix,
+            evidence=finding.evidence,
+            references=each.references,
+            share=finding.share,
+            weighs=not isinstance(finding, Warn) or finding.weighs,
+        )
+
+    def _finding(self, each: Check) -> Finding | Missing:
+        """What the scan type's second judge says, else the check itself, if there is the evidence for it."""
+        if each.verdict is not None:
+            needs = arguments(each.verdict.needs, self.evidence)
+            if not isinstance(needs, Missing) and (verdict := each.verdict.function(each, **needs)) is not None:
+                return verdict
+        values = arguments(each.needs, self.evidence)
+        return values if isinstance(values, Missing) else each.function(**values)
+
+    @property
+    def _seen(self) -> BrowserLoad | None:
+        """What the browser saw; None where there was none, or it failed."""
+        found = self.evidence.get(BrowserLoad)
+        return found if isinstance(found, BrowserLoad) else None
+
+    @property
+    def _is_static(self) -> bool:
+        return self._seen is None
+
+    def result(self, error: ScanError | None) -> ScanResult:
+        """Score what ran and put everything together."""
+        outcome: Outcome = "failed" if error else "partial" if self.skipped else "completed"
+        score = None if error else scoring.score(self._categories(), self._caps())
+        seen = None if error else self._seen
+        completed_at = datetime.now(UTC)
+        self.tell(100, "done", len(self.plan.checks) - len(self.skipped))
+        return ScanResult(
+            type=self.type,
+            url=self.target.url,
+            status=outcome,
+            started_at=self.started_at,
+            completed_at=completed_at,
+            catalogue_version=scoring.CATALOGUE_VERSION,
+            score=score.value if score else None,
+            grade=score.grade if score else None,
+            categories=score.categories if score else (),
+            skipped_checks=() if error else tuple(self.skipped),
+            caps=tuple(AppliedCap(cap.limit, cap.reason) for cap in score.held) if score else (),
+            error=error,
+            facts=self._facts(completed_at),
+            screenshot=seen.screenshot if seen else None,
+            waterfall=waterfall(seen.first) if seen and self.type is ScanType.PERFORMANCE else None,
+        )
+
+    def _categories(self) -> list[CategoryResult]:
+        grouped: dict[str, list[CheckResult]] = {}
+        categories = {each.category_id: each.category for each, _ in self.results}
+        for each, check_result in self.results:
+            grouped.setdefault(each.category_id, []).append(check_result)
+        return [
+            CategoryResult(id, categories[id].name, self._weight(categories[id]), tuple(check_results))
+            for id, check_results in grouped.items()
+        ]
+
+    def _weight(self, category: Category) -> int:
+        if self._is_static and category.static_weight is not None:
+            return category.static_weight
+        return category.weight
+
+    def _caps(self) -> tuple[Cap, ...]:
+        return tuple(cap for cap in caps(self.type) if self._is_static or not cap.is_static)
+
+    def _facts(self, completed_at: datetime) -> dict[str, str | int | float]:
+        facts: dict[str, str | int | float] = {"duration_s": round((completed_at - self.started_at).total_seconds(), 3)}
+        page = self.evidence.get(Page)
+        if isinstance(page, Page):
+            facts |= {
+                "final_url": page.target.url,
+                "status": page.response.status,
+                "address": page.response.address,
+                "redirects": len(page.hops) - 1,
+                "document_bytes": len(page.response.body),
+            }
+        facts |= {"checks_planned": len(self.plan.checks), "checks_known": len(checks_of(self.type))}
+        if self._seen is not None and self._seen.product:
+            facts["browser"] = self._seen.product
+            if self._seen.axe is not None:
+                facts["axe_core"] = self._seen.axe.version
+                if self._seen.axe.frames_left_out:
+                    facts["frames_not_judged"] = self._seen.axe.frames_left_out
+            if self._seen.console_errors:
+                facts["console_errors"] = len(self._seen.console_errors)
+        return facts
+
+    def _remaining_s(self, share: float = 1.0) -> float:
+        return self.budget.time_limit_s * share - (time.monotonic() - self._began)
+
+
+def _outcome(probe: Probe, future: concurrent.futures.Future[object]) -> object:
+    """A finished probe's evidence, `Missing` where it failed, `ScanError` where the scan fails with it."""
+    try:
+        return future.result()
+    except Refusal as refusal:
+        if probe.essential:
+            return ScanError(refusal.code, str(refusal))
+        return Missing(str(refusal))
+    except Exception:
+        logger.exception("probe %s failed", probe.name)
+        if probe.essential:
+            return ScanError("INTERNAL_ERROR", INTERNAL)
+        return Missing(INTERNAL)

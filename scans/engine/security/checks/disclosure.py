@@ -1,0 +1,211 @@
+"""Information leakage: what the site tells of its inside without need."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from urllib.parse import urlsplit
+
+from scans.engine.catalogue import Category, check
+from scans.engine.findings import LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
+from scans.engine.messages import counted, excerpt, some
+from scans.engine.page.evidence import Document, Page
+from scans.engine.page.markup import MAX_NODES
+from scans.engine.security.comments import comments, has_credentials, is_undone
+from scans.engine.security.directory_listings import listing_server
+from scans.engine.security.error_pages import debug_page
+from scans.engine.security.evidence import AssetDirectories, MissingPaths
+from scans.engine.security.private_addresses import in_fields, in_prose, in_source
+
+CATEGORY = Category("Information leakage", weight=5)
+
+# A product's version: "nginx/1.25.3", "Apache 2.4", "Jetty(9.4.53)"; not a node's name, not a commit ("Fly/6f91d33b").
+PRODUCT_VERSION = re.compile(r"[A-Za-z][\w.-]*(?:/v?\d+(?:\.\d|(?!\w))|[ (]v?\d+\.\d)")
+COMMENT = re.compile(r"\s\([^()]{0,300}\)")
+POWERED_BY = (
+    "X-Powered-By",
+    "X-AspNet-Version",
+    "X-AspNetMvc-Version",
+    "X-Generator",
+    "X-Powered-CMS",
+    "X-CMS",
+    "X-Framework",
+    "X-OWA-Version",
+    "MicrosoftSharePointTeamServices",
+    "Liferay-Portal",
+)
+# A number of a request or a node names no product.
+IDENTIFIER = re.compile(r"[0-9a-f-]{8,}|\d+", re.IGNORECASE)
+VERSIONED_HEADERS = ("X-AspNet-Version", "X-AspNetMvc-Version", "X-OWA-Version", "MicrosoftSharePointTeamServices")
+MAX_ITEMS = 10
+MAX_TEXT = 1024 * 1024
+
+
+@check(
+    "server-version",
+    name="No version in the Server header",
+    severity=LOW,
+    fix="Send Server without versions: server_tokens off; in nginx, ServerTokens Prod in Apache.",
+    references=("RFC 9110, section 10.2.4", "CWE-200", "OWASP WSTG-INFO-02"),
+)
+def server_version(page: Page) -> Finding:
+    value = page.headers.get("Server")
+    if value is None:
+        return Pass("No Server header is sent.")
+    if PRODUCT_VERSION.search(COMMENT.sub("", value[:1000])):
+        return Fail(
+            f"Server: {excerpt(value)} tells attackers which known faults to try.",
+            evidence=({"header": "Server", "value": excerpt(value)},),
+        )
+    return Pass(f"Server: {excerpt(value)} names no version.")
+
+
+@check(
+    "powered-by",
+    name="No header that names the software",
+    severity=LOW,
+    fix="Stop sending it: expose_php = Off in PHP, app.disable('x-powered-by') in Express, "
+    '<httpRuntime enableVersionHeader="false"/> in ASP.NET, or remove it at the proxy.',
+    references=("CWE-200", "OWASP WSTG-INFO-08"),
+)
+def powered_by(page: Page) -> Finding:
+    found = [
+        (name, value)
+        for name in POWERED_BY
+        if (value := (page.headers.get(name) or "").strip())
+        and (name in VERSIONED_HEADERS or not IDENTIFIER.fullmatch(value))
+    ]
+    if found:
+        shown = some([f"{name}: {excerpt(value)}" for name, value in found])
+        items = tuple[EvidenceItem, ...]({"header": name, "value": excerpt(value)} for name, value in found)
+        return Fail(f"{shown} tells attackers which known faults to try.", evidence=items)
+    return Pass("No header names the software behind the site.")
+
+
+@check(
+    "debug-error-page",
+    name="No debug output in error pages",
+    severity=MEDIUM,
+    fix="Switch debugging off in production: DEBUG = False (Django), APP_DEBUG=false (Laravel), APP_ENV=prod "
+    "(Symfony), RAILS_ENV=production, NODE_ENV=production, display_errors = Off (PHP), "
+    '<customErrors mode="On"/> (ASP.NET), server.error.include-stacktrace=never (Spring Boot).',
+    references=("CWE-209", "CWE-489", "OWASP WSTG-ERRH-01"),
+)
+def debug_error_page(page: Page, document: Document, missing: MissingPaths) -> Finding:
+    for answer in missing.answers:
+        found = debug_page(answer, document.text)
+        if found is not None:
+            return Fail(
+                f"A path that does not exist is answered with status {answer.status} by {found}, which shows "
+                "paths, settings and code to anybody.",
+                evidence=({"path": excerpt(urlsplit(answer.url).path), "status": answer.status, "shows": found},),
+            )
+    statuses = ", ".join(dict.fromkeys(str(answer.status) for answer in missing.answers))
+    return Pass(f"Paths that do not exist are answered without debug output (status {statuses}).")
+
+
+@check(
+    "directory-listing",
+    name="No directory listings",
+    severity=MEDIUM,
+    fix="Switch listings off: autoindex off; in nginx, Options -Indexes in Apache, "
+    '<directoryBrowse enabled="false"/> in IIS.',
+    references=("CWE-548", "OWASP WSTG-CONF-04"),
+)
+def directory_listing(page: Page, directories: AssetDirectories) -> Finding:
+    seen = (page.response, *directories.answers)
+    found = [
+        (path, server) for each in seen if (server := listing_server(each, path := urlsplit(each.url).path)) is not None
+    ]
+    if found:
+        shown = some([f"{excerpt(path)} ({server})" for path, server in found])
+        items = tuple[EvidenceItem, ...]({"path": excerpt(path), "server": server} for path, server in found)
+        return Fail(f"{shown}: the server lists what lies there, also what nothing links to.", evidence=items)
+    if not directories.answers:
+        return Pass("The page is no listing.")
+    asked = counted(len(directories.answers), "folder of its assets", "folders of its assets")
+    return Pass(f"No listing: the page and {asked} were looked at.")
+
+
+@check(
+    "private-ip",
+    name="No private IP addresses",
+    severity=LOW,
+    fix="Rewrite what proxies and backends put in: server_name_in_redirect, UseCanonicalName, the application's own "
+    "base URL; and remove the header or text that names the address.",
+    references=("RFC 1918", "RFC 4193", "CWE-497"),
+)
+def private_ip(page: Page, document: Document) -> Finding:
+    own = {page.requested.host, page.target.host, *(each.address for each in page.hops)}
+    found: dict[str, str] = {}
+    for hop in page.hops:
+        for name, value in hop.headers:
+            for address in in_fields(f"{name}: {value[:4000]}"):
+                found.setdefault(address, f"the header {excerpt(name)}")
+    for comment in comments(document):
+        for address in in_fields(comment):
+            found.setdefault(address, "a comment")
+    text = document.text[:MAX_TEXT]
+    for address in in_source(text):
+        found.setdefault(address, "a URL or script")
+    for address in in_prose(_visible_text(document) if page.is_html else text):
+        found.setdefault(address, "the text")
+    leaks = {address: where for address, where in found.items() if address not in own}
+    if leaks:
+        shown = some([f"{address} in {where}" for address, where in leaks.items()])
+        items = tuple[EvidenceItem, ...]({"address": address, "where": where} for address, where in leaks.items())
+        return Warn(f"Addresses of an internal network are shown: {shown}.", evidence=items[:MAX_ITEMS])
+    return Pass("No address of an internal network is shown.")
+
+
+@check(
+    "security-comments",
+    name="No secrets in comments",
+    severity=LOW,
+    fix="Remove the comment from what is sent, for example in the build, and replace credentials that stood in it.",
+    references=("CWE-615", "OWASP WSTG-INFO-05"),
+)
+def security_comments(page: Page, document: Document) -> Finding:
+    if not page.is_html:
+        return NotApplicable("The page is not HTML.")
+    every = list(comments(document))
+    secret = [each for each in every if has_credentials(each)]
+    undone = [each for each in every if is_undone(each)]
+    if secret:
+        return Fail(
+            f"{counted(len(secret), 'comment')} of the markup with what looks like credentials: everybody can read "
+            "them, and they have to count as known.",
+            evidence=tuple({"comment_length": len(each), "names": _names(each)} for each in secret[:MAX_ITEMS]),
+        )
+    if undone:
+        return Warn(
+            f"A comment tells of security work that is not done: “{excerpt(undone[0])}”.",
+            evidence=tuple({"comment": excerpt(each)} for each in undone[:MAX_ITEMS]),
+        )
+    if not every:
+        return Pass("There are no comments in the markup.")
+    return Pass(f"{counted(len(every), 'comment')} in the markup, none with credentials.")
+
+
+def _visible_text(document: Document) -> str:
+    """The body's text, without what scripts and style sheets say."""
+    body = document.tree.body
+    texts: list[str] = []
+    left = MAX_TEXT
+    for node in itertools.islice(body.traverse(include_text=True) if body is not None else (), MAX_NODES):
+        if node.is_text_node and (node.parent is None or node.parent.tag not in ("script", "style")):
+            texts.append((node.text_content or "")[:left])
+            left -= len(texts[-1])
+            if left <= 0:
+                break
+    return " ".join(texts)
+
+
+def _names(comment: str) -> str:
+    """Which words of secrets a comment holds; its text is not shown, since no mask knows every password."""
+    words = re.findall(
+        r"passw(?:or)?d|passphrase|pwd|secret|api[-_ ]?key|access[-_ ]?key|token|private[-_ ]?key|login|user(?:name)?",
+        comment,
+        re.IGNORECASE,
+    )
+    return ", ".join(dict.fromkeys(word.lower() for word in words)) or "a key by its form"

@@ -1,0 +1,192 @@
+"""DNS and mail: what the registered domain says for those who forge its certificates and letters."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+from scans.engine.catalogue import Category, check
+from scans.engine.findings import LOW, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
+from scans.engine.messages import counted, excerpt, some
+from scans.engine.page.evidence import Clock
+from scans.engine.security.evidence import Authorities, MailPolicy, SecurityTxt, Signatures
+
+CATEGORY = Category("DNS and mail", weight=5)
+
+NOT_OWN = NotApplicable("The host is an address, or its name is a hosting service's, which answers for its DNS.")
+ALL = re.compile(r"(?:^| )([-~?+]?)all(?: |$)", re.IGNORECASE)
+REDIRECT = re.compile(r"(?:^| )redirect=\S", re.IGNORECASE)
+# Records for wildcards, mail or logos alone leave ordinary certificates open (RFC 8659, section 4).
+ISSUE = re.compile(r"\d{1,3} issue ", re.IGNORECASE)
+FIELD = re.compile(r"([A-Za-z][A-Za-z-]{0,40}):[ \t]*(.*)")
+FIELDS = frozenset(
+    {"acknowledgments", "canonical", "contact", "encryption", "expires", "hiring", "policy", "preferred-languages"}
+)
+CONTACT = re.compile(r"(?:mailto:[^\s@]+@[^\s@]+|https://\S+|tel:\S+)", re.IGNORECASE)
+# RFC 3339, section 5.6.
+MOMENT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)")
+
+
+def _records(kind: str, records: tuple[str, ...]) -> tuple[EvidenceItem, ...]:
+    return tuple({"type": kind, "record": excerpt(record, 300)} for record in records[:10])
+
+
+@check(
+    "caa",
+    name="Certificate authorities named (CAA)",
+    severity=LOW,
+    fix='Publish the authority that you use: example.com. CAA 0 issue "letsencrypt.org"',
+    references=("RFC 8659",),
+)
+def caa(found: Authorities) -> Finding:
+    """Without CAA every authority in the world may issue a certificate for the name."""
+    if found.domain is None:
+        return NOT_OWN
+    if not found.records:
+        return Warn(f"No CAA record for {found.domain}: every authority may issue its certificates.")
+    if not any(ISSUE.match(record) for record in found.records):
+        return Warn(
+            f"The CAA records of {found.name} have no issue property, so every authority may issue certificates.",
+            evidence=_records("CAA", found.records),
+        )
+    return Pass(f"{counted(len(found.records), 'CAA record')} at {found.name}.", _records("CAA", found.records))
+
+
+@check(
+    "dnssec",
+    name="DNS signed (DNSSEC)",
+    severity=LOW,
+    fix="Switch DNSSEC on at the DNS provider and hand its DS record to the registrar.",
+    references=("RFC 4033", "RFC 9364"),
+)
+def dnssec(found: Signatures) -> Finding:
+    """Without signatures a forged DNS answer cannot be told from a true one."""
+    if found.domain is None:
+        return NOT_OWN
+    if found.is_authenticated or (found.ds and found.dnskey):
+        return Pass(f"{found.domain} is signed.")
+    if found.ds:
+        return Warn(f"{found.domain} has a DS record at its parent, but no DNSKEY: validating resolvers refuse it.")
+    if found.dnskey:
+        return Warn(f"{found.domain} has keys, but no DS record at its parent, so nobody checks its signatures.")
+    return Warn(f"{found.domain} is not signed, so a forged DNS answer cannot be told from a true one.")
+
+
+@check(
+    "spf",
+    name="Senders of mail named (SPF)",
+    severity=LOW,
+    fix='Publish a TXT record: "v=spf1 include:YOUR-PROVIDER -all", or "v=spf1 -all" where the domain sends no mail.',
+    references=("RFC 7208",),
+)
+def spf(mail: MailPolicy) -> Finding:
+    """Without SPF anybody's server may send mail in the domain's name."""
+    if mail.domain is None:
+        return NOT_OWN
+    evidence = _records("TXT", mail.spf)
+    if not mail.spf:
+        # A lone dot says that there is no mail (RFC 7505).
+        receives = any(record.split()[-1:] != ["."] for record in mail.mx)
+        no_mail = "" if receives else ' It receives no mail; "v=spf1 -all" says that it sends none.'
+        return Fail(f"{mail.domain} has no SPF record, so anybody may send mail in its name.{no_mail}")
+    if len(mail.spf) > 1:
+        return Fail(
+            f"{mail.domain} has {len(mail.spf)} SPF records; receivers take that for an error and apply none.",
+            evidence=evidence,
+        )
+    ending = ALL.search(mail.spf[0])
+    if ending is None and REDIRECT.search(mail.spf[0]):
+        return Pass("The SPF record redirects to another domain's.", evidence)
+    if ending is not None and ending[1] in ("", "+"):
+        return Fail("The SPF record ends with +all, which lets everybody send.", evidence=evidence)
+    if ending is None or ending[1] == "?":
+        return Warn(
+            "The SPF record does not end with -all or ~all, so receivers let others' mail pass.", evidence=evidence
+        )
+    return Pass(f"The SPF record ends with {ending[1]}all.", evidence)
+
+
+@check(
+    "dmarc",
+    name="Forged mail refused (DMARC)",
+    severity=LOW,
+    fix='Publish a TXT record at _dmarc: "v=DMARC1; p=quarantine; rua=mailto:you@example.com", later p=reject.',
+    references=("RFC 7489",),
+)
+def dmarc(mail: MailPolicy) -> Finding:
+    """DMARC tells receivers what to do with mail that only claims to come from the domain."""
+    if mail.domain is None:
+        return NOT_OWN
+    evidence = _records("TXT", mail.dmarc)
+    if len(mail.dmarc) != 1:
+        what = "no DMARC record" if not mail.dmarc else f"{len(mail.dmarc)} DMARC records, of which none counts"
+        return Fail(f"{mail.domain} has {what}, so receivers let forged mail pass.", evidence=evidence)
+    tags = dict(_tags(mail.dmarc[0]))
+    policy = tags.get("p", "")
+    # Without a valid p, a record that asks for reports counts as p=none (RFC 7489, section 6.6.3).
+    if policy not in ("none", "quarantine", "reject") and "mailto:" in tags.get("rua", ""):
+        return Warn(
+            "The DMARC record has no valid p, which receivers take for p=none: they only watch.", evidence=evidence
+        )
+    if policy == "none":
+        return Warn("p=none only watches: receivers let forged mail pass.", evidence=evidence)
+    if policy not in ("quarantine", "reject"):
+        return Fail("The DMARC record has no valid p, so it does not count.", evidence=evidence)
+    share = tags.get("pct", "100")
+    if share.isdecimal() and int(share[:3]) == 0:
+        return Warn(
+            f"p={policy} with pct=0 holds for no mail at all: receivers let forged mail pass.", evidence=evidence
+        )
+    if share.isdecimal() and int(share[:3]) < 100:
+        return Pass(f"p={policy} for {int(share[:3])} % of forged mail.", evidence)
+    return Pass(f"Receivers are told to {policy} forged mail.", evidence)
+
+
+def _tags(record: str) -> list[tuple[str, str]]:
+    parts = (part.partition("=") for part in record.split(";"))
+    return [(name.strip().lower(), value.strip().lower()) for name, _, value in parts]
+
+
+@check(
+    "security-txt",
+    name="Contact for security reports",
+    severity=LOW,
+    fix="Serve /.well-known/security.txt as text/plain with the lines Contact: mailto:security@example.com and "
+    "Expires: 2030-01-01T00:00:00Z, a moment within a year.",
+    references=("RFC 9116",),
+)
+def security_txt(file: SecurityTxt, clock: Clock) -> Finding:
+    """Whoever finds a hole needs somebody to tell."""
+    if file.response is None:
+        return Warn("No /.well-known/security.txt: whoever finds a hole does not know whom to tell.")
+    text = file.response.body.decode("utf-8", "replace")
+    fields = [(found[1].lower(), found[2].strip()) for line in text.splitlines()[:500] if (found := FIELD.match(line))]
+    if not {name for name, _ in fields} & FIELDS:
+        # Hosts that answer whatever they are asked, such as APIs, have no such file.
+        return Warn("/.well-known/security.txt has no field of one: whoever finds a hole does not know whom to tell.")
+    faults = []
+    media_type = (file.response.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
+    if media_type != "text/plain":
+        faults.append(f"it is sent as {excerpt(media_type, 60) or 'nothing in particular'}, not as text/plain")
+    contacts = [value for name, value in fields if name == "contact"]
+    if not contacts:
+        faults.append("Contact is missing")
+    elif not any(CONTACT.fullmatch(value) for value in contacts):
+        faults.append("no Contact is a mailto:, https: or tel: address")
+    faults += _expiry_faults([value for name, value in fields if name == "expires"], clock.now)
+    evidence = ({"url": excerpt(file.response.url), "fields": some(sorted({name for name, _ in fields}))},)
+    if faults:
+        return Fail(f"security.txt is not valid: {'; '.join(faults)}.", evidence=evidence)
+    return Pass(f"security.txt names {counted(len(contacts), 'contact')}.", evidence)
+
+
+def _expiry_faults(values: list[str], now: datetime) -> list[str]:
+    if len(values) != 1:
+        return ["Expires is missing" if not values else "Expires is given more than once"]
+    if not MOMENT.fullmatch(values[0]):
+        return [f"Expires can't be read: {excerpt(values[0], 60)}"]
+    try:
+        moment = datetime.fromisoformat(values[0].upper().replace(" ", "T"))
+    except ValueError:
+        return [f"Expires can't be read: {excerpt(values[0], 60)}"]
+    return [f"it expired on {moment.date()}"] if moment <= now else []

@@ -1,0 +1,257 @@
+"""Sensitive files: what lies open beside the page, proved by its content."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scans.engine.catalogue import Category, check
+from scans.engine.findings import (
+    CRITICAL,
+    HIGH,
+    LOW,
+    MEDIUM,
+    EvidenceItem,
+    Fail,
+    Finding,
+    NotApplicable,
+    Pass,
+    Warn,
+)
+from scans.engine.messages import counted, excerpt, some
+from scans.engine.security.evidence import Exposure, PathAnswer
+from scans.engine.security.file_signatures import HEALTH_ONLY
+from scans.net.errors import NetError
+
+CATEGORY = Category("Sensitive file exposure", weight=15)
+
+MAX_ITEMS = 10
+
+
+class Unanswered(NetError):
+    """Not all of a family's paths were answered, and none that was is exposed: there is nothing to say."""
+
+    code = "URL_NOT_REACHABLE"
+
+
+@check(
+    "exposed-git",
+    name="No Git repository",
+    severity=CRITICAL,
+    fix="Delete .git from the web root, or refuse it: location ~ /\\.git { return 404; }. Replace every secret in "
+    "its history.",
+    references=("CWE-527", "OWASP WSTG-CONF-04"),
+)
+def exposed_git(exposure: Exposure) -> Finding:
+    return _judge(exposure, "exposed-git", "anybody can download the source code with its whole history")
+
+
+@check(
+    "exposed-svn-hg",
+    name="No Subversion or Mercurial data",
+    severity=HIGH,
+    fix="Delete .svn and .hg from the web root, or refuse them: location ~ /\\.(svn|hg) { return 404; }",
+    references=("CWE-527", "OWASP WSTG-CONF-04"),
+)
+def exposed_svn_hg(exposure: Exposure) -> Finding:
+    return _judge(exposure, "exposed-svn-hg", "anybody can put the source code together from it")
+
+
+@check(
+    "exposed-env",
+    name="No environment file",
+    severity=CRITICAL,
+    fix="Move .env out of the web root, refuse dot files (location ~ /\\. { return 404; }), and replace every secret "
+    "that stands in it.",
+    references=("CWE-538", "CWE-200", "OWASP WSTG-CONF-04"),
+)
+def exposed_env(exposure: Exposure) -> Finding:
+    return _judge(exposure, "exposed-env", "anybody can read the application's secrets")
+
+
+@check(
+    "exposed-credentials",
+    name="No credential file",
+    severity=CRITICAL,
+    fix="Delete the file from the web root, refuse dot files, and revoke the keys and passwords that stand in it.",
+    references=("CWE-538", "CWE-522", "OWASP WSTG-CONF-04"),
+)
+def exposed_credentials(exposure: Exposure) -> Finding:
+    return _judge(exposure, "exposed-credentials", "anybody can log in with what stands there")
+
+
+@check(
+    "exposed-backup",
+    name="No backup archive",
+    severity=HIGH,
+    fix="Delete the archive from the web root, and keep backups where the web server can't read them.",
+    references=("CWE-530", "OWASP WSTG-CONF-04"),
+)
+def exposed_backup(exposure: Exposure) -> Finding:
+    return _judge(exposure, "exposed-backup", "anybody can download it, with sources and settings")
+
+
+@check(
+    "exposed-sql-dump",
+    name="No database dump",
+    severity=CRITICAL,
+    fix="Delete the dump from the web root, and treat every record and password in it as stolen.",
+    references=("CWE-530", "CWE-200", "OWASP WSTG-CONF-04"),
+)
+def exposed_sql_dump(exposure: Exposure) -> Finding:
+    return _judge(exposure, "exposed-sql-dump", "anybody can download the database's content")
+
+
+@check(
+    "exposed-sqlite",
+    name="No SQLite database",
+    severity=CRITICAL,
+    fix="Move the database out of the web root, and treat every record and password in it as stolen.",
+    references=("CWE-538", "CWE-200", "OWASP WSTG-CONF-04"),
+)
+def exposed_sqlite(exposure: Exposure) -> Finding:
+    return _judge(exposure, "exposed-sqlite", "anybody can download the whole database")
+
+
+@check(
+    "exposed-source-backup",
+    name="No source file left behind",
+    severity=CRITICAL,
+    fix="Delete what editors leave, refuse it (location ~ (\\.bak|~|\\.swp)$ { return 404; }), "
+    "and change the passwords in them.",
+    references=("CWE-530", "CWE-540", "OWASP WSTG-CONF-04"),
+)
+def exposed_source_backup(exposure: Exposure) -> Finding:
+    return _judge(exposure, "exposed-source-backup", "the server shows the settings instead of running them")
+
+
+@check(
+    "exposed-phpinfo",
+    name="No phpinfo()",
+    severity=MEDIUM,
+    fix="Delete the script that calls phpinfo().",
+    references=("CWE-497", "OWASP WSTG-CONF-02"),
+)
+def exposed_phpinfo(exposure: Exposure) -> Finding:
+    return _judge(exposure, "exposed-phpinfo", "it shows versions, paths and environment variables to anybody")
+
+
+@check(
+    "exposed-server-status",
+    name="No server status page",
+    severity=MEDIUM,
+    fix='Restrict it to this machine: <Location "/server-status"> Require local </Location>, and so /server-info.',
+    references=("CWE-497", "Apache HTTP Server, mod_status"),
+)
+def exposed_server_status(exposure: Exposure) -> Finding:
+    return _judge(exposure, "exposed-server-status", "anybody can watch which addresses ask for what")
+
+
+@check(
+    "exposed-actuator",
+    name="No Spring Boot actuator",
+    severity=HIGH,
+    fix="Set management.endpoints.web.exposure.include=health, and demand a login for everything below /actuator.",
+    references=("CWE-497", "CWE-306", "Spring Boot, “Exposing Endpoints”"),
+)
+def exposed_actuator(exposure: Exposure) -> Finding:
+    found = [each for each in exposure.families["exposed-actuator"] if each.is_exposed]
+    if found and all(each.excerpt == HEALTH_ONLY for each in found):
+        return Warn(
+            f"{some([excerpt(each.path) for each in found])} answers with {HEALTH_ONLY}, which tells that Spring "
+            "Boot runs here, and nothing more.",
+            severity=LOW,
+            evidence=_items(found),
+        )
+    return _judge(exposure, "exposed-actuator", "it shows the application's inside, and some endpoints change it")
+
+
+@check(
+    "exposed-compose",
+    name="No Compose file",
+    severity=MEDIUM,
+    fix="Keep docker-compose.yml out of the web root, and change the passwords that stand in it.",
+    references=("CWE-538", "OWASP WSTG-CONF-04"),
+)
+def exposed_compose(exposure: Exposure) -> Finding:
+    return _judge(exposure, "exposed-compose", "it names services, images and often passwords")
+
+
+@check(
+    "exposed-ds-store",
+    name="No .DS_Store",
+    severity=LOW,
+    fix="Delete .DS_Store from the web root, and refuse dot files: location ~ /\\. { return 404; }",
+    references=("CWE-538", "OWASP WSTG-CONF-04"),
+)
+def exposed_ds_store(exposure: Exposure) -> Finding:
+    return _judge(exposure, "exposed-ds-store", "it lists the names of files that nothing links to")
+
+
+@check(
+    "exposed-logs",
+    name="No log file",
+    severity=MEDIUM,
+    fix="Write logs outside of the web root, and refuse them: location ~ \\.log$ { return 404; }",
+    references=("CWE-532", "OWASP WSTG-CONF-04"),
+)
+def exposed_logs(exposure: Exposure) -> Finding:
+    return _judge(exposure, "exposed-logs", "logs hold paths, queries and data of visitors")
+
+
+@check(
+    "exposed-api-docs",
+    name="API description not public",
+    severity=LOW,
+    fix="If the API is not meant for the public, demand a login for its description, and switch GraphQL's "
+    "introspection off.",
+    references=("CWE-200", "OWASP API Security Top 10 2023, API9"),
+)
+def exposed_api_docs(exposure: Exposure) -> Finding:
+    return _judge(exposure, "exposed-api-docs", "it shows every operation of the API", is_warning=True)
+
+
+@check(
+    "exposed-source-maps",
+    name="Source maps not public",
+    severity=LOW,
+    fix="Build without source maps for production, or upload them to the error tracker only (hidden source maps).",
+    references=("CWE-540", "ECMA-426"),
+)
+def exposed_source_maps(exposure: Exposure) -> Finding:
+    if not exposure.families["exposed-source-maps"]:
+        return NotApplicable("The page loads no script of its own whose map could lie beside it.")
+    return _judge(exposure, "exposed-source-maps", "it gives the scripts back as they were written", is_warning=True)
+
+
+def _judge(exposure: Exposure, family: str, harm: str, *, is_warning: bool = False) -> Finding:
+    """What is exposed decides. Where nothing is, every path must have been answered, or else `Unanswered`."""
+    answers = exposure.families[family]
+    found = [each for each in answers if each.is_exposed]
+    if found:
+        shown = some([f"{excerpt(each.path)} ({each.excerpt}; {counted(each.size_bytes, 'byte')})" for each in found])
+        verb = "is" if len(found) == 1 else "are"
+        message = f"{shown} {verb} open to everybody: {harm}."
+        return (Warn if is_warning else Fail)(message, evidence=_items(found))
+    unanswered = [each for each in answers if each.status is None]
+    if unanswered:
+        first = unanswered[0]
+        raise Unanswered(
+            f"{counted(len(unanswered), 'path')} of {len(answers)} got no answer that could be judged "
+            f"({excerpt(first.path)}: {first.error})"
+        )
+    seen = some([f"{excerpt(each.path)} ({each.status})" for each in answers])
+    return Pass(f"No such file is served: {seen}.", _items(answers))
+
+
+def _items(answers: Sequence[PathAnswer]) -> tuple[EvidenceItem, ...]:
+    return tuple(
+        {
+            "path": excerpt(each.path),
+            "status": each.status,
+            "media_type": each.media_type,
+            "size_bytes": each.size_bytes,
+            "is_exposed": each.is_exposed,
+        }
+        | ({"proof": each.excerpt} if each.excerpt else {})
+        for each in answers[:MAX_ITEMS]
+    )

@@ -1,0 +1,91 @@
+"""Comments in markup, and what in them looks like credentials or like security work left undone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from selectolax.lexbor import LexborNode
+
+from scans.engine.messages import SHAPED, USERINFO
+from scans.engine.page.evidence import Document
+
+MAX_COMMENTS = 5_000
+MAX_LENGTH = 4_000
+
+SECRET = re.compile(
+    r"(?<![a-z])(?:\w{1,20}[-_.])?(?:(?P<password>passw(?:or)?d|passphrase|pwd)"
+    r"|secret(?:[-_ ]key)?|api[-_ ]?key|access[-_ ]?(?:key|token)|auth[-_ ]?token|private[-_ ]?key|client[-_ ]?secret)"
+    r"[\"']?(?P<sign>\s?(?:=|:|\bis:|=>)\s{0,3})[\"']?(?P<value>[^\s\"'<>,;]{3,200})",
+    re.IGNORECASE,
+)
+LOGIN = re.compile(
+    r"\b(?:log ?in|user(?:name)?|credentials?)\s?[:=]\s{0,3}[\w.@-]{2,60}\s?(?:/\s?(?P<after_slash>[^\s<>,;/]{4,60})"
+    r"|[,;|]?\s?pass\w{0,5}\s?[:=]\s{0,3}(?P<password>[^\s<>,;]{3,60}))",
+    re.IGNORECASE,
+)
+KEY_LENGTH = 12
+# What stands there in place of a value: words, templates, types.
+ORDINARY = re.compile(
+    r"[{$<%\[(#].*|.*[)({}].*|required|optional|fields?|labels?|inputs?|forms?|reset|none|null|true|false|string|text|hidden"
+    r"|type|value|name|here|must|should|missing|invalid|wrong|see|ask|the|your.*|enter.*|change|forgot.*|new|old|current"
+    r"|[a-z_]\w*(?:\.\w+)+|confirm.*|repeat.*|min.*|max.*|show|hide|toggle|end|begin|start|todo|tbd|n/a|\W+|x+|\d{1,2}|\d{4}-\d\d-\d\d|https?:.*",
+    re.IGNORECASE,
+)
+HEXADECIMAL = re.compile(r"[0-9a-f]+")
+UNDONE = re.compile(
+    r"\b(?:todo|fixme|hack|xxx)\b[^\n]{0,120}?\b(?:passwords?|credentials?|authenticat\w*|authoriz\w*|security|insecure"
+    r"|vulnerab\w*|xss|csrf|sql ?injection|sanitiz\w*|sanitis\w*|secrets?|api ?keys?|bypass\w*|backdoor|admin login)\b",
+    re.IGNORECASE,
+)
+
+
+def comments(document: Document) -> Iterator[str]:
+    """The text of the markup's comments in document order, each cut; what scripts say is none."""
+    root = document.tree.root
+    if root is None:
+        return
+    count = 0
+    for node in _from_the_top(root).traverse(include_text=True):
+        if node.is_comment_node:
+            yield (node.comment_content or "")[:MAX_LENGTH]
+            count += 1
+            if count >= MAX_COMMENTS:
+                return
+
+
+def _from_the_top(root: LexborNode) -> LexborNode:
+    """Comments may stand before the root element, too."""
+    return root.parent or root
+
+
+def has_credentials(comment: str) -> bool:
+    """Whether it holds what looks like a password, a key or a token, and not only the word."""
+    # A long hexadecimal number by itself is rather that of a build.
+    if any(not HEXADECIMAL.fullmatch(found[0]) for found in SHAPED.finditer(comment)) or USERINFO.search(comment):
+        return True
+    return any(map(_is_secret, SECRET.finditer(comment))) or any(map(_is_login, LOGIN.finditer(comment)))
+
+
+def is_undone(comment: str) -> bool:
+    """Whether it speaks of security work that is still to be done."""
+    return UNDONE.search(comment) is not None
+
+
+def _is_secret(found: re.Match[str]) -> bool:
+    value = found["value"].rstrip(".!?")
+    if len(value) < 3 or ORDINARY.fullmatch(value):
+        return False
+    if found["password"] is None:
+        return len(value) >= KEY_LENGTH and re.search(r"\d", value) is not None
+    if re.search(r"[\d!@$%^&*_+~-]", value):
+        return True
+    # A plain word: a value after an equals sign, or where nothing follows; otherwise a sentence.
+    behind = found.string[found.end() : found.end() + 40].partition("\n")[0].strip()
+    return "=" in found["sign"] or not behind
+
+
+def _is_login(found: re.Match[str]) -> bool:
+    if found["password"] is not None:
+        return ORDINARY.fullmatch(found["password"]) is None
+    return re.search(r"\d", found["after_slash"]) is not None and ORDINARY.fullmatch(found["after_slash"]) is None

@@ -1,0 +1,248 @@
+"""Content Security Policy as browsers read it (CSP Level 3, sections 2.2 and 2.3)."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from scans.engine.messages import excerpt
+from scans.engine.page.evidence import Document
+from scans.engine.page.markup import http_equivs
+from scans.net.http.response import Headers
+
+HEADER = "Content-Security-Policy"
+SCHEME_PART = re.compile(r"\A[a-z][a-z0-9+.-]*+://")
+SCHEME_SOURCE = re.compile(r"[a-z][a-z0-9+.-]*:")
+ASCII_WHITESPACE = "\t\n\f\r "
+# Far above what sites send; a policy that is made to be slow ends there.
+MAX_CHARACTERS = 64 * 1024
+MAX_POLICIES = 50
+# The grammar of section 2.3.1: a nonce or hash that does not match it is no source at all.
+NONCE = re.compile(r"'nonce-[A-Za-z0-9+/_-]+={0,2}'", re.IGNORECASE)
+HASH = re.compile(r"'sha(?:256|384|512)-[A-Za-z0-9+/_-]+={0,2}'", re.IGNORECASE)
+SCRIPT_FALLBACKS = ("script-src", "default-src")
+STYLE_FALLBACKS = ("style-src", "default-src")
+FALLBACKS: Mapping[str, tuple[str, ...]] = {
+    "script-src-elem": SCRIPT_FALLBACKS,
+    "script-src-attr": SCRIPT_FALLBACKS,
+    "style-src-elem": STYLE_FALLBACKS,
+    "style-src-attr": STYLE_FALLBACKS,
+    "worker-src": ("child-src", *SCRIPT_FALLBACKS),
+    "frame-src": ("child-src", "default-src"),
+    "fenced-frame-src": ("frame-src", "child-src", "default-src"),
+    # No fetch, so nothing to fall back to.
+    **dict.fromkeys(("base-uri", "form-action", "frame-ancestors", "default-src"), ()),
+}
+# Directives that a policy in `<meta>` does not have (CSP Level 3, section 3.3).
+NOT_IN_META = frozenset({"frame-ancestors", "report-uri", "sandbox"})
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """One policy: values by directive name in lower case. Of a repeated directive, the first counts.
+
+    `unread` are the directives that browsers drop whole, for a character outside ASCII.
+    """
+
+    directives: Mapping[str, tuple[str, ...]]
+    text: str = ""
+    repeated: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+
+    def get(self, directive: str) -> tuple[str, ...] | None:
+        """The directive's values, None where the policy does not have it."""
+        return self.directives.get(directive)
+
+    def effective(self, directive: str) -> tuple[str, ...] | None:
+        """The values that hold for a kind of fetch, by the fallbacks of section 6.8.3; None: it is not restricted."""
+        for name in (directive, *FALLBACKS.get(directive, ("default-src",))):
+            if name in self.directives:
+                return self.directives[name]
+        return None
+
+    def __contains__(self, directive: str) -> bool:
+        return directive in self.directives
+
+
+def parse_policy(text: str) -> Policy:
+    """One serialized policy. Never fails: what can't be read is not there."""
+    directives: dict[str, tuple[str, ...]] = {}
+    repeated = []
+    unread = []
+    text = text[:MAX_CHARACTERS]
+    for part in text.split(";"):
+        words = [word for word in _words(part) if word]
+        if words and not part.isascii():
+            unread.append(words[0].lower())
+        elif words and words[0].lower() in directives:
+            repeated.append(words[0].lower())
+        elif words:
+            directives[words[0].lower()] = tuple(words[1:])
+    return Policy(directives, text.strip(ASCII_WHITESPACE), tuple(repeated), tuple(unread))
+
+
+def parse_policies(values: Sequence[str]) -> tuple[Policy, ...]:
+    """The policies of several field lines; commas separate policies within one. Empty ones are left out."""
+    texts = (text for value in values for text in value.split(",") if text.strip(ASCII_WHITESPACE))
+    policies = map(parse_policy, itertools.islice(texts, MAX_POLICIES))
+    return tuple(policy for policy in policies if policy.directives or policy.unread)
+
+
+def header_policies(headers: Headers) -> tuple[Policy, ...]:
+    """The enforced policies of a response. Report-only ones do not count."""
+    return parse_policies(headers.all(HEADER))
+
+
+def meta_policies(document: Document) -> tuple[Policy, ...]:
+    """The policies in the document's `<meta>`, without the directives that mean nothing there."""
+    found = []
+    for content in http_equivs(document, HEADER)[:MAX_POLICIES]:
+        policy = parse_policy(content)
+        kept = {name: value for name, value in policy.directives.items() if name not in NOT_IN_META}
+        if kept or policy.unread:
+            found.append(replace(policy, directives=kept))
+    return tuple(found)
+
+
+def upgrades_insecure_requests(headers: Headers, document: Document) -> bool:
+    """Whether any enforced policy makes browsers load http sub-resources over https."""
+    policies = (*header_policies(headers), *meta_policies(document))
+    return any("upgrade-insecure-requests" in policy for policy in policies)
+
+
+def is_broad_source(source: str) -> bool:
+    """Whether a source expression matches hosts without end: `*`, a scheme alone, or any host of a scheme."""
+    source = source.lower()
+    if source.startswith("'"):
+        return False
+    if SCHEME_SOURCE.fullmatch(source):
+        return True
+    host = SCHEME_PART.sub("", source).split("/")[0]
+    return host.split(":")[0] == "*"
+
+
+def is_nonce(source: str) -> bool:
+    """Whether a source expression is a well-formed nonce."""
+    return NONCE.fullmatch(source) is not None
+
+
+def is_hash(source: str) -> bool:
+    """Whether a source expression is a well-formed hash."""
+    return HASH.fullmatch(source) is not None
+
+
+def has_keyword(sources: Sequence[str], keyword: str) -> bool:
+    """Whether a keyword, quoted as it must be, is among the sources."""
+    return any(source.lower() == f"'{keyword}'" for source in sources)
+
+
+def allows_inline(sources: Sequence[str] | None, *, script: bool) -> bool:
+    """Whether everything inline may run (section 6.7.3.2): not where a nonce or hash asks for more."""
+    if sources is None:
+        return True
+    if any(is_nonce(source) or is_hash(source) for source in sources):
+        return False
+    if script and has_keyword(sources, "strict-dynamic"):
+        return False
+    return has_keyword(sources, "unsafe-inline")
+
+
+def _words(part: str) -> list[str]:
+    for character in ASCII_WHITESPACE[:-1]:
+        part = part.replace(character, " ")
+    return part.split(" ")
+
+
+SOURCE_LISTS = frozenset(
+    {
+        *("child-src", "connect-src", "default-src", "fenced-frame-src", "font-src", "frame-src", "img-src"),
+        *("manifest-src", "media-src", "object-src", "prefetch-src", "script-src", "script-src-attr"),
+        *("script-src-elem", "style-src", "style-src-attr", "style-src-elem", "worker-src"),
+        *("base-uri", "form-action", "frame-ancestors", "navigate-to"),
+    }
+)
+# With those that browsers no longer read: they are no slip of the pen.
+DIRECTIVES = SOURCE_LISTS | {
+    *("sandbox", "report-uri", "report-to", "upgrade-insecure-requests", "require-trusted-types-for"),
+    *("trusted-types", "webrtc"),
+    *("block-all-mixed-content", "plugin-types", "referrer", "reflected-xss", "require-sri-for"),
+}
+KEYWORDS = frozenset(
+    {
+        *("self", "none", "unsafe-inline", "unsafe-eval", "unsafe-hashes", "strict-dynamic", "report-sample"),
+        *("wasm-unsafe-eval", "inline-speculation-rules", "trusted-types-eval", "unsafe-allow-redirects"),
+        *("unsafe-webtransport-hashes", "report-sha256", "report-sha384", "report-sha512"),
+    }
+)
+FEW = 8
+
+
+def syntax_faults(policy: Policy) -> list[str]:
+    """At most eight faults, each a clause such as “unsafe-inline stands without quotes in script-src”."""
+    found = [f"{excerpt(name, 60)} is given twice, and browsers read the first" for name in policy.repeated[:FEW]]
+    found += [
+        f"browsers drop {excerpt(name, 60)} whole for a character that no policy may have, such as a curly quote"
+        for name in policy.unread[:FEW]
+    ]
+    for name, values in policy.directives.items():
+        if name not in DIRECTIVES:
+            found.append(f"{excerpt(name, 60)} is no directive")
+        elif name in SOURCE_LISTS:
+            found.extend(itertools.islice(_source_faults(name, values), FEW))
+    return found[:FEW]
+
+
+def _source_faults(directive: str, values: tuple[str, ...]) -> Iterator[str]:
+    for value in values:
+        shown = excerpt(value, 60)
+        lowered = value.lower()
+        if lowered in DIRECTIVES:
+            yield f"the semicolon before {shown} is missing in {directive}"
+        elif lowered in KEYWORDS or is_nonce(f"'{value}'") or is_hash(f"'{value}'"):
+            yield f"{shown} stands without quotes in {directive}"
+        elif value.startswith("'") and not _is_quoted_source(value):
+            yield f"{shown} is no keyword, nonce or hash ({directive})"
+        elif value.startswith(('"', "`")):
+            yield f"{shown} has quotes that no source has ({directive})"
+        elif lowered.endswith(","):
+            yield f"a comma ends the policy after {shown}"
+    if len(values) > 1 and "'none'" in map(str.lower, values):
+        yield f"'none' counts only by itself, so browsers ignore it in {directive}"
+
+
+def _is_quoted_source(value: str) -> bool:
+    return is_nonce(value) or is_hash(value) or (value.endswith("'") and value[1:-1].lower() in KEYWORDS)
+
+
+HOSTS = frozenset(
+    {
+        # Any version of AngularJS and the like
+        *("ajax.googleapis.com", "cdnjs.cloudflare.com", "cdn.jsdelivr.net", "unpkg.com", "code.angularjs.org"),
+        *("ajax.aspnetcdn.com", "yastatic.net", "lib.baomitu.com", "cdn.bootcdn.net", "esm.sh", "jspm.dev"),
+        # JSONP endpoints
+        *("accounts.google.com", "clients1.google.com", "www.google.com", "maps.googleapis.com", "maps.google.com"),
+        *("translate.googleapis.com", "www.googleapis.com", "api.vk.com", "graph.facebook.com", "api.flickr.com"),
+        *("dev.virtualearth.net", "mc.yandex.ru", "query.yahooapis.com", "api.twitter.com", "cse.google.com"),
+        # What anybody uploads or pushes
+        *("raw.githubusercontent.com", "cdn.rawgit.com", "rawgit.com", "gist.githubusercontent.com"),
+        *("storage.googleapis.com", "s3.amazonaws.com", "pastebin.com", "gitcdn.xyz"),
+    }
+)
+# Below these, public libraries serve every package there is, so that such a path keeps nothing out.
+_OPEN_PATHS = frozenset({"", "/", "/npm/", "/gh/", "/combine/", "/ajax/", "/ajax/libs/"})
+_SOURCE = re.compile(r"(?:https?://)?(?P<host>[*a-z0-9.-]{1,255})(?::(?:\d{1,5}|\*))?(?P<path>/.*)?", re.IGNORECASE)
+
+
+def bypass_host(source: str) -> str | None:
+    """The known host that a source expression lets in; None where there is none, or a path keeps it narrow."""
+    matched = _SOURCE.fullmatch(source)
+    if matched is None or (matched["path"] or "").lower() not in _OPEN_PATHS:
+        return None
+    host = matched["host"].lower()
+    if host in HOSTS:
+        return host
+    if host.startswith("*.") and "." in host[2:]:
+        return next((each for each in sorted(HOSTS) if each.endswith(host[1:])), None)
+    return None

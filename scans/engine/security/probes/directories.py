@@ -1,0 +1,44 @@
+"""The folders of the page's own assets: whether the server lists them."""
+
+from __future__ import annotations
+
+import concurrent.futures
+
+from scans.engine.catalogue import probe
+from scans.engine.page.evidence import Document, Page
+from scans.engine.page.fetch import ACCEPT, refuse_when_tired
+from scans.engine.page.references import references
+from scans.engine.security.evidence import AssetDirectories
+from scans.net.client import Network
+from scans.net.http.response import Response
+
+MAX_DIRECTORIES = 5
+AT_ONCE = 2  # other probes ask the same host at the same time
+MAX_BYTES = 64 * 1024
+TIMEOUT_S = 5.0
+
+
+@probe()
+def asset_directories(page: Page, document: Document, network: Network) -> AssetDirectories:
+    """The first five folders, other than the root and the page's own, that assets from its origin lie in.
+
+    No redirect is followed. Raises `SiteProtected` when the site has enough of requests, or a `NetError`.
+    """
+    origin = page.target.origin
+    folders: dict[str, None] = {}
+    for each in references(document):
+        if each.url.startswith(f"{origin}/"):
+            folder = each.url.partition("?")[0].rpartition("/")[0] + "/"
+            if folder not in (f"{origin}/", page.target.url):
+                folders.setdefault(folder)
+    wanted = list(folders)[:MAX_DIRECTORIES]
+
+    def ask(url: str) -> Response:
+        response = network.fetch(
+            page.target.join(url), headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=TIMEOUT_S, verify=False
+        )
+        refuse_when_tired(response)
+        return response
+
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "directory") as pool:
+        return AssetDirectories(tuple(pool.map(ask, wanted)))

@@ -1,0 +1,96 @@
+"""What the domain says in DNS, and whom to tell of a hole."""
+
+from __future__ import annotations
+
+from scans.engine.catalogue import probe
+from scans.engine.page.evidence import Page
+from scans.engine.page.fetch import authority, refuse_when_tired
+from scans.engine.page.registrable_domain import own_domain
+from scans.engine.security.evidence import Authorities, MailPolicy, SecurityTxt, Signatures
+from scans.net.client import Network
+from scans.net.errors import BudgetExceeded, NetError, TimedOut
+from scans.net.http.response import Response
+from scans.net.targets import InvalidUrl, Target
+
+MAX_LABELS = 10
+MAX_BYTES = 64 * 1024
+FILE = "/.well-known/security.txt"
+
+
+@probe()
+def authorities(target: Target, network: Network) -> Authorities:
+    """CAA records by the climb of RFC 8659, section 3. Raises NotReachable or TimedOut without DNS."""
+    domain = own_domain(target.host)
+    if domain is None:
+        return Authorities(None)
+    labels = target.host.split(".")
+    for start in range(max(0, len(labels) - MAX_LABELS), len(labels)):
+        name = ".".join(labels[start:])
+        if found := network.records(name, "CAA").records:
+            return Authorities(domain, name, found)
+    return Authorities(domain)
+
+
+@probe()
+def signatures(target: Target, network: Network) -> Signatures:
+    """DS and DNSKEY of the domain. Raises NotReachable or TimedOut without DNS."""
+    domain = own_domain(target.host)
+    if domain is None:
+        return Signatures(None)
+    keys = network.records(domain, "DNSKEY")
+    return Signatures(domain, keys.is_authenticated, network.records(domain, "DS").records, keys.records)
+
+
+@probe()
+def mail_policy(target: Target, network: Network) -> MailPolicy:
+    """MX, SPF and DMARC of the domain. Raises NotReachable or TimedOut without DNS."""
+    domain = own_domain(target.host)
+    if domain is None:
+        return MailPolicy(None)
+    texts = network.records(domain, "TXT").records
+    policies = network.records(f"_dmarc.{domain}", "TXT").records
+    return MailPolicy(
+        domain,
+        mx=network.records(domain, "MX").records,
+        # RFC 7208, section 4.5, and RFC 7489, section 6.6.3: by their first word.
+        spf=tuple(text for text in texts if text.lower() == "v=spf1" or text.lower().startswith("v=spf1 ")),
+        dmarc=tuple(text for text in policies if text.split(";")[0].strip().lower() == "v=dmarc1"),
+    )
+
+
+@probe()
+def security_txt(page: Page, network: Network) -> SecurityTxt:
+    """The file of the host, then of its domain (RFC 9116, section 3). One that does not come is not there.
+
+    Raises `SiteProtected` when the site has enough of requests.
+    """
+    target = page.target
+    origins = [f"https://{authority(target.host, target.port if target.is_https else 443, 443)}"]
+    domain = own_domain(target.host)
+    if domain is not None and domain != target.host:
+        origins.append(f"https://{domain}")
+    for origin in origins:
+        response = _ask(network, target, origin)
+        if response is not None and response.status == 200 and not _is_page(response):
+            return SecurityTxt(response)
+    return SecurityTxt(None)
+
+
+def _ask(network: Network, target: Target, origin: str) -> Response | None:
+    try:
+        response = network.follow(target.join(f"{origin}{FILE}"), max_bytes=MAX_BYTES, verify=False)[-1]
+    except (TimedOut, BudgetExceeded):
+        raise
+    except (NetError, InvalidUrl):
+        return None
+    refuse_when_tired(response)
+    return response
+
+
+def _is_page(response: Response) -> bool:
+    """Whether it is the site's page for everything in place of a file."""
+    media_type = (response.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
+    start = response.body[:512].lstrip().lower()
+    return media_type in ("text/html", "application/xhtml+xml") or start.startswith(
+        (b"<!doctype", b"<html", b"<?xml", b"{")
+    )

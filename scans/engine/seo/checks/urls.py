@@ -1,0 +1,60 @@
+"""URL hygiene: addresses that people can read, type and share."""
+
+from __future__ import annotations
+
+import re
+import urllib.parse
+
+import ada_url
+
+from scans.engine.catalogue import Category, check
+from scans.engine.findings import LOW, Finding, Pass, Warn
+from scans.engine.messages import MASK, excerpt
+from scans.engine.page.evidence import Page
+
+CATEGORY = Category("URL hygiene", weight=2)
+
+MAX_CHARACTERS = 115
+ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")
+# The last four: osCommerce, xt:Commerce, Zen Cart, ColdFusion; then ASP.NET's (S(…)) in the path.
+SESSION = re.compile(
+    r"([?&;](?:phpsessid|jsessionid|aspsessionid[a-z]*|session_?id|sessid|sid|oscsid|xtcsid|zenid|cftoken)=)[^&;/?#]{6,}"
+    r"|(/\(S\()[0-9a-z]{20,}(?=\)\)/)",
+    re.IGNORECASE,
+)
+# Between letters somebody meant a space; in “c++” a plus.
+PLUS = re.compile(r"\w\+\w")
+
+
+@check(
+    "url-hygiene",
+    name="Readable address",
+    severity=LOW,
+    fix="Use short lower-case words with hyphens between them, such as https://example.com/red-shoes, and redirect "
+    "the old address with a 301.",
+    references=("Google Search Central: URL structure",),
+)
+def url_hygiene(page: Page) -> Finding:
+    """People and search engines read addresses too."""
+    url = ada_url.URL(page.target.url)
+    path = url.pathname
+    plain = ENCODED.sub("", path)
+    faults = []
+    if "_" in plain:
+        faults.append("underscores")
+    if any(letter.isupper() for letter in plain):
+        faults.append("capitals")
+    if "%20" in path or PLUS.search(path):
+        faults.append("spaces")
+    if "//" in path:
+        faults.append("double slashes")
+    without_session = SESSION.sub(rf"\g<1>\g<2>{MASK}", url.href)
+    if without_session != url.href:
+        faults.append("a session's ID")
+    # People see what the escapes stand for: a Japanese letter has nine characters as it is sent.
+    length = len(urllib.parse.unquote(url.href))
+    if length > MAX_CHARACTERS:
+        faults.append(f"{length} characters (at most {MAX_CHARACTERS} are easy to share)")
+    if faults:
+        return Warn(f"The address has {', '.join(faults)}: {excerpt(without_session)}")
+    return Pass("The address is short and plain.")

@@ -1,0 +1,221 @@
+"""The links of a page: where they lead, whether that is the own site, and whether a machine may follow them."""
+
+from __future__ import annotations
+
+import ipaddress
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+from urllib.parse import unquote
+
+import ada_url
+from selectolax.lexbor import LexborNode
+
+from scans.engine.page.evidence import Document, Page
+from scans.engine.page.markup import attribute, live, resolve
+from scans.engine.page.references import CANDIDATE
+from scans.engine.page.registrable_domain import is_same_site
+from scans.net.targets import Target
+
+# Words of addresses that change something for whoever follows them. Those that are no ordinary words count
+# anywhere, the others at the beginning of a piece of the path or of the query: “how-to-remove-stains” is a page.
+ACTING_ANYWHERE = re.compile(
+    r"log[-_]?(?:out|off)|sign[-_]?(?:out|off)|unsubscribe|opt[-_]?out|add[-_]?(?:to[-_]?)?(?:cart|basket|bag|wishlist)"
+    r"|abmelde|ausloggen|abbestellen|deconnexion|desconnexion|desabonn|cerrar-?sesion|cancelar-?suscripcion"
+    r"|afmelden|uitloggen|wyloguj|logga-?ut",
+    re.IGNORECASE,
+)
+ACTING_FIRST = re.compile(
+    r"(?:^|[/?&=;,])(?:(?i:delete|remove|destroy|cancel|revoke|deactivate|activate|purge|confirm|approve|reject"
+    r"|vote|upvote|downvote|unfollow|trash|unpublish|loeschen|entfernen|supprimer|eliminar|borrar|usun)(?![a-z])"
+    r"|(?i:add)(?![a-z-]))"
+)
+ACTION = re.compile(r"[?&;](?:action|do|op|cmd|command|task)=", re.IGNORECASE)
+# A link that works once, or for one visitor.
+ONE_TIME = re.compile(r"[?&;][\w-]{0,20}?(?:nonce|token|csrf|otp|signature)=", re.IGNORECASE)
+
+
+# Who has more has a list made by a machine, whose links are alike.
+MAX_LINKS = 3_000
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One link to an http(s) address: `url` is absolute, without a fragment; `host` has no brackets."""
+
+    node: LexborNode
+    url: str
+    host: str
+
+    @property
+    def relations(self) -> frozenset[str]:
+        """The tokens of its rel attribute."""
+        return frozenset((attribute(self.node, "rel") or "").lower().split())
+
+
+@dataclass(frozen=True, slots=True)
+class LinkAnswer:
+    """What came from where a link leads. `is_broken` is None where that proves nothing.
+
+    `status` is that of the end of its redirects; None where nothing came, and `error` says why.
+    """
+
+    url: str
+    is_internal: bool
+    status: int | None
+    is_broken: bool | None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkAnswers:
+    """The links that were looked at, and how many might have been; `stopped` says why some of them were left."""
+
+    answers: tuple[LinkAnswer, ...] = ()
+    internal: int = 0
+    external: int = 0
+    stopped: str = ""
+
+
+def page_links(page: Page, document: Document) -> Iterator[Link]:
+    """The document's links that lead to another page, in its order, of the first `MAX_LINKS` elements."""
+    own = without_fragment(page.target.url)
+    base = without_fragment(document.base.url)
+    for node in itertools.islice(live(document, "a, area"), MAX_LINKS):
+        reference = reference_of(node)
+        if reference is None or reference.strip().startswith("#"):
+            continue
+        url = resolve(document, reference)
+        if url is None or url.protocol not in ("http:", "https:"):
+            continue
+        address = without_fragment(url.href)
+        if address not in (own, base):
+            yield Link(node, address, url.hostname.strip("[]"))
+
+
+def reference_of(node: LexborNode) -> str | None:
+    """Where an element leads as it is written, in SVG too; None where it is no link."""
+    reference = attribute(node, "href")
+    return attribute(node, "xlink:href") if reference is None else reference
+
+
+def is_internal(page: Page, link: Link) -> bool:
+    """Whether a link leads to the page's own site, whatever the subdomain."""
+    return is_same_site(link.host, page.target.host)
+
+
+def is_same_host(target: Target, host: str) -> bool:
+    """Whether it is the same host, with www or without."""
+    return host.removeprefix("www.") == target.host.removeprefix("www.")
+
+
+def may_be_followed(link: Link) -> bool:
+    """Whether asking for the link's address changes nothing, as far as its markup and its address tell."""
+    names = link.node.attributes
+    if "nofollow" in link.relations or "download" in names or "data-method" in names or "data-confirm" in names:
+        return False
+    return not acts(link.url)
+
+
+def acts(url: str) -> bool:
+    """Whether an address speaks of something that is done when it is asked for: a log-out, a deletion, a purchase."""
+    parsed = ada_url.URL(url)
+    address = unquote(parsed.pathname + parsed.search)
+    return any(pattern.search(address) for pattern in (ACTING_ANYWHERE, ACTING_FIRST, ACTION, ONE_TIME))
+
+
+def without_fragment(url: str) -> str:
+    """An address without what stands from its `#` on."""
+    return url.partition("#")[0]
+
+
+# RFC 6761, RFC 6762, RFC 8375, ICANN's “internal”, and a custom of routers.
+SUFFIXES = ("localhost", "local", "test", "internal", "lan", "home.arpa")
+NETWORKS = tuple(
+    ipaddress.ip_network(each)
+    for each in (
+        *("127.0.0.0/8", "0.0.0.0/32", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16"),
+        *("::1/128", "::/128", "fc00::/7", "fe80::/10"),
+    )
+)
+# Whatever else a reference is, it leads to the host of the document's base.
+ELSEWHERE = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:|[/\\]{2})", re.IGNORECASE)
+ATTRIBUTES = ("href", "xlink:href", "src", "action", "formaction", "data", "poster", "content", "srcset")
+HOLDERS = ", ".join(f"[{name}]" for name in ATTRIBUTES if name not in ("content", "xlink:href")) + ", use, image, meta"
+CARDS = ("og:", "twitter:")
+
+
+@dataclass(frozen=True, slots=True)
+class LocalAddress:
+    """One reference to such an address, as it is written, and the tag and attribute that it stands in."""
+
+    tag: str
+    attribute: str
+    reference: str
+
+
+def is_local_host(host: str) -> bool:
+    """Whether a host is the visitor's own machine or one of a private network."""
+    host = host.strip("[].").lower()
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return any(host == suffix or host.endswith(f".{suffix}") for suffix in SUFFIXES)
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
+    return any(address in network for network in NETWORKS if network.version == address.version)
+
+
+def local_addresses(document: Document) -> Iterator[LocalAddress]:
+    """What the markup links, loads or sends to such addresses.
+
+    A link whose text shows the host is meant for the reader: “Open http://localhost:3000”.
+    """
+    base_is_local = is_local_host(document.base.host)
+    for node in live(document, HOLDERS):
+        written = node.attributes
+        for name in ATTRIBUTES:
+            value = written.get(name)
+            if not value or (name == "content" and not _is_card(node)) or (name == "data" and node.tag != "object"):
+                continue
+            for reference in _candidates(value) if name == "srcset" else (value,):
+                if not base_is_local and not ELSEWHERE.match(reference):
+                    continue
+                url = resolve(document, reference)
+                if url is not None and _is_local(url) and not _is_shown(node, url):
+                    yield LocalAddress(node.tag or "", name, reference)
+
+
+def _is_local(url: ada_url.URL) -> bool:
+    if url.protocol == "file:" or len(url.protocol) == len("c:"):  # a drive of Windows
+        return True
+    return url.protocol in ("http:", "https:", "ws:", "wss:", "ftp:") and is_local_host(url.hostname)
+
+
+def _is_shown(node: LexborNode, url: ada_url.URL) -> bool:
+    return node.tag == "a" and url.hostname != "" and url.hostname in node.text().lower()
+
+
+def _is_card(node: LexborNode) -> bool:
+    """Whether a meta element names an address for sharing."""
+    name = attribute(node, "property") or attribute(node, "name") or ""
+    return name.strip().lower().startswith(CARDS) and "://" in (attribute(node, "content") or "")[:10]
+
+
+def _candidates(source_set: str) -> Iterator[str]:
+    position = 0
+    while (found := CANDIDATE.match(source_set, position)) is not None:
+        position = found.end()
+        yield found["url"].rstrip(",")
+
+
+T = TypeVar("T")
+
+
+def spread(items: Sequence[T], count: int) -> list[T]:
+    """At most `count` of them, evenly spread; all of them where they are no more."""
+    if len(items) <= count:
+        return list(items)
+    return [items[position * len(items) // count] for position in range(count)]

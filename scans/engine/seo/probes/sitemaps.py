@@ -1,0 +1,117 @@
+"""The site's sitemaps: where robots.txt says, else where they usually are, and some of what an index names."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from scans.engine.catalogue import probe
+from scans.engine.page.evidence import Document, Page
+from scans.engine.page.fetch import SiteProtected, SiteTired, challenge_sign
+from scans.engine.seo.evidence import RobotsFile
+from scans.engine.seo.hreflang import own_addresses
+from scans.engine.seo.links import spread
+from scans.engine.seo.sitemaps import Sitemap, SitemapFile, SitemapKind, Sitemaps, parse_sitemap
+from scans.net.client import Network
+from scans.net.errors import BudgetExceeded, NetError, TimedOut
+from scans.net.http.decoding import decode
+from scans.net.http.response import Response
+from scans.net.targets import InvalidUrl
+
+MAX_NAMED = 5
+MAX_CHILDREN = 5
+AT_ONCE = 5
+USUAL = ("/sitemap.xml", "/sitemap_index.xml")
+MAX_BYTES = 5 * 1024 * 1024  # on the wire; packed, this holds all that a sitemap may
+# Packed otherwise than we ask for; what is beyond is cut off.
+MAX_DECODED_BYTES = 10 * 1024 * 1024
+TIMEOUT_S = 15.0
+# The sitemaps are unpacked where they are read, as they may be packed twice and are long.
+HEADERS = {"Accept": "application/xml,text/xml,text/plain;q=0.9,*/*;q=0.5", "Accept-Encoding": "gzip"}
+
+
+@probe()
+def sitemaps(page: Page, document: Document, robots: RobotsFile | None, network: Network) -> Sitemaps:
+    """The first five sitemaps of robots.txt, or those in the usual places, and up to five of what indexes name.
+
+    One that does not come, or is none, is evidence. Raises `SiteProtected`, `TimedOut` or `BudgetExceeded` where
+    nothing was told of any of them.
+    """
+    loader = _Loader(page, document, network)
+    named = tuple(dict.fromkeys(robots.robots.sitemaps if robots else ()))
+    if named:
+        files = loader.load(named[:MAX_NAMED])
+    else:
+        # Many sites answer every address with something: a sitemap is there if its root is one's, be it broken.
+        found = [each for each in loader.load(USUAL) if not each.is_told or (each.sitemap and each.sitemap.kind)]
+        files = tuple({each.url: each for each in found}.values())  # one often redirects to the other
+    if loader.errors and not any(each.is_told for each in files):
+        raise loader.errors[0]
+    indexes = [each.sitemap for each in files if each.sitemap and each.sitemap.kind is SitemapKind.INDEX]
+    known = {each.url for each in files}
+    names = dict.fromkeys(url for index in indexes for url in index.children if url not in known)
+    return Sitemaps(files, len(named), loader.load(spread(list(names), MAX_CHILDREN)))
+
+
+class _Loader:
+    """Loads sitemaps for one page. `errors` are those that tell nothing of a sitemap."""
+
+    def __init__(self, page: Page, document: Document, network: Network) -> None:
+        self._page = page
+        self._wanted = own_addresses(page, document)
+        self._network = network
+        self.errors: list[NetError | SiteProtected] = []
+
+    def load(self, addresses: Sequence[str]) -> tuple[SitemapFile, ...]:
+        """What came of each, in order."""
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "sitemap") as pool:
+            return tuple(pool.map(self._load, addresses))
+
+    def _load(self, address: str) -> SitemapFile:
+        try:
+            target = self._page.target.join(address)
+        except (NetError, InvalidUrl) as error:
+            return SitemapFile(address, error=str(error))
+        file = SitemapFile(target.url)
+        try:
+            response = self._network.follow(
+                target, headers=HEADERS, max_bytes=MAX_BYTES, timeout_s=TIMEOUT_S, verify=False, decode=False
+            )[-1]
+            response = _decoded(response)
+        except (TimedOut, BudgetExceeded) as error:
+            return self._untold(file, error)
+        except (NetError, InvalidUrl) as error:
+            return replace(file, error=str(error))
+        file = replace(file, url=response.url, status=response.status)
+        if response.status == 429:
+            return self._untold(file, SiteTired())
+        if sign := challenge_sign(response):
+            return self._untold(file, SiteProtected(f"The site's protection answered for a sitemap: {sign}."))
+        if not 200 <= response.status < 300:
+            return file
+        return replace(file, sitemap=self._read(response))
+
+    def _read(self, response: Response) -> Sitemap:
+        hosts = frozenset({self._page.target.host, self._page.target.join(response.url).host})
+        found = parse_sitemap(response.body, is_cut=response.truncated, hosts=hosts, pages=self._wanted)
+        length = response.headers.get("Content-Length") or ""
+        if found.is_whole or "Content-Encoding" in response.headers or not re.fullmatch(r"\d{1,15}", length):
+            return found
+        is_packed = found.size_bytes > len(response.body)
+        return found if is_packed else replace(found, size_bytes=max(found.size_bytes, int(length)))
+
+    def _untold(self, file: SitemapFile, error: NetError | SiteProtected) -> SitemapFile:
+        self.errors.append(error)
+        return replace(file, error=str(error), is_told=False)
+
+
+def _decoded(response: Response) -> Response:
+    """The response without codings that were not asked for; all of them are undone where it is no sitemap."""
+    coding = (response.headers.get("Content-Encoding") or "").strip().lower()
+    is_sitemap = 200 <= response.status < 300
+    if not coding or (is_sitemap and coding in ("gzip", "x-gzip")):
+        return response
+    body, is_cut = decode(response.body, coding, MAX_DECODED_BYTES)
+    return replace(response, body=body, truncated=response.truncated or is_cut)

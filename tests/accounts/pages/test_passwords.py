@@ -1,0 +1,144 @@
+"""A new password: by e-mail for who forgot it, by the old one for who knows it."""
+
+from __future__ import annotations
+
+import pytest
+import pytest_django
+from django.core import mail
+from django.test import Client
+
+from accounts.models import LoginSession, User
+from accounts.pages import login
+from tests.accounts.mailbox import link_in_mail
+from tests.world import browser_of
+
+EMAIL = "ada@people.test"
+OLD, NEW = "correct horse 9", "another horse 10"
+
+
+@pytest.fixture
+def ada(db: None) -> User:
+    return User.objects.create_user(EMAIL, OLD)
+
+
+def choose(client: Client, link: str, password: str = NEW) -> object:
+    """Follow the link as a browser does: to the form, whose address has no token."""
+    form = client.get(link)
+    if form.status_code != 302:
+        return form
+    assert form["Location"].endswith("/new/")
+    return client.post(form["Location"], {"new_password1": password, "new_password2": password})
+
+
+def test_who_forgot_the_password_chooses_another(client: Client, ada: User) -> None:
+    elsewhere = browser_of(ada)
+    assert elsewhere.get("/account/").status_code == 200
+    assert client.post("/password/", {"email": "Ada@People.test"})["Location"] == "/password/sent/"
+    response = choose(client, link_in_mail(EMAIL))
+    assert (response.status_code, response["Location"]) == (302, "/login/")
+    ada.refresh_from_db()
+    assert ada.check_password(NEW)
+    assert elsewhere.get("/account/").status_code == 302, "all sessions have ended"
+    assert not LoginSession.objects.exists()
+    assert "has just been changed" in mail.outbox[-1].body
+
+
+def test_somebody_without_a_password_gets_one(client: Client, db: None) -> None:
+    person = User.objects.create_user(EMAIL)
+    client.post("/password/", {"email": EMAIL})
+    choose(client, link_in_mail(EMAIL))
+    person.refresh_from_db()
+    assert person.check_password(NEW)
+
+
+def test_the_link_is_good_for_one_use(client: Client, ada: User) -> None:
+    client.post("/password/", {"email": EMAIL})
+    link = link_in_mail(EMAIL)
+    choose(client, link)
+    again = choose(Client(), link, "yet another horse 11")
+    assert again.status_code == 410
+    ada.refresh_from_db()
+    assert ada.check_password(NEW)
+
+
+def test_the_link_ends(client: Client, ada: User, settings: pytest_django.fixtures.SettingsWrapper) -> None:
+    client.post("/password/", {"email": EMAIL})
+    settings.PASSWORD_RESET_TIMEOUT = -1
+    assert choose(client, link_in_mail(EMAIL)).status_code == 410
+
+
+@pytest.mark.parametrize("path", ["/password/x/y/", "/password/MQ/new/", "/password/MQ/a-b/", "/password/%00/x/"])
+def test_a_forged_link_changes_nothing(client: Client, ada: User, path: str) -> None:
+    for response in (client.get(path), client.post(path, {"new_password1": NEW, "new_password2": NEW})):
+        assert response.status_code == 410
+    ada.refresh_from_db()
+    assert ada.check_password(OLD)
+
+
+def test_the_mail_has_our_address_whatever_the_request_says(client: Client, ada: User) -> None:
+    client.post("/password/", {"email": EMAIL}, HTTP_HOST="127.0.0.1", HTTP_X_FORWARDED_HOST="evil.test")
+    assert "evil" not in mail.outbox[-1].body
+    assert link_in_mail(EMAIL).startswith("/password/")
+
+
+def test_an_unknown_address_gets_the_same_answer_and_another_mail(client: Client, ada: User) -> None:
+    User.objects.create_user("closed@people.test", OLD, is_active=False)
+    known = client.post("/password/", {"email": EMAIL})
+    for email in ("nobody@people.test", "closed@people.test"):
+        unknown = client.post("/password/", {"email": email})
+        assert (known.status_code, known["Location"], known.content) == (
+            unknown.status_code,
+            unknown["Location"],
+            unknown.content,
+        )
+        assert mail.outbox[-1].to == [email]
+        assert "There is no open account" in mail.outbox[-1].body
+
+
+def test_mails_are_limited_whether_there_is_an_account_or_not(
+    client: Client, ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(login, "MAILS_PER_RECIPIENT", 1)
+    for email in (EMAIL, "nobody@people.test"):
+        assert client.post("/password/", {"email": email}).status_code == 302
+        assert client.post("/password/", {"email": email}).status_code == 429
+
+
+def test_who_knows_the_old_password_changes_it_and_stays(ada: User) -> None:
+    here, elsewhere = browser_of(ada), browser_of(ada)
+    form = {"old_password": OLD, "new_password1": NEW, "new_password2": NEW}
+    assert here.post("/account/", form)["Location"] == "/account/"
+    ada.refresh_from_db()
+    assert ada.check_password(NEW)
+    assert here.get("/account/").status_code == 200
+    assert elsewhere.get("/account/").status_code == 302
+    assert LoginSession.objects.count() == 1
+    assert mail.outbox[-1].to == [EMAIL]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"old_password": "wrong"}, "entered incorrectly"),
+        ({"new_password2": "different 12"}, "match"),
+        ({"new_password1": "short", "new_password2": "short"}, "too short"),
+    ],
+)
+def test_a_wrong_form_changes_no_password(ada: User, change: dict[str, str], message: str) -> None:
+    form = {"old_password": OLD, "new_password1": NEW, "new_password2": NEW}
+    response = browser_of(ada).post("/account/", form | change)
+    assert response.status_code == 200
+    assert message in response.content.decode()
+    ada.refresh_from_db()
+    assert ada.check_password(OLD)
+    assert mail.outbox == []
+
+
+def test_guessing_the_old_password_is_limited(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    from accounts.pages import person
+
+    monkeypatch.setattr(person, "ATTEMPTS_PER_ACCOUNT", 1)
+    here = browser_of(ada)
+    form = {"old_password": "wrong", "new_password1": NEW, "new_password2": NEW}
+    assert here.post("/account/", form).status_code == 200
+    assert here.post("/account/", form | {"old_password": OLD}).status_code == 429

@@ -1,0 +1,195 @@
+"""Signing up: only who reads the address's mail gets an account, and nobody learns who has one."""
+
+from __future__ import annotations
+
+import smtplib
+
+import pytest
+import pytest_django
+from django.core import mail
+from django.test import Client
+from django.utils import timezone
+
+from accounts import services
+from accounts.models import AuditEvent, Membership, Organization, User
+from accounts.pages import login
+from accounts.services import sign_up_token
+from tests.accounts.mailbox import link_in_mail
+
+EMAIL = "ada@people.test"
+PASSWORD = "correct horse 9"
+FORM = {"organization": "Analytical Engines", "password": PASSWORD}
+
+pytestmark = pytest.mark.django_db
+
+
+def ask(client: Client, email: str = EMAIL) -> object:
+    return client.post("/signup/", {"email": email})
+
+
+def test_a_person_signs_up_and_owns_an_organization(client: Client) -> None:
+    assert client.get("/signup/").status_code == 200
+    assert client.post("/signup/", {"email": EMAIL})["Location"] == "/signup/sent/"
+    assert not User.objects.exists()
+    link = link_in_mail(EMAIL)
+    assert EMAIL in client.get(link).content.decode()
+    response = client.post(link, FORM)
+    assert (response.status_code, response["Location"]) == (302, "/dashboard/")
+    membership = Membership.objects.get()
+    assert (membership.user.email, membership.role) == (EMAIL, "owner")
+    assert (membership.organization.name, membership.organization.tier_id) == ("Analytical Engines", "free")
+    assert membership.user.check_password(PASSWORD)
+    assert not membership.user.is_staff
+    assert client.session["_auth_user_id"] == str(membership.user.pk)
+    assert AuditEvent.objects.get().action == "organization.created"
+
+
+def test_a_taken_address_gets_the_same_answer_and_another_mail(client: Client) -> None:
+    fresh = client.post("/signup/", {"email": "new@people.test"})
+    User.objects.create_user(EMAIL, PASSWORD)
+    taken = client.post("/signup/", {"email": "ADA@people.test"})
+    assert (fresh.status_code, fresh["Location"]) == (taken.status_code, taken["Location"])
+    assert fresh.content == taken.content
+    assert "You have an account already" in mail.outbox[-1].body
+    assert "/signup/" not in mail.outbox[-1].body
+
+
+@pytest.mark.parametrize(
+    "token", ["x", "a:b:c", ":", "%00", "é", pytest.param(sign_up_token(EMAIL)[:-1] + "_", id="changed")]
+)
+def test_a_forged_link_makes_no_account(client: Client, token: str) -> None:
+    for response in (client.get(f"/signup/{token}/"), client.post(f"/signup/{token}/", FORM)):
+        assert response.status_code == 410
+        assert "no longer valid" in response.content.decode()
+    assert not User.objects.exists()
+
+
+def test_a_link_is_good_for_a_day(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = sign_up_token(EMAIL)
+    assert client.get(f"/signup/{token}/").status_code == 200
+    monkeypatch.setattr(services, "SIGN_UP_LIFETIME_S", -1)
+    assert client.get(f"/signup/{token}/").status_code == 410
+
+
+def test_a_token_of_another_kind_is_none(client: Client) -> None:
+    from django.core import signing
+
+    assert client.get(f"/signup/{signing.dumps(EMAIL, salt='accounts.invitation')}/").status_code == 410
+
+
+def test_a_link_is_good_for_one_account(client: Client) -> None:
+    link = f"/signup/{sign_up_token(EMAIL)}/"
+    client.post(link, FORM)
+    again = Client().post(link, {"organization": "Other", "password": "another horse 9"})
+    assert again["Location"] == "/login/"
+    assert User.objects.get().check_password(PASSWORD)
+    assert Organization.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"password": "short1"}, "too short"),
+        ({"password": "password"}, "too common"),
+        ({"password": "ada@people.test"}, "too similar"),
+        ({"password": "x9" * 251}, "at most 500 characters"),
+        ({"password": ""}, "required"),
+        ({"organization": ""}, "required"),
+        ({"organization": "x" * 101}, "at most 100 characters"),
+        ({"organization": "two\nlines"}, "on one line"),
+        ({"organization": "right\u202eleft"}, "on one line"),
+    ],
+)
+def test_what_is_wrong_is_said_beside_the_field(client: Client, change: dict[str, str], message: str) -> None:
+    response = client.post(f"/signup/{sign_up_token(EMAIL)}/", FORM | change)
+    assert response.status_code == 200
+    page = response.content.decode()
+    assert message in page
+    assert 'aria-invalid="true"' in page
+    assert not User.objects.exists()
+    assert not Organization.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "email", ["", "ada", "ada@", "a@b.test\nBcc: c@d.test", "x" * 250 + "@people.test", "a\x00@b.test"]
+)
+def test_what_is_no_address_gets_no_mail(client: Client, email: str) -> None:
+    assert client.post("/signup/", {"email": email}).status_code == 200
+    assert mail.outbox == []
+
+
+def test_nobody_sets_more_than_the_form_has(client: Client) -> None:
+    client.post(f"/signup/{sign_up_token(EMAIL)}/", FORM | {"is_staff": "1", "tier": "enterprise", "email": "x@y.test"})
+    person = User.objects.get()
+    assert (person.email, person.is_staff, person.is_superuser) == (EMAIL, False, False)
+    assert Organization.objects.get().tier_id == "free"
+
+
+def test_organizations_may_have_the_same_name_and_stay_apart(client: Client) -> None:
+    for email in (EMAIL, "bob@people.test"):
+        Client().post(
+            f"/signup/{sign_up_token(email)}/", FORM | {"organization": "日本 🚀" if email == EMAIL else "Demo"}
+        )
+    Client().post(f"/signup/{sign_up_token('eve@people.test')}/", FORM | {"organization": "Demo"})
+    assert Organization.objects.count() == 3
+    demo = services.ensure_organization(name="Demo")
+    assert not demo.members.exists(), "what an operator names at the command line is no stranger's"
+
+
+def test_sign_up_can_be_closed(client: Client, settings: pytest_django.fixtures.SettingsWrapper) -> None:
+    settings.SIGN_UP_OPEN = False
+    for path in ("/signup/", f"/signup/{sign_up_token(EMAIL)}/"):
+        for response in (client.get(path), client.post(path, FORM | {"email": EMAIL})):
+            assert response.status_code == 403
+            assert "by invitation" in response.content.decode()
+    assert mail.outbox == []
+    assert not User.objects.exists()
+    assert "/signup/" not in client.get("/login/").content.decode()
+
+
+def test_mails_are_limited_per_recipient(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(login, "MAILS_PER_RECIPIENT", 2)
+    for _ in range(2):
+        assert ask(Client()).status_code == 302
+    for address in ("192.0.2.1", "192.0.2.2"):
+        response = Client(REMOTE_ADDR=address).post("/signup/", {"email": "ADA@people.test"})
+        assert (response.status_code, response["Retry-After"]) == (429, "3600")
+    assert len(mail.outbox) == 2
+    assert ask(Client(), "bob@people.test").status_code == 302
+
+
+def test_mails_are_limited_per_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(login, "MAILS_PER_CLIENT", 2)
+    addresses = ["2001:db8::1", "2001:db8::2", "2001:db8::3"]  # one customer's
+    statuses = [
+        Client(REMOTE_ADDR=address).post("/signup/", {"email": f"nobody-{number}@people.test"}).status_code
+        for number, address in enumerate(addresses)
+    ]
+    assert statuses == [302, 302, 429]
+    assert Client(REMOTE_ADDR="2001:db8:0:1::1").post("/signup/", {"email": EMAIL}).status_code == 302
+
+
+def test_a_mail_server_that_is_down_is_told(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise smtplib.SMTPServerDisconnected("gone")
+
+    monkeypatch.setattr("django.core.mail.EmailMessage.send", fail)
+    response = client.post("/signup/", {"email": EMAIL})
+    assert response.status_code == 503
+    assert "could not be sent" in response.content.decode()
+
+
+def test_who_is_logged_in_needs_no_account(client: Client) -> None:
+    client.force_login(User.objects.create_user(EMAIL))
+    assert client.get("/signup/")["Location"] == "/dashboard/"
+
+
+def test_a_long_name_does_not_become_another_organization() -> None:
+    first, second = ("A very long name of a company that goes on and on and on and on " + each for each in ("1", "2"))
+    one, two = services.ensure_organization(name=first), services.ensure_organization(name=second)
+    assert one.pk != two.pk
+    assert services.ensure_organization(name=first).pk == one.pk
+    assert max(len(one.slug), len(two.slug)) <= 60
+    exact = services.ensure_organization(name="x" * 60)
+    assert exact.slug == "x" * 60
+    assert exact.created_at <= timezone.now()

@@ -1,0 +1,256 @@
+"""The landing page, the documentation, error pages, and what holds for every page."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from django.conf import settings as django_settings
+from django.contrib.staticfiles import finders
+from django.http import HttpResponse
+from django.test import Client
+from lxml import etree, html
+
+from accounts.models import Membership, User
+from config import __version__
+from config.environment import contact
+from config.web import views
+from config.web.csp import policy
+from scans.engine.catalogue import checks
+from scans.engine.findings import ScanType
+from scans.engine.plan import needs_browser
+from tests.world import Member, finished_scan, make_scan
+
+
+def browser(member: Member) -> Client:
+    """Somebody of the organization who is staff, logged in."""
+    user = User.objects.create_superuser("staff@people.test")
+    Membership.objects.create(organization=member.organization, user=user)
+    client = Client(raise_request_exception=False)
+    client.force_login(user)
+    return client
+
+
+def assert_nothing_is_inline(response: HttpResponse) -> None:
+    page = html.fromstring(response.content.decode())
+    assert page.xpath("//style") == []
+    assert page.xpath("//@style") == []
+    assert [script for script in page.xpath("//script") if not script.get("src")] == []
+    assert [name for element in page.iter() for name in element.attrib if name.startswith("on")] == []
+    loaded = page.xpath("//@src | //link[not(@rel='canonical')]/@href")
+    assert [url for url in loaded if re.match(r"[a-z]+:|//", url)] == []
+
+
+def assert_is_strict(response: HttpResponse) -> None:
+    header = response["Content-Security-Policy"]
+    assert "unsafe" not in header
+    assert "*" not in header
+    for directive in ("default-src 'none'", "script-src 'self'", "style-src 'self'", "base-uri 'none'"):
+        assert directive in header
+
+
+def test_the_landing_page_says_how_to_begin(db: None, settings) -> None:
+    settings.BASE_URL = "https://scan.acme.test"
+    text = Client().get("/").content.decode()
+    assert "curl https://scan.acme.test/v1/scan" in text
+    for kind in ("security", "performance", "accessibility", "seo"):
+        assert f"&quot;type&quot;: &quot;{kind}&quot;" in text or f'"type": "{kind}"' in text
+    assert {"/docs/", "/login/"} <= set(html.fromstring(text).xpath("//a/@href"))
+
+
+def test_the_landing_page_counts_what_the_catalogue_holds(db: None) -> None:
+    text = " ".join(html.fromstring(Client().get("/").content.decode()).text_content().split())
+    total = 0
+    for scan_type in ScanType:
+        members = checks(scan_type)
+        static = sum(not needs_browser(check) for check in members)
+        total += len(members)
+        rest = "no browser needed" if static == len(members) else f"{static} of them without a browser"
+        assert f"{len(members)} checks, {rest}" in text
+    assert f"Four types of scan, {total} checks" in text
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_signing_up_is_offered_where_it_is_open(db: None, settings, is_open: bool) -> None:
+    settings.SIGN_UP_OPEN = is_open
+    links = html.fromstring(Client().get("/").content.decode()).xpath("//main//a/@href")
+    assert ("/signup/" in links) is is_open
+    assert ("/login/" in links) is not is_open
+
+
+@pytest.mark.parametrize("path", ["/", "/docs/"])
+def test_the_pages_for_everybody_say_what_they_are(db: None, settings, path: str) -> None:
+    settings.BASE_URL = "https://scan.acme.test"
+    head = html.fromstring(Client().get(path).content.decode()).find("head")
+
+    def value(name: str) -> str:
+        (found,) = head.xpath("//meta[@name=$name or @property=$name]/@content", name=name)
+        return found
+
+    assert head.xpath("//link[@rel='canonical']/@href") == [f"https://scan.acme.test{path}"]
+    assert head.xpath("//meta[@name='robots']") == []
+    assert 70 <= len(value("description")) <= 160
+    assert value("og:url") == f"https://scan.acme.test{path}"
+    assert value("og:title") == head.findtext("title").strip()
+    assert value("og:image").startswith("https://scan.acme.test/static/img/social")
+
+
+def test_search_engines_are_told_where_to_look(db: None, settings) -> None:
+    settings.BASE_URL = "https://scan.acme.test"
+    robots = Client().get("/robots.txt")
+    assert robots["Content-Type"].startswith("text/plain")
+    lines = robots.content.decode().splitlines()
+    assert {"User-agent: *", "Disallow: /dashboard/", "Sitemap: https://scan.acme.test/sitemap.xml"} <= set(lines)
+    sitemap = Client().get("/sitemap.xml")
+    assert sitemap["Content-Type"].startswith("application/xml")
+    locations = etree.fromstring(sitemap.content).xpath("//*[local-name()='loc']/text()")
+    assert locations == ["https://scan.acme.test/", "https://scan.acme.test/docs/"]
+    assert [Client().get(urlsplit(each).path).status_code for each in locations] == [200, 200]
+
+
+def test_who_finds_a_hole_knows_whom_to_tell(db: None, settings) -> None:
+    assert Client().get("/.well-known/security.txt").status_code == 404
+    settings.SECURITY_CONTACT = "mailto:security@acme.test"
+    response = Client().get("/.well-known/security.txt")
+    assert response["Content-Type"] == "text/plain; charset=utf-8"
+    lines = dict(line.split(": ", 1) for line in response.content.decode().splitlines())
+    assert lines["Contact"] == "mailto:security@acme.test"
+    expires = datetime.fromisoformat(lines["Expires"])
+    assert timedelta(days=30) < expires - datetime.now(UTC) < timedelta(days=365)
+
+
+@pytest.mark.parametrize(
+    ("raw", "uri"),
+    [
+        ("security@acme.test", "mailto:security@acme.test"),
+        ("mailto:security@acme.test", "mailto:security@acme.test"),
+        ("https://acme.test/security", "https://acme.test/security"),
+    ],
+)
+def test_the_contact_becomes_a_uri(raw: str, uri: str) -> None:
+    assert contact(raw) == uri
+
+
+@pytest.mark.parametrize(
+    "raw", ["acme", "http://acme.test/", "javascript:alert(1)", "a@b\nExpires: x", "a b@c", "https://"]
+)
+def test_what_is_no_contact_is_refused(raw: str) -> None:
+    with pytest.raises(ValueError):
+        contact(raw)
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_load_balancers_may_ask_by_any_name(db: None, path: str) -> None:
+    for host in ("10.1.2.3", "10.1.2.3:8000", "unknown.test", "a b", ""):
+        response = Client().get(path, headers={"Host": host})
+        assert response.status_code == 200, host
+        assert host not in response.content.decode() or not host
+    assert Client(raise_request_exception=False).get("/", headers={"Host": "unknown.test"}).status_code == 400
+
+
+def test_the_version_stands_in_one_place(settings) -> None:
+    project = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text())
+    assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "config.__version__"}
+    assert "version" in project["project"]["dynamic"]
+    assert f"version: {__version__}\n" in (settings.BASE_DIR / "openapi.yaml").read_text()[:200]
+
+
+def test_a_stranger_costs_no_query(django_assert_num_queries, db: None) -> None:
+    with django_assert_num_queries(0):
+        assert Client().get("/").status_code == 200
+
+
+def test_who_is_logged_in_sees_a_way_out_and_staff_the_admin(home: Member) -> None:
+    page = html.fromstring(browser(home).get("/").content.decode())
+    assert page.xpath("//form[@method='post']/@action") == ["/logout/"]
+    assert "/admin/" in page.xpath("//a/@href")
+    assert "/login/" not in page.xpath("//a/@href")
+
+
+def test_every_page_keeps_to_the_strict_policy(home: Member) -> None:
+    client = browser(home)
+    failed = make_scan(home, status="failed", error_code="X", error_message="Why.")
+    pages = [
+        *("/", "/nope", "/docs/", f"/report/{finished_scan(home, 'partial').id}", f"/report/{failed.id}"),
+        *(f"/report/{make_scan(home).id}", "/report/nope", "/admin/", "/admin/scans/scan/", "/admin/operations/"),
+    ]
+    responses = [client.get(path) for path in pages] + [Client().get("/login/")]
+    for response in responses:
+        assert response.status_code in (200, 404)
+        assert_is_strict(response)
+        assert_nothing_is_inline(response)
+
+
+def test_the_policy_stands_on_the_api_too(db: None) -> None:
+    response = Client().get("/v1/scans")
+    assert response.status_code == 401
+    assert response["Content-Security-Policy"] == policy(django_settings.SECURE_CSP)
+
+
+def test_the_documentation_is_drawn_by_files_of_ours(db: None) -> None:
+    response = Client().get("/docs/")
+    assert "img-src 'self' data:;" in response["Content-Security-Policy"]
+    page = html.fromstring(response.content.decode())
+    (place,) = page.xpath("//*[@id='swagger-ui']")
+    assert place.get("data-url") == "/openapi.yaml"
+    # The large ones come after the page is shown.
+    assert page.xpath("//script/@src") == ["/static/js/site.js", "/static/js/docs.js"]
+    for src in ("/static/js/docs.js", place.get("data-script"), place.get("data-styles")):
+        assert finders.find(src.removeprefix("/static/")), src
+
+
+def test_the_documentation_knows_who_is_logged_in(home: Member) -> None:
+    page = html.fromstring(browser(home).get("/docs/").content.decode())
+    assert page.xpath("//form[@method='post']/@action") == ["/logout/"]
+
+
+def test_every_response_says_what_pages_may_not_ask_for(db: None) -> None:
+    for path in ("/", "/v1/scans", "/healthz", "/robots.txt"):
+        assert "camera=()" in Client().get(path)["Permissions-Policy"]
+
+
+def test_an_unknown_page_is_a_clear_404(db: None) -> None:
+    response = Client().get("/nope")
+    assert response.status_code == 404
+    assert "There is nothing at this address." in response.content.decode()
+
+
+@pytest.fixture
+def broken_landing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: object) -> None:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr(views, "render", fail)
+
+
+def test_a_crash_shows_the_request_id_and_no_detail(broken_landing: None) -> None:
+    response = Client(raise_request_exception=False).get("/", headers={"X-Request-ID": "my-request-1"})
+    assert response.status_code == 500
+    text = response.content.decode()
+    assert "Something went wrong on our side." in text
+    assert "my-request-1" in text
+    assert "secret detail" not in text
+    assert_is_strict(response)
+    assert_nothing_is_inline(response)
+
+
+def test_a_crash_without_static_files_is_answered_all_the_same(broken_landing: None, settings) -> None:
+    manifest = "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    settings.STORAGES = settings.STORAGES | {"staticfiles": {"BACKEND": manifest}}
+    response = Client(raise_request_exception=False).get("/")
+    assert response.status_code == 500
+    assert "Something went wrong on our side." in response.content.decode()
+
+
+def test_the_description_of_the_api_is_the_committed_one(client: Client, settings: Any) -> None:
+    response = client.get("/openapi.yaml")
+    assert response.content == (settings.BASE_DIR / "openapi.yaml").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["docs", "login", "admin"])
+def test_a_forgotten_slash_is_added(client: Client, name: str) -> None:
+    assert client.get(f"/{name}")["Location"] == f"/{name}/"

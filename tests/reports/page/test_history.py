@@ -1,0 +1,140 @@
+"""Earlier scans of the same page: the trend, and what has changed."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+
+from accounts.usage import month_of
+from reports.models import Report
+from reports.page.history import History, history, same_page
+from scans.models import Scan
+from scans.services import claim_scan, finish_scan
+from tests.reports.people import page_of, person, text_of
+from tests.world import Member, make_result, make_scan
+
+
+def told(scan: Scan) -> History:
+    report = Report.objects.get(scan=scan)
+    return history(scan, report, report.document, timezone.now())
+
+
+def scores_of(found: History) -> list[int]:
+    return [each.score for each in found.trend.newest_first] if found.trend else []
+
+
+def aged(member: Member, hours: int, score: int = 71, **columns: Any) -> Scan:
+    """A finished scan of so many hours ago."""
+    scan = make_scan(member, created_at=timezone.now() - timedelta(hours=hours), **columns)
+    claim = claim_scan(scan.id)
+    assert claim is not None
+    assert finish_scan(claim, make_result(scan, score=score))
+    return Scan.objects.get(id=scan.id)
+
+
+def test_the_last_ten_up_to_this_one_are_told(home: Member) -> None:
+    scans = [aged(home, hours, score=hours) for hours in range(12, 0, -1)]
+    found = told(scans[10])
+    assert scores_of(found) == list(range(2, 12))
+    assert found.trend is not None
+    this, *others = found.trend.newest_first
+    assert (this.is_this, this.url) == (True, None)
+    assert [each.url for each in others] == [f"/report/{scan.id}" for scan in reversed(scans[1:10])]
+    assert found.newer_url == f"/report/{scans[11].id}"
+    assert told(scans[11]).newer_url is None
+
+
+def test_only_scans_of_thesame_page_and_type_with_a_result_count(home: Member, stranger: Member) -> None:
+    aged(home, 5, url="https://example.com/other")
+    aged(home, 5, type="seo")
+    aged(stranger, 5)
+    make_scan(home, status="failed")
+    make_scan(home, status="queued")
+    found = told(aged(home, 1))
+    assert (found.trend, found.previous, found.newer_url) == (None, None, None)
+
+
+def test_a_report_that_is_not_kept_any_more_has_its_score_only(home: Member) -> None:
+    old, scan = aged(home, 24 * 31, score=50), aged(home, 0)
+    assert told(scan).previous is None
+    found = told(scan)
+    assert scores_of(found) == [71, 50]
+    assert found.trend is not None
+    assert [each.url for each in found.trend.newest_first] == [None, None]
+    text = text_of(person(home.organization).get(f"/report/{scan.id}"))
+    assert "is not kept any more" in text
+    assert old.id not in text
+
+
+def test_the_first_report_of_a_page_says_so(home: Member) -> None:
+    text = text_of(person(home.organization).get(f"/report/{aged(home, 0).id}"))
+    assert "This is the first report of this page." in text
+
+
+def change(scan: Scan, **changes: Any) -> None:
+    """Alter a stored export, as if the scan had found something else."""
+    report = Report.objects.get(scan=scan)
+    document = report.document
+    statuses = changes.pop("statuses", {})
+    for check in document["categories"][0]["checks"]:
+        if check["id"] in statuses:
+            check["status"] = statuses[check["id"]]
+            check["severity"] = None if check["status"] == "pass" else "high"
+    Report.objects.filter(scan=scan).update(export=json.dumps(document | changes))
+
+
+def test_the_page_tells_what_has_changed(home: Member) -> None:
+    before, scan = aged(home, 2, score=60), aged(home, 1, score=71)
+    change(before, statuses={"good": "fail", "bad": "pass", "meh": "fail"}, catalogue_version="2025.1")
+    response = person(home.organization).get(f"/report/{scan.id}")
+    text, page = text_of(response), page_of(response)
+    assert "+11 points since the report of" in text
+    assert page.xpath(f"//section[@aria-labelledby='history']//a[@href='/report/{before.id}']")
+    groups = {
+        each.xpath("string(summary/h3/text())").strip(): each
+        for each in page.xpath("//details[contains(@class, 'changed')]")
+    }
+    assert {name: group.xpath(".//a/@href") for name, group in groups.items()} == {
+        "Fixed": ["#check-good"],
+        "New": ["#check-bad"],
+        "Still there": ["#check-meh"],
+    }
+    assert "only a warning now, failed before" in text
+    assert "catalogue 2025.1, now test" in text
+    for anchor in ("check-good", "check-bad", "check-meh"):
+        assert len(page.xpath(f"//*[@id='{anchor}']")) == 1
+
+
+def test_the_same_findings_again_are_told_as_such(home: Member) -> None:
+    aged(home, 2)
+    text = text_of(person(home.organization).get(f"/report/{aged(home, 1).id}"))
+    assert "The same score since the report of" in text
+    assert "and the same findings" in text
+    assert "catalogue" not in text.partition("Things")[0].lower()
+
+
+def test_a_browser_that_was_there_only_once_is_mentioned(home: Member) -> None:
+    before, scan = aged(home, 2), aged(home, 1)
+    Report.objects.filter(scan=before).update(facts={"checks_planned": 5, "checks_known": 9})
+    text = text_of(person(home.organization).get(f"/report/{scan.id}"))
+    assert "The last one was judged without a browser, this one with" in text
+
+
+def test_an_index_serves_the_question(home: Member) -> None:
+    """With 100,000 scans in an organization nothing else would be fast enough."""
+    scan, now = aged(home, 0), timezone.now() - timedelta(hours=1)
+    values = {"organization": home.organization, "type": "security", "status": "completed", "score": 1, "grade": "F"}
+    Scan.objects.bulk_create(
+        [
+            Scan(url=f"https://example.com/{number}", created_at=now, period=month_of(now), **values)
+            for number in range(2000)
+        ]
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE scans_scan")
+    plan = same_page(scan).filter(created_at__lte=scan.created_at)[:10].explain()
+    assert "Index Scan using scan_of_page" in plan, plan

@@ -1,0 +1,315 @@
+"""/report/<scan_id>: who sees it, and what it shows of a site that is not to be trusted."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import Membership, User
+from reports.models import Report
+from reports.page.report_page import report_page
+from scans.engine.findings import CRITICAL, HIGH, LOW
+from scans.engine.result import AppliedCap, CategoryResult, CheckResult, Waterfall, WaterfallRow
+from scans.models import Scan
+from scans.services import claim_scan, finish_scan
+from tests.reports.people import page_of, person, text_of
+from tests.world import Member, finished_scan, make_result, make_scan
+
+EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&<b style=color:red>"
+EVIL_URL = "javascript:alert(document.domain)"
+
+
+def hostile_scan(member: Member) -> Scan:
+    """A finished scan in which everything that may come from the site is hostile."""
+    scan = make_scan(member)
+    evidence = ({"value": EVIL, "link": EVIL_URL, EVIL: True}, {"value": None})
+    check = CheckResult(
+        *("evil", "Evil thing", "fail", CRITICAL, HIGH, EVIL, EVIL, evidence),
+        (EVIL_URL, EVIL, "https://example.com/a?b='\"<c>", "CWE-79"),
+        12.5,
+    )
+    result = make_result(
+        scan,
+        categories=(CategoryResult("things", EVIL, 10, (check,), 0),),
+        caps=(AppliedCap(39, EVIL),),
+        facts={"final_url": EVIL_URL, EVIL: EVIL},
+        score=0,
+        grade="F",
+    )
+    claim = claim_scan(scan.id)
+    assert claim is not None
+    assert finish_scan(claim, replace(result, url=EVIL_URL))
+    return scan
+
+
+@pytest.mark.parametrize("role", Membership.Role.values)
+def test_every_member_of_the_organization_sees_the_report(home: Member, role: str) -> None:
+    scan = finished_scan(home)
+    response = person(home.organization, role).get(f"/report/{scan.id}")
+    assert response.status_code == 200
+    assert response["X-Robots-Tag"] == "noindex, nofollow"
+    assert "no-store" in response["Cache-Control"]
+    assert page_of(response).xpath("//meta[@name='robots']/@content") == ["noindex, nofollow"]
+
+
+def without_token(response: HttpResponse) -> bytes:
+    return re.sub(rb'name="csrfmiddlewaretoken" value="\w+"', b"", response.content)
+
+
+def test_an_outsider_finds_nothing_just_as_for_a_scan_that_never_was(home: Member, stranger: Member) -> None:
+    scan = finished_scan(home)
+    never = "scan_" + "0" * 22
+    for outsider in (person(stranger.organization, "owner"), person(None)):
+        seen, unseen = (outsider.get(f"/report/{each}") for each in (scan.id, never))
+        assert seen.status_code == unseen.status_code == 404
+        assert without_token(seen) == without_token(unseen)
+        assert "There is no report at this address" in text_of(seen)
+
+
+def test_a_superuser_is_an_outsider_too(home: Member) -> None:
+    client = Client()
+    client.force_login(User.objects.create_superuser("root@people.test"))
+    assert client.get(f"/report/{finished_scan(home).id}").status_code == 404
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_stranger_is_sent_to_the_login_page(home: Member, known: bool) -> None:
+    scan_id = finished_scan(home).id if known else "scan_" + "0" * 22
+    response = Client().get(f"/report/{scan_id}")
+    assert (response.status_code, response["Location"]) == (302, f"/login/?next=/report/{scan_id}")
+
+
+def test_who_leaves_the_organization_sees_nothing_any_more(home: Member) -> None:
+    scan, member = finished_scan(home), person(home.organization)
+    Membership.objects.all().delete()
+    assert member.get(f"/report/{scan.id}").status_code == 404
+
+
+@pytest.mark.parametrize("scan_id", ["x", "scan_", "scan_%00", "rpt_" + "0" * 22, "scan_a/b", "scan_%0A", "%FF"])
+def test_an_address_that_is_no_scan_is_a_404(home: Member, scan_id: str) -> None:
+    assert person(home.organization).get(f"/report/{scan_id}").status_code == 404
+
+
+def test_only_reading_is_allowed(home: Member) -> None:
+    scan, member = finished_scan(home), person(home.organization)
+    assert member.post(f"/report/{scan.id}").status_code == 405
+    assert member.head(f"/report/{scan.id}").status_code == 200
+
+
+@pytest.mark.parametrize("status", ["completed", "partial"])
+def test_the_report_shows_what_was_found(home: Member, status: str) -> None:
+    scan = finished_scan(home, status)
+    response = person(home.organization).get(f"/report/{scan.id}")
+    text = text_of(response)
+    for expected in ("71 / 100", "Things", "Bad thing", "It is <b>bad</b>.", "Mend it.", "=1+1", "+1.5 points"):
+        assert expected in text
+    for expected in (scan.id, scan.report.id, "Catalogue version test", scan.url, "RFC 9110"):
+        assert expected in text
+    assert ("Gone thing The site did not answer in time." in text) is (status == "partial")
+    statuses = page_of(response).xpath("//li[contains(@class, 'check is-')]/@class")
+    assert [each.split()[1] for each in statuses][:3] == ["is-fail", "is-warn", "is-pass"]
+
+
+def test_the_report_page_asks_the_database_little(home: Member, django_assert_max_num_queries) -> None:
+    scan, member = finished_scan(home), person(home.organization)
+    for age in range(1, 15):
+        finished_scan(home, age=timedelta(hours=age))
+    with django_assert_max_num_queries(12):
+        member.get(f"/report/{scan.id}")
+
+
+def test_a_hostile_site_gets_nothing_into_the_page(home: Member) -> None:
+    response = person(home.organization).get(f"/report/{hostile_scan(home).id}")
+    assert response.status_code == 200
+    page = page_of(response)
+    assert page.xpath("//script/@src") == ["/static/js/site.js", "/static/js/report.js"]
+    assert page.xpath("//script[not(@src)] | //style | //img | //b") == []
+    assert page.xpath("//@style | //@onerror") == []
+    hrefs = page.xpath("//@href")
+    assert not [href for href in hrefs if not href.startswith(("/", "#", "https://"))]
+    assert "https://cwe.mitre.org/data/definitions/79.html" in hrefs
+    assert "https://example.com/a?b='\"<c>" in hrefs
+    # All of it is there to be read: message, fix, cap, category, evidence and its column, a fact and its label.
+    assert page.text_content().count("<script>alert(1)</script>") >= 8
+    assert EVIL_URL in page.text_content()
+
+
+def test_a_hostile_scan_url_and_error_stay_text(home: Member) -> None:
+    scan = make_scan(home, url=EVIL_URL + EVIL, status="failed", error_code="X", error_message=EVIL)
+    page = page_of(person(home.organization).get(f"/report/{scan.id}"))
+    assert page.xpath("//body//script | //style | //img | //b") == []
+    assert page.xpath("//main//a/@href") == []
+    assert page.text_content().count("<script>alert(1)</script>") >= 3
+
+
+@pytest.mark.parametrize("status", ["queued", "scanning"])
+def test_a_running_scan_shows_progress_and_reloads(home: Member, status: str) -> None:
+    scan = make_scan(home, status=status, percent=42, phase="checking", checks_done=9, checks_total=31)
+    response = person(home.organization).get(f"/report/{scan.id}")
+    assert response.status_code == 200
+    page = page_of(response)
+    assert page.xpath("//meta[@http-equiv='refresh']/@content") == ["2"]
+    assert page.xpath("//progress/@value") == ["42"]
+    assert "42 % Checking, 9 of 31 checks done" in text_of(response)
+
+
+def test_a_failed_scan_says_why_and_does_not_reload(home: Member) -> None:
+    scan = make_scan(
+        home,
+        status="failed",
+        error_code="URL_NOT_REACHABLE",
+        error_message="Nothing answered.",
+        completed_at=timezone.now(),
+    )
+    response = person(home.organization).get(f"/report/{scan.id}")
+    assert response.status_code == 200
+    assert "Nothing answered." in text_of(response)
+    assert "URL_NOT_REACHABLE" in text_of(response)
+    assert page_of(response).xpath("//meta[@http-equiv]") == []
+
+
+@pytest.mark.parametrize("status", ["completed", "failed", "queued"])
+def test_after_the_retention_there_is_nothing(home: Member, status: str) -> None:
+    old = timedelta(days=30, seconds=1)
+    scan = (
+        finished_scan(home, age=old)
+        if status == "completed"
+        else make_scan(home, status=status, created_at=timezone.now() - old)
+    )
+    response = person(home.organization).get(f"/report/{scan.id}")
+    assert response.status_code == 404
+    assert "reports are kept for 30 days" in text_of(response)
+
+
+def test_a_report_that_was_deleted_early_is_gone(home: Member) -> None:
+    scan = finished_scan(home)
+    Report.objects.all().delete()
+    assert person(home.organization).get(f"/report/{scan.id}").status_code == 404
+
+
+DOCUMENT: dict[str, Any] = {
+    "type": "security",
+    "grade": "F",
+    "caps": [],
+    "skipped_checks": [],
+    "summary": {"total_checks": 4, "critical": 0, "high": 3, "medium": 0, "low": 1},
+    "url": "https://example.com/",
+    "created_at": "2026-11-21T07:15:00Z",
+    "completed_at": "2026-11-21T07:15:09Z",
+}
+
+
+def test_checks_are_ordered_by_what_mending_them_wins() -> None:
+    def check(id: str, status: str, points: float) -> dict[str, object]:
+        return {
+            "id": id,
+            "name": id,
+            "status": status,
+            "severity": str(LOW),
+            "message": "",
+            "evidence": [],
+            "references": [],
+            "points": points,
+        }
+
+    checks = [check("a", "fail", 1), check("b", "warn", 4), check("c", "fail", 2), check("d", "fail", 0)]
+    document = DOCUMENT | {"categories": [{"name": "Things", "score": 3, "checks": checks}]}
+    page = report_page(document, {"document_bytes": 2048, "duration_s": 1.5, "first_paint_ms": 9})
+    (category,) = page.categories
+    assert [each.id for each in category.failed] == ["c", "a", "d"]
+    assert [each.id for each in page.first] == ["b", "c", "a"]
+    assert page.severities == "3 high, 1 low"
+    assert [(fact.label, fact.value.replace("\xa0", " ")) for fact in page.facts] == [
+        ("Document size", "2.0 KB"),
+        ("Duration of the scan", "1.5 s"),
+        ("First paint", "9 ms"),
+    ]
+
+
+def test_categories_with_something_to_mend_come_first() -> None:
+    check = {"id": "a", "name": "A", "severity": None, "message": "", "points": 0, "evidence": [], "references": []}
+    categories = [
+        {"name": states, "score": 50, "checks": [check | {"status": status} for status in states.split()]}
+        for states in ("pass", "warn", "pass fail", "warn fail")
+    ]
+    page = report_page(DOCUMENT | {"categories": categories}, {})
+    assert [each.name for each in page.categories] == ["pass fail", "warn fail", "warn", "pass"]
+
+
+WATERFALL = Waterfall(
+    rows=(
+        WaterfallRow("https://example.com/", "document", 0, 100, 200, 5000, 200, False, False),
+        WaterfallRow(f"https://evil.test/{EVIL}", "script", 200, 300, 1000, 40_000, 404, True, True),
+    ),
+    marks=(("First paint", 500), ("Loaded", 1000)),
+    total_ms=1000,
+    left_out=3,
+)
+
+
+def seen_scan(member: Member) -> Scan:
+    """A scan for which a browser saw the page."""
+    scan = make_scan(member)
+    facts = {"checks_planned": 9, "checks_known": 9, "browser": "Chromium 150"}
+    claim = claim_scan(scan.id)
+    assert claim is not None
+    result = make_result(scan, facts=facts, waterfall=WATERFALL, screenshot=b"RIFF....WEBP")
+    assert finish_scan(claim, result)
+    return scan
+
+
+def test_the_load_is_drawn_request_by_request(home: Member) -> None:
+    page = page_of(person(home.organization).get(f"/report/{seen_scan(home).id}"))
+    rows = page.xpath("//ol[@class='waterfall']/li")
+    assert len(rows) == 2
+    (waits,) = rows[1].xpath(".//*[local-name()='rect'][@class='wait']")
+    assert (waits.get("x"), waits.get("width")) == ("200", "100")
+    (receives,) = rows[1].xpath(".//*[local-name()='rect'][@class='receive']")
+    assert (receives.get("x"), receives.get("width")) == ("300", "700")
+    text = " ".join(rows[1].text_content().split())
+    assert "evil.test" in text
+    assert "blocks" in text
+    assert "failed" in text
+    assert not page.xpath("//img[@onerror]")
+    assert "3 more requests" in page.text_content()
+    assert "First paint" in page.text_content()
+
+
+def test_the_screenshot_is_shown_to_members_only(home: Member, stranger: Member) -> None:
+    scan = seen_scan(home)
+    member = person(home.organization)
+    (source,) = page_of(member.get(f"/report/{scan.id}")).xpath("//figure//img/@src")
+    picture = member.get(source)
+    assert picture.status_code == 200
+    assert picture["Content-Type"] == "image/webp"
+    assert picture["X-Content-Type-Options"] == "nosniff"
+    assert picture["Cache-Control"].startswith("private")
+    assert picture.content == b"RIFF....WEBP"
+    assert person(stranger.organization).get(source).status_code == 404
+    assert Client().get(source).status_code == 302
+    assert member.get("/report/scan_x/screenshot.webp").status_code == 404
+
+
+def test_without_a_browser_there_is_neither_and_the_page_says_so(home: Member) -> None:
+    scan = make_scan(home)
+    claim = claim_scan(scan.id)
+    assert claim is not None
+    assert finish_scan(claim, make_result(scan, facts={"checks_planned": 79, "checks_known": 96}))
+    client = person(home.organization)
+    response = client.get(f"/report/{scan.id}")
+    assert "Judged without a browser: 79 of 96 checks." in text_of(response)
+    assert not page_of(response).xpath("//figure | //ol[@class='waterfall']")
+    assert client.get(f"/report/{scan.id}/screenshot.webp").status_code == 404
+
+
+def test_an_expired_report_shows_no_screenshot_either(home: Member) -> None:
+    scan = seen_scan(home)
+    Report.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert person(home.organization).get(f"/report/{scan.id}/screenshot.webp").status_code == 404

@@ -1,0 +1,145 @@
+"""The parts of the report page: what they say of which report."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+
+from reports.page.report_page import report_page
+from scans.engine.findings import CRITICAL, HIGH, LOW
+from scans.engine.result import AppliedCap, CategoryResult, CheckResult, SkippedCheck
+from scans.services import claim_scan, finish_scan
+from tests.reports.people import page_of, person, text_of
+from tests.world import Member, make_result, make_scan
+
+
+def shown(member: Member, **columns: Any) -> Any:
+    """The response with the report of a scan that ended so; `type` is the scan's."""
+    scan = make_scan(member, type=columns.pop("type", "security"))
+    claim = claim_scan(scan.id)
+    assert claim is not None
+    assert finish_scan(claim, make_result(scan, columns.pop("status", "completed"), **columns))
+    return person(member.organization).get(f"/report/{scan.id}")
+
+
+def category(*checks: CheckResult, name: str = "Loading") -> tuple[CategoryResult, ...]:
+    return (CategoryResult("x", name, 10, checks, 50),)
+
+
+def test_a_grade_says_what_it_means(home: Member) -> None:
+    text = text_of(shown(home, score=99, grade="A+"))
+    assert "99 / 100" in text
+    assert "Excellent: nothing of weight is open." in text
+
+
+def test_accessibility_says_what_automatic_checks_cannot_do(home: Member) -> None:
+    assert "Automatic checks find some obstacles only" in text_of(shown(home, type="accessibility"))
+    assert "Automatic checks" not in text_of(shown(home))
+
+
+def test_caps_say_what_holds_the_score_down(home: Member) -> None:
+    text = text_of(shown(home, caps=(AppliedCap(49, "A critical check failed."),)))
+    assert "At most 49. A critical check failed." in text
+
+
+def test_the_biggest_wins_lead_to_their_cards(home: Member) -> None:
+    checks = [CheckResult(f"c{n}", f"Check {n}", "fail", LOW, LOW, "No.", "Do.", points=n) for n in range(8)]
+    page = page_of(shown(home, categories=category(*checks)))
+    links = page.xpath("//ol[@class='first']/li/a/@href")
+    assert links == [f"#check-c{n}" for n in (7, 6, 5, 4, 3)]
+    assert all(page.xpath(f"//li[@id='{link[1:]}']") for link in links)
+
+
+def test_under_a_cap_what_holds_it_comes_first_though_it_wins_nothing_alone(home: Member) -> None:
+    checks = (
+        CheckResult("low", "Low", "fail", LOW, LOW, "No.", "Do."),
+        CheckResult("worst", "Worst", "fail", CRITICAL, CRITICAL, "No.", "Do."),
+        CheckResult("warned", "Warned", "warn", HIGH, HIGH, "No.", "Do."),
+    )
+    capped = page_of(shown(home, categories=category(*checks), caps=(AppliedCap(49, "Two failed."),)))
+    assert capped.xpath("//ol[@class='first']/li/a/@href") == ["#check-worst", "#check-low"]
+    free = shown(home, categories=category(*checks))
+    assert "Nothing that would raise the score." in text_of(free)
+
+
+def test_the_figures_of_a_load_stand_at_the_top(home: Member) -> None:
+    lcp = CheckResult("lcp", "Largest contentful paint", "fail", HIGH, HIGH, "Slow.", "Do.", ({"median": 4.25},))
+    page = page_of(shown(home, type="performance", categories=category(lcp)))
+    (figure,) = page.xpath("//ul[@class='metrics']/li")
+    assert "4.2 s" in " ".join(figure.text_content().split())
+    assert figure.xpath("a/@href") == ["#check-lcp"]
+    assert not page_of(shown(home, categories=category(lcp))).xpath("//ul[@class='metrics']")
+
+
+IN_A_BROWSER = {"checks_planned": 3, "checks_known": 3, "browser": "Chromium 150", "axe_core": "4.12.1"}
+LOADED = "The page was loaded in Chromium 150"
+
+
+@pytest.mark.parametrize(
+    ("scan_type", "facts", "expected"),
+    [
+        (
+            "accessibility",
+            {"checks_planned": 5, "checks_known": 9},
+            "No browser was at hand, so 5 of the 9 known checks were planned.",
+        ),
+        ("accessibility", IN_A_BROWSER, f"{LOADED}, and examined with axe-core 4.12.1."),
+        ("performance", IN_A_BROWSER, f"{LOADED}."),
+        ("security", {"checks_planned": 4, "checks_known": 4}, "3 checks ran; 1 more does not apply to this page."),
+    ],
+)
+def test_the_page_says_what_was_looked_at(home: Member, scan_type: str, facts: dict[str, Any], expected: str) -> None:
+    assert expected in text_of(shown(home, type=scan_type, facts=facts))
+
+
+def test_what_could_not_run_is_told_once_for_each_reason(home: Member) -> None:
+    skipped = [SkippedCheck(f"s{n}", f"Skipped {n}", "Late." if n < 3 else "Lost.") for n in range(1, 4)]
+    response = shown(home, status="partial", skipped_checks=tuple(skipped))
+    reasons = [" | ".join(each.xpath("p/text()")) for each in page_of(response).xpath("//ul[@class='skipped']/li")]
+    assert reasons == ["Skipped 1, Skipped 2 | Late.", "Skipped 3 | Lost."]
+    assert "This report is partial: 3 checks could not run" in text_of(response)
+
+
+def test_everything_is_there_without_scripts(home: Member) -> None:
+    """Buttons that only scripts can serve are hidden until there are scripts."""
+    page = page_of(shown(home))
+    for button in page.xpath("//article//button[@type='button']"):
+        assert button.get("hidden") is not None or button.getparent().get("hidden") is not None
+    copied = page.xpath("//button/@data-copy")
+    assert [page.xpath(f"string(//*[@id='{each}'])") for each in copied] == ["Mend it.", "Polish it."]
+    hrefs = page.xpath("//a[@download]/@href")
+    assert [href.rpartition("/")[2] for href in hrefs] == ["json", "sarif", "csv"]
+
+
+def test_headings_go_down_by_one_level(home: Member) -> None:
+    page = page_of(shown(home))
+    levels = [int(each.tag[1]) for each in page.xpath("//main//*[self::h1 or self::h2 or self::h3 or self::h4]")]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
+
+
+def test_ids_are_unique(home: Member) -> None:
+    ids = page_of(shown(home)).xpath("//@id")
+    assert len(ids) == len(set(ids))
+
+
+def test_a_report_of_an_older_catalogue_is_shown_as_it_is() -> None:
+    """Nothing that the page says on its own is needed for it."""
+    document = {
+        "type": "security",
+        "grade": "E",
+        "score": 1,
+        "url": "https://example.com/",
+        "created_at": "2020-01-01T00:00:00Z",
+        "completed_at": "2020-01-01T00:00:09Z",
+        "caps": [],
+        "skipped_checks": [],
+        "summary": {"total_checks": 0},
+        "categories": [{"name": "A former one", "score": 1, "checks": []}],
+    }
+    page = report_page(document, {})
+    assert (page.meaning, page.categories[0].meaning, page.first) == ("", "", ())
+    assert not page.coverage.is_static

@@ -1,0 +1,52 @@
+"""What the page says in its own words is about what there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reports.page.metrics import METRICS, metrics
+from reports.page.wording import ADVICE, CATEGORIES, GRADES, advice, category_meaning, grade_meaning
+from scans.engine.catalogue import checks
+from scans.engine.findings import ScanType
+from scans.serializers import GRADES as LETTERS
+
+
+def test_every_grade_of_every_type_has_its_meaning() -> None:
+    assert set(GRADES) == set(ScanType)
+    for meanings in GRADES.values():
+        assert list(meanings) == list(LETTERS)
+        assert len(set(meanings.values())) == len(meanings)
+    assert grade_meaning("other", "A") == ""
+
+
+def test_meanings_are_of_categories_that_exist() -> None:
+    """A new category needs none; a former one keeps none behind."""
+    for scan_type in ScanType:
+        assert set(CATEGORIES[scan_type]) <= {check.category.name for check in checks(scan_type)}
+    assert category_meaning("security", "Something new") == ""
+
+
+def test_advice_is_for_codes_that_exist() -> None:
+    source = "".join(path.read_text() for path in (Path(__file__).parents[2] / "scans").rglob("*.py"))
+    assert [code for code in ADVICE if f'"{code}"' not in source] == []
+    assert "scan ID" in advice("SOMETHING_NEW")
+
+
+def test_figures_come_from_checks_that_exist() -> None:
+    assert set(METRICS) <= {check.id for check in checks(ScanType.PERFORMANCE)}
+
+
+def test_figures_are_written_with_their_units() -> None:
+    def measured(median: object, status: str = "pass") -> dict[str, object]:
+        return {"status": status, "evidence": [{"median": median}]}
+
+    found = metrics(
+        {"lcp": measured(2.449, "warn"), "tbt": measured(1.2345, "fail"), "cls": measured(0.1), "fcp": measured(None)}
+    )
+    assert [(each.value, each.unit, each.verdict) for each in found] == [
+        ("2.4", "s", "Needs work"),
+        ("1,234", "ms", "Poor"),
+        ("0.1", "", "Good"),
+    ]
+    assert [each.anchor for each in found] == ["check-lcp", "check-tbt", "check-cls"]
+    assert metrics({"lcp": {"status": "pass", "evidence": []}}) == ()

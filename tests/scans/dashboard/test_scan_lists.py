@@ -1,0 +1,301 @@
+"""The lists of /dashboard/: filters, pages newer and older, searches with an end, sites and their charts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from itertools import chain
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
+
+from accounts.usage import month_of
+from config.web import keyset
+from scans.dashboard import sites
+from scans.dashboard.charts import TREND_HEIGHT, TREND_WIDTH, spark, trend
+from scans.dashboard.sites import Result
+from scans.models import Scan, path_of
+from tests.scans.dashboard.test_pages import browser_of, page_of, rows_of, text_of
+from tests.world import Member, finished_scan, make_scan
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+NONE = "\N{EN DASH}"
+
+
+def many(member: Member, urls: list[str], **columns: object) -> list[Scan]:
+    """Scans of these pages, the last the newest; every two of them at the same moment."""
+    return Scan.objects.bulk_create(
+        Scan(
+            organization=member.organization,
+            url=url,
+            created_at=NOW + timedelta(seconds=n // 2),
+            period=month_of(NOW),
+            **{"type": "seo", "status": "failed"} | columns,
+        )
+        for n, url in enumerate(urls)
+    )
+
+
+def link_of(client: Client, path: str, rel: str) -> str | None:
+    found = page_of(client.get(path)).xpath("//a[@rel=$rel]/@href", rel=rel)
+    return path.partition("?")[0] + found[0] if found else None
+
+
+def flat(pages: Iterable[list[str]]) -> list[str]:
+    return list(chain.from_iterable(pages))
+
+
+def walk(client: Client, path: str | None, rel: str) -> list[list[str]]:
+    """The rows of each page from here on."""
+    pages = []
+    while path is not None:
+        pages.append(rows_of(client.get(path)))
+        path = link_of(client, path, rel)
+        assert len(pages) < 50
+    return pages
+
+
+def result(score: int, minutes: float = 0, grade: str = "B") -> Result:
+    return Result("scan_" + "0" * 22, "https://example.com/a", score, grade, NOW + timedelta(minutes=minutes))
+
+
+@pytest.mark.parametrize("path", ["/dashboard/scans/", "/dashboard/sites/example.com"])
+def test_paging_shows_every_scan_once_there_and_back(home: Member, path: str) -> None:
+    many(home, [f"https://example.com/{n}" for n in range(60)])
+    make_scan(home, url="https://other.example.com/")
+    client = browser_of(home)
+    expected = [
+        scan.url
+        for scan in Scan.objects.order_by("-created_at", "-id")
+        if "scans" in path or scan.host == "example.com"
+    ]
+    # On a site's page the tables of numbers come first; these scans have none.
+    older = walk(client, path, "next")
+    assert [len(page) for page in older][:2] == [25, 25]
+    assert flat(older) == expected
+    last = link_of(client, link_of(client, path, "next") or "", "next")
+    newer = walk(client, last, "prev")
+    assert flat(reversed(newer)) == expected
+
+
+def test_a_page_that_is_not_full_any_more_is_the_first(home: Member) -> None:
+    scans = many(home, [f"https://example.com/{n}" for n in range(30)])
+    client = browser_of(home)
+    second = link_of(client, "/dashboard/scans/", "next")
+    assert second is not None
+    back = link_of(client, second, "prev")
+    assert back is not None
+    Scan.objects.filter(id__in=[scan.id for scan in scans[10:]]).delete()
+    assert len(rows_of(client.get(back))) == 10
+    assert len(rows_of(client.get(second))) + len(rows_of(client.get("/dashboard/scans/"))) >= 10
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "before=x",
+        "before=99999999999999999999_scan_0",
+        "after=-1_scan_0",
+        "before=9999999999999999_" + "x" * 9 + "_0",
+        "before=%00",
+        "q=%00",
+        "type=nope&status=%FF",
+        "before=9999999999999999_scan_0",
+    ],
+)
+def test_a_query_that_makes_no_sense_shows_the_newest(home: Member, query: str) -> None:
+    scan = finished_scan(home)
+    assert rows_of(browser_of(home).get(f"/dashboard/scans/?{query}")) == [scan.url]
+
+
+@given(
+    st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(2200, 1, 1)),
+    st.from_regex("[0-9A-Za-z]{22}", fullmatch=True),
+)
+def test_a_place_survives_its_link(moment: datetime, random: str) -> None:
+    place = (moment.replace(tzinfo=UTC), f"scan_{random}")
+    ((raw,),) = parse_qs(keyset._link({}, before=place)).values()
+    assert keyset._place(raw) == place
+
+
+def test_scans_are_filtered_by_type_status_and_text(home: Member) -> None:
+    finished_scan(home, url="https://shop.example.com/Basket", type="seo")
+    finished_scan(home, "partial", url="https://shop.example.com/basket", type="security")
+    finished_scan(home, url="https://www.example.com/", type="seo")
+    client = browser_of(home)
+
+    def found(query: str) -> set[str]:
+        return set(rows_of(client.get(f"/dashboard/scans/?{query}")))
+
+    assert found("type=security") == {"https://shop.example.com/basket"}
+    assert found("status=partial") == {"https://shop.example.com/basket"}
+    assert found("type=seo&status=partial") == set()
+    assert found("q=BASKET") == {"https://shop.example.com/Basket", "https://shop.example.com/basket"}
+    assert found("q=%25") == set()
+    assert found("q=basket&type=seo") == {"https://shop.example.com/Basket"}
+    page = page_of(client.get("/dashboard/scans/?type=seo&status=partial&q=%22x"))
+    assert page.xpath("//select[@name='type']/option[@selected]/@value") == ["seo"]
+    assert page.xpath("//select[@name='status']/option[@selected]/@value") == ["partial"]
+    assert page.xpath("//input[@name='q']/@value") == ['"x']
+
+
+def test_filters_stay_from_page_to_page(home: Member) -> None:
+    many(home, [f"https://example.com/{n}" for n in range(30)])
+    link = link_of(browser_of(home), "/dashboard/scans/?type=seo&status=failed&q=example", "next")
+    query = parse_qs(urlsplit(link or "").query)
+    assert {name: query[name] for name in ("type", "status", "q")} == {
+        "type": ["seo"],
+        "status": ["failed"],
+        "q": ["example"],
+    }
+
+
+def test_a_search_stops_and_goes_on_where_it_stopped(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keyset, "WINDOW", 20)
+    wanted = {3, 31, 32, 59}
+    many(home, [f"https://example.com/{'rare' if n in wanted else 'page'}-{n}" for n in range(60)])
+    client = browser_of(home)
+    path: str | None = "/dashboard/scans/?q=rare"
+    assert "Looked through" in text_of(client.get(path or ""))
+    found: list[str] = flat(walk(client, path, "next"))
+    assert found == [f"https://example.com/rare-{n}" for n in sorted(wanted, reverse=True)]
+    nothing = client.get("/dashboard/scans/?q=nowhere")
+    assert "Nothing found so far" in text_of(nothing)
+    assert "Search further back" in text_of(nothing)
+    # The last window holds nothing, and is the end.
+    Scan.objects.filter(url__endswith="-3").delete()
+    found.remove("https://example.com/rare-3")
+    # And from the oldest page back to the newest, nothing is lost.
+    last = path
+    while (older := link_of(client, last or "", "next")) is not None:
+        last = older
+    assert set(flat(walk(client, last, "prev"))) == set(found)
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "path"),
+    [
+        ("https://example.com/", "example.com", "/"),
+        ("http://example.com:8080/a?b=https://x.example.com/#c", "example.com:8080", "/a?b=https://x.example.com/#c"),
+        ("https://[2001:db8::1]:8443/x/y", "[2001:db8::1]:8443", "/x/y"),
+        ("https://example.com?q", "example.com", "/"),
+        ("javascript:alert(1)", "", "/"),
+        ("https://", "", "/"),
+    ],
+)
+def test_the_site_of_a_scan_is_its_host_with_the_port(home: Member, url: str, host: str, path: str) -> None:
+    scan = Scan.objects.get(id=make_scan(home, url=url).id)
+    assert (scan.host, path_of(scan.url)) == (host, path)
+
+
+def test_sites_show_the_last_grade_of_each_type(home: Member) -> None:
+    finished_scan(home, url="https://a.example.com/", type="seo", age=timedelta(hours=2))
+    old = finished_scan(home, url="https://a.example.com/x", type="security", age=timedelta(hours=1))
+    last = finished_scan(home, url="https://a.example.com/y", type="security")
+    Scan.objects.filter(id=old.id).update(score=12, grade="F")
+    make_scan(home, url="https://b.example.com:8443/", status="failed")
+    client = browser_of(home)
+    page = page_of(client.get("/dashboard/sites/"))
+    cells = [
+        [" ".join(cell.text_content().split()).replace(NONE, "") for cell in row] for row in page.xpath("//tbody/tr")
+    ]
+    assert [row[:5] for row in cells] == [
+        ["a.example.com", "Grade C 71", "", "", "Grade C 71"],
+        ["b.example.com:8443", "", "", "", ""],
+    ]
+    assert cells[1][5] == "None yet"
+    assert page.xpath("//tbody/tr[1]/td[1]//a/@href") == [f"/report/{last.id}"]
+    for link in page.xpath("//tbody//th/a/@href"):
+        assert client.get(link).status_code == 200
+
+
+def test_sites_are_paged_by_name_there_and_back(home: Member) -> None:
+    hosts = sorted(f"h{n:02}.example.com" for n in range(60))
+    many(home, [f"https://{host}/{n}" for host in hosts for n in range(2)])
+    client = browser_of(home)
+    pages = walk(client, "/dashboard/sites/", "next")
+    assert [len(page) for page in pages] == [25, 25, 10]
+    assert flat(pages) == hosts
+    back = walk(client, f"/dashboard/sites/?after={hosts[49]}", "prev")
+    assert flat(reversed(back)) == hosts
+    assert rows_of(client.get("/dashboard/sites/?after=zzz")) == []
+    assert rows_of(client.get("/dashboard/sites/?before=%00&after=%00")) == hosts[:25]
+
+
+def test_sites_are_searched_to_an_end(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sites, "WINDOW", 10)
+    many(home, [f"https://h{n:02}{'-Rare' if n == 25 else ''}.example.com/".lower() for n in range(30)])
+    client = browser_of(home)
+    assert "Nothing found so far" in text_of(client.get("/dashboard/sites/?q=RARE"))
+    assert flat(walk(client, "/dashboard/sites/?q=RARE", "next")) == ["h25-rare.example.com"]
+
+
+def test_a_site_shows_its_trends_with_the_numbers_and_its_scans(home: Member) -> None:
+    for minutes in (30, 20, 10):
+        finished_scan(home, url=f"https://example.com/{minutes}", age=timedelta(minutes=minutes))
+    finished_scan(home, url="https://example.com/once", type="seo")
+    finished_scan(home, url="https://www.example.com/other")
+    page = page_of(browser_of(home).get("/dashboard/sites/example.com"))
+    titles = page.xpath("//*[local-name()='svg'][contains(@aria-label, 'Scores of')]//*[local-name()='title']/text()")
+    assert [title.rpartition(", ")[2] for title in titles] == ["/30", "/20", "/10"]
+    assert page.xpath("//*[contains(@aria-label, 'Scores of 3 scans')]")
+    numbers = page.xpath("//details[1]//tbody//td[1]/a")
+    assert [each.text_content() for each in numbers[:3]] == ["/10", "/20", "/30"]
+    assert "One result so far" in page.text_content()
+    assert len(page.xpath("//caption[text()='Scans']/..//tbody/tr")) == 4
+    assert "www.example.com" not in page.text_content()
+    assert page.xpath("//a[contains(@href, '/dashboard/scans/new?url=')]/@href") == [
+        "/dashboard/scans/new?url=https%3A//example.com/"
+    ]
+
+
+@pytest.mark.parametrize("host", ["nowhere.example.com", "%00", "EXAMPLE.COM", ""])
+def test_an_unknown_site_is_not_found(home: Member, host: str) -> None:
+    finished_scan(home)
+    response = browser_of(home).get(f"/dashboard/sites/{host}")
+    assert response.status_code == (404 if host else 200)
+
+
+def test_a_spark_goes_from_the_oldest_to_the_newest() -> None:
+    assert spark([]) is None
+    one = spark([result(50)])
+    assert one is not None
+    assert (one.line, one.scores) == (f"{one.x},{one.y}", (50,))
+    drawn = spark([result(100, 2), result(0, 1), result(50)])
+    assert drawn is not None
+    assert drawn.scores == (50, 0, 100)
+    heights = [float(place.partition(",")[2]) for place in drawn.line.split()]
+    assert heights[1] > heights[0] > heights[2] == drawn.y
+
+
+def test_a_point_is_no_trend() -> None:
+    assert trend([]) is None
+    assert trend([result(50)]) is None
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 100), st.one_of(st.just(0.0), st.floats(0, 1e6))),
+        min_size=2,
+        max_size=60,
+    )
+)
+def test_a_trend_stays_in_its_frame_and_in_order(seen: list[tuple[int, float]]) -> None:
+    drawn = trend([result(score, minutes) for score, minutes in seen])
+    assert drawn is not None
+    xs = [point.x for point in drawn.points]
+    assert xs == sorted(xs)
+    assert xs[0] > 0
+    assert abs(xs[-1] - (TREND_WIDTH - xs[0])) < 0.2
+    assert all(0 <= point.y <= TREND_HEIGHT for point in drawn.points)
+    by_score = sorted(drawn.points, key=lambda point: point.result.score)
+    assert [point.y for point in by_score] == sorted((point.y for point in by_score), reverse=True)
+
+
+def test_what_is_retained_is_a_matter_of_days(home: Member) -> None:
+    young, old = (make_scan(home, created_at=timezone.now() - timedelta(days=days)) for days in (29, 31))
+    assert (young.is_kept, old.is_kept) == (True, False)

@@ -1,0 +1,368 @@
+"""Policies as sites send them: "||" separates header lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from scans.engine import catalogue
+from scans.engine.findings import Finding, ScanType
+from scans.engine.page.evidence import Document, Page
+from scans.engine.security.checks import csp as checks
+from scans.engine.security.csp import MAX_CHARACTERS, MAX_POLICIES, bypass_host, meta_policies
+from scans.engine.security.evidence import SecondLook
+from tests.scans.engine.security.cast import document, page, verdict
+
+CSP = "Content-Security-Policy"
+Judge = Callable[[Page, Document], Finding]
+REPORT_ONLY = f"{CSP}-Report-Only"
+NONCE = "'nonce-dGhpcyBpcyBub3QgcmFuZG9t'"
+HASH = "'sha256-B2yPHKaXnvFWtRChIbabYmUBFZdVfKKXHbWtWidDVF8='"
+STRICT = f"script-src {NONCE} 'strict-dynamic' https: 'unsafe-inline'; object-src 'none'; base-uri 'none'"
+
+
+def with_policies(policies: str, url: str = "https://site.example.com/") -> tuple[Page, Document]:
+    seen = page(*((CSP, line) for line in policies.split("||") if line), url=url)
+    return seen, document(seen)
+
+
+@pytest.mark.parametrize(
+    ("headers", "html", "expected"),
+    [
+        ([(CSP, "default-src 'self'")], "", "pass"),
+        ([(CSP, "frame-ancestors 'none'")], "", "pass"),
+        ([], "<meta http-equiv=Content-Security-Policy content=\"default-src 'self'\">", "pass"),
+        ([], "", "fail"),
+        ([(CSP, "")], "", "fail"),
+        ([(CSP, " ; ")], "", "fail"),
+        ([(REPORT_ONLY, "default-src 'self'")], "", "fail"),
+        # In <meta> these mean nothing, so there is no policy.
+        ([], "<meta http-equiv=Content-Security-Policy content=\"frame-ancestors 'none'; report-uri /x\">", "fail"),
+        ([], "<meta http-equiv=Content-Security-Policy-Report-Only content=\"default-src 'self'\">", "fail"),
+        ([], "<!-- <meta http-equiv=Content-Security-Policy content=\"default-src 'self'\"> -->", "fail"),
+        ([("Content-Type", "application/pdf")], "", "n/a"),
+        ([(CSP, "default-src 'none'"), ("Content-Type", "application/json")], "", "n/a"),  # an API
+    ],
+)
+def test_csp_present(headers: list[tuple[str, str]], html: str, expected: str) -> None:
+    seen = page(*headers, html=f"<!doctype html><head>{html}</head>")
+    assert verdict(checks.csp_present(seen, document(seen))) == expected
+
+
+@pytest.mark.parametrize(
+    ("policies", "expected"),
+    [
+        ("default-src 'self'", "pass"),
+        ("script-src 'none'", "pass"),
+        ("script-src", "pass"),
+        (STRICT, "pass"),  # 'unsafe-inline' is for browsers that know no nonces
+        (f"script-src 'unsafe-inline' {HASH}", "pass"),
+        ("script-src 'strict-dynamic' 'unsafe-inline'", "pass"),
+        ("script-src 'self'; script-src 'unsafe-inline'", "pass"),  # the first of two counts
+        ("default-src 'unsafe-inline'; script-src 'self'", "pass"),
+        ("script-src 'unsafe-inline'||script-src 'self'", "pass"),  # both must hold
+        ("script-src 'unsafe-inline', script-src 'self'", "pass"),
+        ("script-src-elem 'unsafe-inline' 'self'; script-src-attr 'none'||script-src 'self'", "pass"),
+        ("script-src unsafe-inline", "pass"),  # without quotes it is a host
+        ("script-src 'unsafe-inline'", "fail"),
+        ("script-src 'UNSAFE-INLINE'", "fail"),
+        ("default-src 'self' 'unsafe-inline'", "fail"),
+        ("SCRIPT-SRC 'unsafe-inline'", "fail"),
+        ("img-src 'self'", "fail"),
+        ("frame-ancestors 'none'; upgrade-insecure-requests", "fail"),
+        ("script-src 'unsafe-inline' 'nonce-'", "fail"),  # malformed, so it does not count
+        ("script-src 'unsafe-inline' 'nonce-{{ nonce }}'", "fail"),
+        ("script-src 'unsafe-inline' 'sha256-###'", "fail"),
+        ("script-src 'unsafe-inline' 'sha1-B2yPHKaXnvFWtRChIbabYmUBFZdVfKKXHbWtWidDVF8='", "fail"),
+        ("script-src 'unsafe-inline'||frame-ancestors 'none'", "fail"),
+        ("script-src 'self'; script-src-attr 'unsafe-inline'", "fail"),  # the weakest decides
+        ("script-src 'self'; script-src-elem 'unsafe-inline'", "fail"),
+        ("script-src \u2018self\u2019", "fail"),  # curly quotes: browsers drop the whole directive
+        ("script-src-elem 'self'", "fail"),  # nothing restricts event handlers
+        ("", "n/a"),
+    ],
+)
+def test_csp_script_inline(policies: str, expected: str) -> None:
+    assert verdict(checks.csp_script_inline(*with_policies(policies))) == expected
+
+
+def test_a_malformed_nonce_is_named() -> None:
+    finding = checks.csp_script_inline(*with_policies("script-src 'unsafe-inline' 'nonce-{{ nonce }}'"))
+    assert "malformed" not in checks.csp_script_inline(*with_policies("script-src 'unsafe-inline'")).message  # type: ignore[union-attr]
+    assert "'nonce-{{" in finding.message  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("judge", "policies", "said"),
+    [
+        (checks.csp_script_inline, "script-src-elem 'self'", "script-src-attr is not set"),
+        (checks.csp_style_inline, "style-src-elem 'self'", "style-src-attr is not set"),
+        (checks.csp_object_base, "default-src 'self' data:", "from data:"),
+        (checks.csp_object_base, f"script-src {NONCE}; object-src 'none'; base-uri *", "base-uri allows every"),
+        (checks.csp_object_base, f"script-src {NONCE}; object-src 'none'", "base-uri is missing"),
+        (checks.csp_object_base, "img-src 'self'", "are not set"),
+    ],
+)
+def test_what_is_not_in_the_policy_is_not_blamed(judge: Judge, policies: str, said: str) -> None:
+    finding = judge(*with_policies(policies))
+    assert said in finding.message  # type: ignore[union-attr]
+    assert "'unsafe-inline'" not in finding.message  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "judge",
+    [
+        checks.csp_script_inline,
+        checks.csp_script_broad,
+        checks.csp_unsafe_eval,
+        checks.csp_object_base,
+        checks.csp_insecure_source,
+        checks.csp_style_inline,
+        checks.csp_syntax,
+        checks.csp_allowlist_bypass,
+    ],
+)
+def test_a_policy_on_what_is_not_html_is_not_judged(judge: Judge) -> None:
+    seen = page((CSP, "script-src *"), ("Content-Type", "application/json"))
+    assert verdict(judge(seen, document(seen))) == "n/a"
+
+
+def test_a_policy_that_is_made_to_be_slow_is_cut() -> None:
+    seen = page(html=f'<meta http-equiv=Content-Security-Policy content="{"a;" * 100_000}">' * 60)
+    found = meta_policies(document(seen))
+    assert len(found) == MAX_POLICIES
+    assert {len(each.text) for each in found} == {MAX_CHARACTERS}
+    finding = checks.csp_syntax(*with_policies(f"{'x' * 5000};" * 2))
+    assert len(finding.message) < 500  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("policies", "expected"),
+    [
+        ("script-src 'self' https://cdn.example.com *.example.com", "pass"),
+        (STRICT, "pass"),
+        ("script-src 'strict-dynamic' https: http: data: *", "pass"),
+        ("script-src *; script-src-elem 'self'", "pass"),
+        ("default-src *; script-src 'none'", "pass"),
+        ("script-src *||script-src 'self'", "pass"),
+        ("script-src blob: 'self'", "pass"),
+        ("script-src *", "fail"),
+        ("script-src https:", "fail"),
+        ("script-src HTTPS:", "fail"),
+        ("script-src 'self' http:", "fail"),
+        ("script-src 'self' data:", "fail"),
+        ("script-src https://*", "fail"),
+        ("script-src *:443", "fail"),
+        (f"script-src {NONCE} https:", "fail"),  # a nonce alone switches no host off
+        ("default-src *", "fail"),
+        ("img-src 'self'", "fail"),
+        ("script-src *||script-src https:", "fail"),
+        ("script-src 'self'; script-src-elem *", "fail"),
+        ("", "n/a"),
+    ],
+)
+def test_csp_script_broad(policies: str, expected: str) -> None:
+    assert verdict(checks.csp_script_broad(*with_policies(policies))) == expected
+
+
+@pytest.mark.parametrize(
+    ("policies", "expected"),
+    [
+        ("script-src 'self'", "pass"),
+        ("script-src 'self' 'wasm-unsafe-eval'", "pass"),
+        ("script-src 'unsafe-eval'||default-src 'self'", "pass"),
+        ("script-src 'self' 'unsafe-eval'", "fail"),
+        ("default-src 'unsafe-eval'", "fail"),
+        ("script-src 'unsafe-eval'||img-src 'self'", "fail"),
+        ("img-src 'self'", "n/a"),
+        ("", "n/a"),
+    ],
+)
+def test_csp_unsafe_eval(policies: str, expected: str) -> None:
+    assert verdict(checks.csp_unsafe_eval(*with_policies(policies))) == expected
+
+
+@pytest.mark.parametrize(
+    ("policies", "expected"),
+    [
+        ("default-src 'self'", "pass"),
+        ("object-src 'none'", "pass"),
+        ("object-src https://plugins.example.com", "pass"),
+        (STRICT, "pass"),
+        ("script-src *||object-src 'none'", "pass"),
+        (f"script-src {NONCE}; object-src 'none'||base-uri 'self'", "pass"),
+        (f"script-src {NONCE}; object-src 'none'||script-src 'self'", "pass"),  # relative scripts stay at home
+        (f"script-src 'self' {HASH}; object-src 'none'", "pass"),
+        ("script-src 'self'", "fail"),
+        ("default-src *", "fail"),
+        ("object-src https:", "fail"),
+        ("default-src 'self'; object-src *", "fail"),
+        (f"script-src {NONCE}; object-src 'none'", "fail"),
+        (f"script-src {NONCE}; object-src 'none'; base-uri *", "fail"),
+        (f"script-src {HASH} 'strict-dynamic'; object-src 'none'", "fail"),
+        (f"script-src {NONCE}; object-src 'none'||frame-ancestors 'none'", "fail"),
+        ("", "n/a"),
+    ],
+)
+def test_csp_object_base(policies: str, expected: str) -> None:
+    assert verdict(checks.csp_object_base(*with_policies(policies))) == expected
+
+
+@pytest.mark.parametrize(
+    ("policies", "url", "expected"),
+    [
+        ("default-src 'self' https://cdn.example.com", "https://site.example.com/", "pass"),
+        ("img-src http://img.example.com; upgrade-insecure-requests", "https://site.example.com/", "pass"),
+        ("img-src http://img.example.com||img-src 'self'", "https://site.example.com/", "pass"),
+        ("img-src http://img.example.com||default-src 'self'", "https://site.example.com/", "pass"),
+        ("report-uri http://reports.example.com/", "https://site.example.com/", "pass"),
+        ("frame-ancestors http://portal.example.com", "https://site.example.com/", "pass"),  # loads nothing
+        # A program on the visitor's own machine, as banks have them.
+        ("connect-src http://127.0.0.1:* http://localhost:8080", "https://site.example.com/", "pass"),
+        ("form-action http://*.example.com:*", "https://site.example.com/", "fail"),
+        ("img-src http://img.example.com", "https://site.example.com/", "fail"),
+        ("default-src http:", "https://site.example.com/", "fail"),
+        ("img-src HTTP://img.example.com||frame-ancestors 'none'", "https://site.example.com/", "fail"),
+        ("img-src http://img.example.com", "http://site.example.com/", "n/a"),
+        ("", "https://site.example.com/", "n/a"),
+    ],
+)
+def test_csp_insecure_source(policies: str, url: str, expected: str) -> None:
+    assert verdict(checks.csp_insecure_source(*with_policies(policies, url=url))) == expected
+
+
+@pytest.mark.parametrize(
+    ("policies", "expected"),
+    [
+        ("style-src 'self'", "pass"),
+        (f"style-src 'unsafe-inline' {NONCE}", "pass"),
+        ("style-src 'unsafe-inline'||default-src 'self'", "pass"),
+        ("style-src 'self' 'unsafe-inline'", "warn"),
+        ("default-src 'unsafe-inline'", "warn"),
+        ("style-src 'self'; style-src-attr 'unsafe-inline'", "warn"),
+        ("style-src-elem 'self'", "warn"),
+        (STRICT, "n/a"),  # a policy for scripts only is a good one
+        ("", "n/a"),
+    ],
+)
+def test_csp_style_inline(policies: str, expected: str) -> None:
+    assert verdict(checks.csp_style_inline(*with_policies(policies))) == expected
+
+
+@pytest.mark.parametrize(
+    ("policies", "said"),
+    [
+        ("default-src 'self'; frame-ancestors 'none'; report-uri /x; report-to y; sandbox allow-scripts", None),
+        (STRICT, None),
+        ("upgrade-insecure-requests; block-all-mixed-content; plugin-types application/pdf", None),
+        ("require-trusted-types-for 'script'; trusted-types none default 'allow-duplicates'", None),
+        ("default-src 'self' self.example.com none.example.com;;", None),
+        ("script-src 'report-sample' 'wasm-unsafe-eval' 'inline-speculation-rules'", None),
+        ("defaultsrc 'self'", "defaultsrc is no directive"),
+        ("default-src: 'self'", "default-src: is no directive"),
+        ("default-src self", "self stands without quotes"),
+        ("script-src 'self' unsafe-inline", "unsafe-inline stands without quotes"),
+        ("script-src nonce-dGVzdA==", "stands without quotes"),
+        ("script-src 'unsafe-inlin'", "no keyword, nonce or hash"),
+        ("script-src 'nonce-{{ nonce }}'", "no keyword, nonce or hash"),
+        ("default-src 'self' script-src 'self'", "semicolon before script-src is missing"),
+        ("default-src 'self'; default-src *", "given twice"),
+        ("script-src \u2018self\u2019", "browsers drop script-src whole"),
+        ("img-src 'self'; script-src 'self' https://b\u00fccher.example", "browsers drop script-src whole"),
+        ("script-src 'none' https://a.example.com", "'none' counts only by itself"),
+        ('script-src "self"', "quotes that no source has"),
+    ],
+)
+def test_csp_syntax(policies: str, said: str | None) -> None:
+    finding = checks.csp_syntax(*with_policies(policies))
+    assert verdict(finding) == ("pass" if said is None else "warn"), finding
+    assert (said or "") in finding.message  # type: ignore[union-attr]
+
+
+def test_a_comma_in_meta_does_not_separate_policies() -> None:
+    seen = page(html="<meta http-equiv=Content-Security-Policy content='img-src a.example, script-src b.example'>")
+    finding = checks.csp_syntax(seen, document(seen))
+    assert verdict(finding) == "warn"
+    assert "a comma ends the policy after a.example," in finding.message  # type: ignore[union-attr]
+
+
+def test_without_a_policy_there_is_no_syntax() -> None:
+    assert verdict(checks.csp_syntax(*with_policies(""))) == "n/a"
+
+
+def looked_again(policies: str, *headers: tuple[str, str]) -> SecondLook:
+    seen = page((CSP, policies), *headers)
+    return SecondLook(seen, document(seen))
+
+
+OTHER = STRICT.replace("dGhpcyBpcyBub3QgcmFuZG9t", "YW5vdGhlciBvbmUgdGhpcyB0aW1l")
+
+
+@pytest.mark.parametrize(
+    ("again", "expected"),
+    [
+        (looked_again(OTHER), "pass"),
+        (looked_again("default-src 'self'"), "n/a"),  # an error page, or another machine's answer
+        (looked_again(STRICT), "fail"),
+        (looked_again(STRICT, ("Cache-Control", "hit")), "fail"),
+        (looked_again(STRICT, ("X-Varnish", "12345")), "fail"),
+        (looked_again(STRICT, ("Age", "0")), "n/a"),  # only caches send it
+        (looked_again(STRICT, ("X-Cache", "MISS")), "fail"),
+        (looked_again(STRICT, ("Age", "12")), "n/a"),
+        (looked_again(STRICT, ("X-Cache", "HIT from edge")), "n/a"),
+        (looked_again(STRICT, ("CF-Cache-Status", "HIT")), "n/a"),
+        (looked_again(STRICT, ("X-LiteSpeed-Cache", "hit")), "n/a"),
+        (looked_again(STRICT, ("X-Drupal-Cache", "HIT")), "n/a"),
+        (looked_again(STRICT, ("Cache-Status", "edge; hit; ttl=30")), "n/a"),
+        (looked_again(STRICT, ("X-Varnish", "12345 12300")), "n/a"),
+        (SecondLook(), "n/a"),
+    ],
+)
+def test_csp_nonce_static(again: SecondLook, expected: str) -> None:
+    assert verdict(checks.csp_nonce_static(*with_policies(STRICT), again)) == expected
+
+
+@pytest.mark.parametrize(
+    ("policies", "expected"),
+    [
+        ("script-src 'self' https://cdn.example.com", "pass"),
+        (f"script-src {NONCE} 'strict-dynamic' https://cdn.jsdelivr.net", "pass"),
+        ("script-src https://cdn.jsdelivr.net/npm/jquery@3.7.1/", "pass"),
+        ("script-src https://cdn.jsdelivr.net||script-src 'self'", "pass"),
+        ("script-src https://notcdn.jsdelivr.net.example.com", "pass"),
+        ("script-src cdn.jsdelivr.net", "warn"),
+        ("script-src https://cdn.jsdelivr.net/npm/", "warn"),  # every package there is
+        ("script-src https:||script-src cdn.jsdelivr.net", "warn"),
+        ("script-src https:", "n/a"),
+        ("script-src https://AJAX.googleapis.com:443/", "warn"),
+        ("default-src 'self' *.googleapis.com", "warn"),
+        ("img-src cdn.jsdelivr.net", "n/a"),
+        ("", "n/a"),
+    ],
+)
+def test_csp_allowlist_bypass(policies: str, expected: str) -> None:
+    assert verdict(checks.csp_allowlist_bypass(*with_policies(policies))) == expected
+
+
+@pytest.mark.parametrize("source", ["*", "*.com", "https:", "'self'", "", "https://*"])
+def test_what_names_no_host_is_no_bypass(source: str) -> None:
+    assert bypass_host(source) is None
+
+
+def test_severities() -> None:
+    found = {
+        check.id: str(check.severity) for check in catalogue.checks(ScanType.SECURITY) if check.category_id == "csp"
+    }
+    assert found == {
+        "csp-present": "high",
+        "csp-script-inline": "high",
+        "csp-script-broad": "high",
+        "csp-unsafe-eval": "medium",
+        "csp-object-base": "medium",
+        "csp-insecure-source": "medium",
+        "csp-style-inline": "low",
+        "csp-syntax": "medium",
+        "csp-nonce-static": "high",
+        "csp-allowlist-bypass": "low",
+    }

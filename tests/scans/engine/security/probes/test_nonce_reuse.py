@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from scans.engine.findings import ScanType
+from scans.engine.page.fetch import SiteProtected, fetch_page, parse_document
+from scans.engine.security.evidence import SecondLook
+from scans.engine.security.probes.nonce_reuse import second_look
+from tests.scans.engine.cast import target
+from tests.scans.net.loopback import loopback_network
+from tests.sites.server import Answer, Request, Site
+
+
+def look(site: Site) -> SecondLook:
+    with loopback_network() as network:
+        page = fetch_page(target(f"{site.url}/"), network, ScanType.SECURITY)
+        return second_look(page, parse_document(page), network)
+
+
+def test_a_page_with_a_nonce_is_asked_for_again_past_the_caches() -> None:
+    numbers = itertools.count()
+
+    def answer(request: Request) -> Answer:
+        policy = f"script-src 'nonce-{next(numbers)}AAAA'"
+        return Answer("<title>Hello</title>", headers={"Content-Security-Policy": policy})
+
+    with Site({"/": answer}) as site:
+        again = look(site)
+    assert again.page is not None
+    assert again.page.headers.get("Content-Security-Policy") == "script-src 'nonce-1AAAA'"
+    assert again.document is not None
+    assert site.requests[1].header("Cache-Control") == "no-cache"
+
+
+def test_a_nonce_in_meta_counts_too() -> None:
+    meta = "<meta http-equiv=Content-Security-Policy content=\"script-src 'nonce-AAAA'\">"
+    with Site({"/": Answer(meta)}) as site:
+        assert look(site).page is not None
+
+
+def test_without_a_nonce_nothing_is_asked() -> None:
+    with Site({"/": Answer("<title>Hello</title>", headers={"Content-Security-Policy": "script-src 'self'"})}) as site:
+        assert look(site) == SecondLook()
+    assert site.paths() == ["/"]
+
+
+def test_a_site_that_has_enough_says_so() -> None:
+    answers = iter(
+        [Answer("Hello", headers={"Content-Security-Policy": "script-src 'nonce-AAAA'"}), Answer(status=429)]
+    )
+    with Site({"/": lambda _: next(answers)}) as site, pytest.raises(SiteProtected):
+        look(site)

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import pytest
+
+from scans.engine.accessibility.document import AccessibleDocument
+from scans.engine.findings import Severity, Warn
+from scans.engine.page.evidence import Page
+from scans.engine.seo.checks import content as checks
+from tests.scans.engine.cast import body, document, head, message, page, verdict
+
+FIFTY, LONG = "Red running shoes for women and men, at the docks!", "x" * 61
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        (f"<title>{FIFTY}</title>", "pass"),
+        ("<title>Twenty letters, yes.</title>", "pass"),
+        ("<title>Nineteen letters, .</title>", "warn"),
+        (f"<title>{'x' * 60}</title>", "pass"),
+        (f"<title>{LONG}</title>", "warn"),
+        ("<title>  \n </title>", "fail"),
+        ("<p>Text", "fail"),
+        ("<p><svg><title>A drawing of a very red shoe</title></svg>", "fail"),
+        (f"<title>{FIFTY}</title><p><svg><title>Logo</title></svg>", "pass"),
+        (f"<title>{FIFTY}</title><title>{FIFTY}</title>", "warn"),
+        ("<title>女性と男性のための赤いランニングシューズ</title>", "pass"),  # 20 letters as wide as 40
+        (f"<title>{'赤' * 31}</title>", "warn"),
+        (f"<title>\n  {FIFTY[:25]}\n   {FIFTY[25:]}\n</title>", "pass"),
+        ("<script>document.title = 'Shoes'</script>", "fail"),
+    ],
+)
+def test_title(html: str, expected: str) -> None:
+    seen = page(f"<!doctype html><html lang=en>{html}")
+    assert verdict(checks.title(seen, document(seen))) == expected
+
+
+def test_a_title_of_the_wrong_length_is_a_small_matter() -> None:
+    seen = page(f"<title>{LONG}</title>")
+    finding = checks.title(seen, document(seen))
+    assert isinstance(finding, Warn)
+    assert finding.severity is Severity.LOW
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("", "fail"),
+        ("<meta name=description>", "fail"),
+        ("<meta name=description content=' '>", "fail"),
+        (f"<meta name=Description content='{'x' * 80}'>", "pass"),
+        (f"<meta name=description content='{'x' * 160}'>", "pass"),
+        (f"<meta name=description content='{'x' * 79}'>", "warn"),
+        (f"<meta name=description content='{'x' * 161}'>", "warn"),
+        (f"<meta name=description content='{'赤' * 45}'>", "pass"),
+        (f"<meta property=og:description content='{'x' * 90}'>", "fail"),
+        (f"<meta name=description content=''><meta name=description content='{'x' * 90}'>", "pass"),
+    ],
+)
+def test_meta_description(markup: str, expected: str) -> None:
+    seen = page(head(markup))
+    assert verdict(checks.meta_description(seen, document(seen))) == expected
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("<h1>Shoes</h1>", "pass"),
+        ("<h1><span>Shoes</span></h1><h1>Boots</h1>", "pass"),
+        ("<h1><a href=/><img src=logo alt='Shoes &amp; Co'></a></h1>", "pass"),
+        ("<div role=heading aria-level=1>Shoes</div>", "pass"),
+        ("<h1></h1>", "warn"),
+        ("<h1><img src=logo alt=''></h1>", "warn"),
+        ("<h1 hidden>Shoes</h1>", "warn"),
+        ("<h2>Shoes</h2>", "warn"),
+        ("<div role=heading aria-level=2>Shoes</div>", "warn"),
+    ],
+)
+def test_h1(markup: str, expected: str) -> None:
+    seen = page(body(markup))
+    assert verdict(checks.h1(seen, AccessibleDocument(document(seen)))) == expected
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"), [("<p>", "n/a"), ("<img src=a alt=Shoe>", "pass"), ("<img src=a>", "fail")]
+)
+def test_seo_image_alt_is_the_accessibility_verdict(markup: str, expected: str) -> None:
+    seen = page(body(markup))
+    assert verdict(checks.seo_image_alt(seen, AccessibleDocument(document(seen)))) == expected
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("<p>" + "word " * 200, "pass"),
+        ("<p>" + "word " * 199, "warn"),
+        ("<p>word</p>" * 200, "pass"),
+        ("<p hidden>" + "word " * 200, "warn"),
+        ("<script>" + "word " * 200 + "</script>", "warn"),
+        ("<style>" + "word " * 200 + "</style>", "warn"),
+        ("<noscript>" + "word " * 200 + "</noscript>", "warn"),
+        ("<p>" + "- " * 300, "warn"),
+        ("<p aria-hidden=true>" + "word " * 200, "pass"),  # people see it
+        ("<p>" + "赤い靴" * 140, "pass"),
+        ("<p>" + "赤い靴" * 20, "warn"),
+        ("<div id=app></div>", "warn"),
+    ],
+)
+def test_thin_content(markup: str, expected: str) -> None:
+    seen = page(body(markup))
+    assert verdict(checks.thin_content(seen, AccessibleDocument(document(seen)))) == expected
+
+
+def test_a_book_is_not_counted_to_its_end() -> None:
+    seen = page(body("<p>Some words of a book.</p>" * 20_000))
+    said = message(checks.thin_content(seen, AccessibleDocument(document(seen))))
+    assert said == "The page has more than 9,000 words of visible text."
+
+
+def test_a_page_that_scripts_fill_is_said_to_be_empty_before_they_run() -> None:
+    seen = page(body("<div id=app></div>"))
+    said = message(checks.thin_content(seen, AccessibleDocument(document(seen))))
+    assert said.startswith("Before scripts run, the page has 0 words")
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<!doctype html><html lang=de><p>Text", "pass"),
+        ("<!doctype html><HTML LANG='pt-BR'><p>Text", "pass"),
+        ("<!doctype html><html lang=''><p>Text", "fail"),
+        ("<!doctype html><html lang=' '><p>Text", "fail"),
+        ("<!doctype html><html><body lang=de><p>Text", "fail"),
+        ("<!doctype html><html xml:lang=de><p>Text", "fail"),
+        ("<p>Text", "fail"),
+    ],
+)
+def test_lang_present(html: str, expected: str) -> None:
+    seen = page(html)
+    assert verdict(checks.lang_present(seen, document(seen))) == expected
+
+
+@pytest.mark.parametrize(
+    "seen", [page("%PDF-1.7", ("Content-Type", "application/pdf")), page("<p>Not found", status=404)]
+)
+def test_files_and_error_pages_are_not_judged(seen: Page) -> None:
+    parsed = document(seen)
+    accessible = AccessibleDocument(parsed)
+    for function in (checks.title, checks.meta_description, checks.lang_present):
+        assert verdict(function(seen, parsed)) == "n/a"
+    for other in (checks.h1, checks.seo_image_alt, checks.thin_content):
+        assert verdict(other(seen, accessible)) == "n/a"
+
+
+def test_severities_are_those_of_the_catalogue() -> None:
+    declared = {
+        function.__check__.id: function.__check__.severity.value
+        for function in vars(checks).values()
+        if hasattr(function, "__check__") and function.__module__ == checks.__name__
+    }
+    assert declared == {
+        "title": "high",
+        "meta-description": "medium",
+        "h1": "low",
+        "seo-image-alt": "medium",
+        "thin-content": "low",
+        "lang-present": "low",
+    }

@@ -1,0 +1,405 @@
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+import pytest
+
+import scans.engine
+from scans.engine import catalogue
+from scans.engine.catalogue import Category, check, probe
+from scans.engine.findings import HIGH, LOW, MEDIUM, Fail, Finding, NotApplicable, Pass, ScanType, Warn
+from scans.engine.page.evidence import Clock
+from scans.engine.result import Budget, Progress, ScanFailed, ScanResult
+from scans.engine.run import scan
+from scans.engine.scoring import Cap
+from scans.net.client import Network
+from scans.net.errors import TimedOut
+from scans.net.targets import Target
+from tests.scans.engine.cast import target
+
+TARGET = target("https://site.example.com/")
+PATIENCE_S = 10.0
+
+
+@dataclass(frozen=True)
+class Ground:
+    value: str
+
+
+@dataclass(frozen=True)
+class Wall:
+    value: str
+
+
+@dataclass(frozen=True)
+class Roof:
+    value: str
+
+
+class FakeNetwork:
+    """What the engine itself asks of a network: to be closed when the time is up."""
+
+    def __init__(self) -> None:
+        self.closed = threading.Event()
+
+    def close(self) -> None:
+        self.closed.set()
+
+
+Plant = Callable[..., None]
+
+
+@pytest.fixture
+def plant(monkeypatch: pytest.MonkeyPatch) -> Iterator[Plant]:
+    """Makes these functions the whole catalogue: each list of checks a category, all probes in one file."""
+
+    def plant(*categories: list[Any], probes: list[Any] = (), caps: tuple[Cap, ...] = ()) -> None:  # type: ignore[assignment]
+        modules = [
+            _module(f"category{number}", functions, CATEGORY=Category(f"Category {number}", 10))
+            for number, functions in enumerate(categories, 1)
+        ]
+        monkeypatch.setattr(catalogue, "_modules", {"scans.engine.security.checks": modules}.__getitem__)
+        monkeypatch.setattr(catalogue, "_probe_modules", lambda: [_module("probes", probes)])
+        monkeypatch.setattr("scans.engine.run.caps", lambda _: caps)
+        _forget()
+
+    yield plant
+    monkeypatch.undo()
+    _forget()
+
+
+def _module(name: str, functions: list[Any], **more: object) -> types.ModuleType:
+    module = types.ModuleType(f"planted.{name}")
+    for function in functions:
+        function.__module__ = module.__name__
+        setattr(module, function.__name__, function)
+    vars(module).update(more)
+    return module
+
+
+def _forget() -> None:
+    catalogue.checks.cache_clear()
+    catalogue.probes.cache_clear()
+
+
+def run(
+    network: FakeNetwork | None = None,
+    time_limit_s: float = PATIENCE_S,
+    workers: int = 8,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> ScanResult:
+    return scan(
+        TARGET,
+        ScanType.SECURITY,
+        cast(Network, network or FakeNetwork()),
+        Budget(time_limit_s, workers),
+        progress,
+    )
+
+
+@probe()
+def ground(target: Target) -> Ground:
+    return Ground(target.host)
+
+
+@probe()
+def wall(ground: Ground) -> Wall:
+    return Wall(f"wall on {ground.value}")
+
+
+@probe()
+def roof(wall: Wall, ground: Ground) -> Roof:
+    return Roof(f"roof on {wall.value}")
+
+
+@check("has-ground", name="Ground", severity=LOW, fix="Dig.")
+def has_ground(ground: Ground) -> Finding:
+    return Pass(ground.value)
+
+
+@check("has-wall", name="Wall", severity=MEDIUM, fix="Build.", references=("CWE-1",))
+def has_wall(wall: Wall) -> Finding:
+    return Fail(wall.value, evidence=({"height": 3},))
+
+
+@check("has-roof", name="Roof", severity=HIGH, fix="Cover.")
+def has_roof(roof: Roof) -> Finding:
+    return Warn(roof.value, severity=LOW, fix="Cover it well.")
+
+
+def test_evidence_is_made_in_the_order_of_its_needs(plant: Plant) -> None:
+    plant([has_roof], probes=[roof, wall, ground])
+    result = run()
+    assert result.status == "completed"
+    assert result.checks[0].message == "roof on wall on site.example.com"
+
+
+def test_probes_run_at_the_same_time(plant: Plant) -> None:
+    both = threading.Barrier(2, timeout=PATIENCE_S)
+
+    @probe()
+    def slow_ground(target: Target) -> Ground:
+        both.wait()
+        return Ground("g")
+
+    @probe()
+    def slow_wall(target: Target) -> Wall:
+        both.wait()
+        return Wall("w")
+
+    plant([has_ground, has_wall], probes=[slow_ground, slow_wall])
+    assert run().status == "completed"
+
+
+def test_one_worker_is_enough_for_any_plan(plant: Plant) -> None:
+    plant([has_ground, has_wall, has_roof], probes=[ground, wall, roof])
+    assert run(workers=1).status == "completed"
+
+
+def test_evidence_is_made_once_and_only_where_a_check_needs_it(plant: Plant) -> None:
+    calls: list[str] = []
+
+    @probe()
+    def counted_ground(target: Target) -> Ground:
+        calls.append("ground")
+        return Ground("g")
+
+    @probe()
+    def needless_roof(target: Target) -> Roof:
+        calls.append("roof")
+        return Roof("r")
+
+    plant([has_ground, has_wall], probes=[counted_ground, wall, needless_roof])
+    run()
+    assert calls == ["ground"]
+
+
+def test_a_check_may_ask_for_what_is_given(plant: Plant) -> None:
+    @check("given", name="Given", severity=LOW, fix="-")
+    def given_evidence(target: Target, clock: Clock, scan_type: ScanType) -> Finding:
+        return Pass(f"{target.host} {clock.now.tzinfo} {scan_type}")
+
+    plant([given_evidence])
+    assert run().checks[0].message == "site.example.com UTC security"
+
+
+def test_findings_become_results(plant: Plant) -> None:
+    plant([has_ground, has_wall, has_roof], probes=[ground, wall, roof])
+    passed, failed, warned = run().checks
+    assert (passed.status, passed.severity, passed.fix, passed.points) == ("pass", None, None, 0.0)
+    assert (failed.status, failed.severity, failed.fix) == ("fail", MEDIUM, "Build.")
+    assert failed.evidence == ({"height": 3},)
+    assert failed.references == ("CWE-1",)
+    assert (warned.status, warned.severity, warned.fix) == ("warn", LOW, "Cover it well.")
+    assert warned.declared_severity is HIGH
+
+
+def test_results_are_scored_by_category_and_capped(plant: Plant) -> None:
+    cap = Cap(10, "The wall failed.", severity=MEDIUM)
+    plant([has_ground], [has_wall], probes=[ground, wall], caps=(cap,))
+    result = run()
+    assert [(each.id, each.name, each.score) for each in result.categories] == [
+        ("category1", "Category 1", 100),
+        ("category2", "Category 2", 0),
+    ]
+    assert (result.score, result.grade) == (10, "F")
+    assert [(each.limit, each.reason) for each in result.caps] == [(10, "The wall failed.")]
+
+
+def test_a_check_that_does_not_apply_is_left_out_and_makes_nothing_partial(plant: Plant) -> None:
+    @check("idle", name="Idle", severity=LOW, fix="-")
+    def idle(ground: Ground) -> Finding:
+        return NotApplicable("No.")
+
+    plant([has_ground, idle], probes=[ground])
+    result = run()
+    assert result.status == "completed"
+    assert [each.id for each in result.checks] == ["has-ground"]
+    assert result.skipped_checks == ()
+
+
+def test_a_probe_that_is_refused_skips_what_needs_it_with_its_reason(plant: Plant) -> None:
+    @probe()
+    def refused_wall(ground: Ground) -> Wall:
+        raise TimedOut("The wall took too long.")
+
+    plant([has_ground, has_wall, has_roof], probes=[ground, refused_wall, roof])
+    result = run()
+    assert result.status == "partial"
+    assert [each.id for each in result.checks] == ["has-ground"]
+    assert [(each.id, each.name, each.reason) for each in result.skipped_checks] == [
+        ("has-wall", "Wall", "The wall took too long."),
+        ("has-roof", "Roof", "The wall took too long."),  # through the evidence in between
+    ]
+    assert result.score == 100
+
+
+def test_a_probe_that_crashes_is_logged_and_tells_no_detail(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
+    @probe()
+    def crashing_wall(ground: Ground) -> Wall:
+        raise KeyError("a detail")
+
+    plant([has_ground, has_wall], probes=[ground, crashing_wall])
+    with caplog.at_level(logging.ERROR):
+        result = run()
+    assert result.status == "partial"
+    assert "a detail" not in result.skipped_checks[0].reason
+    assert "crashing_wall" in caplog.text
+
+
+def test_a_check_that_crashes_could_not_run(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
+    @check("crash", name="Crash", severity=LOW, fix="-")
+    def crash(ground: Ground) -> Finding:
+        raise ZeroDivisionError
+
+    plant([has_ground, crash], probes=[ground])
+    with caplog.at_level(logging.ERROR):
+        result = run()
+    assert result.status == "partial"
+    assert [each.id for each in result.checks] == ["has-ground"]
+    assert [each.id for each in result.skipped_checks] == ["crash"]
+    assert "check crash failed" in caplog.text
+
+
+def test_optional_evidence_that_is_missing_is_none(plant: Plant) -> None:
+    @probe()
+    def refused_wall(ground: Ground) -> Wall:
+        raise TimedOut("No wall.")
+
+    @check("maybe", name="Maybe", severity=LOW, fix="-")
+    def maybe(wall: Wall | None) -> Finding:
+        return Pass(str(wall))
+
+    plant([maybe], probes=[ground, refused_wall])
+    result = run()
+    assert result.status == "completed"
+    assert result.checks[0].message == "None"
+
+
+class NothingThere(ScanFailed):
+    code = "NOTHING_THERE"
+
+
+def test_without_essential_evidence_the_scan_fails_with_its_code(plant: Plant) -> None:
+    @probe(essential=True)
+    def essential_ground(target: Target) -> Ground:
+        raise NothingThere("There is nothing.")
+
+    plant([has_ground, has_wall], probes=[essential_ground, wall])
+    result = run()
+    assert result.status == "failed"
+    assert result.error is not None
+    assert (result.error.code, result.error.message) == ("NOTHING_THERE", "There is nothing.")
+    assert (result.score, result.grade, result.categories, result.skipped_checks) == (None, None, (), ())
+
+
+def test_an_essential_probe_that_crashes_is_the_services_own_fault(
+    plant: Plant, caplog: pytest.LogCaptureFixture
+) -> None:
+    @probe(essential=True)
+    def crashing_ground(target: Target) -> Ground:
+        raise KeyError("a detail")
+
+    plant([has_ground], probes=[crashing_ground])
+    with caplog.at_level(logging.ERROR):
+        result = run()
+    assert result.error is not None
+    assert result.error.code == "INTERNAL_ERROR"
+    assert "a detail" not in result.error.message
+
+
+def test_a_scan_of_which_no_check_ran_failed(plant: Plant) -> None:
+    @probe()
+    def refused_ground(target: Target) -> Ground:
+        raise TimedOut("No ground.")
+
+    plant([has_ground], probes=[refused_ground])
+    result = run()
+    assert result.status == "failed"
+    assert result.error is not None
+    assert result.error.code == "NO_CHECK_RAN"
+    assert "No ground." in result.error.message
+
+
+def test_when_the_time_is_up_the_network_is_closed_and_the_rest_could_not_run(plant: Plant) -> None:
+    network = FakeNetwork()
+
+    @probe()
+    def endless_wall(ground: Ground) -> Wall:
+        network.closed.wait(PATIENCE_S)
+        raise TimedOut("closed")
+
+    @check("timeless", name="Timeless", severity=LOW, fix="-")
+    def timeless(ground: Ground) -> Finding:
+        return Pass("seen")
+
+    plant([timeless, has_wall], probes=[ground, endless_wall])
+    result = run(network, time_limit_s=1)
+    assert network.closed.is_set()
+    assert result.status == "partial"
+    assert [each.id for each in result.checks] == ["timeless"]
+    assert [(each.id, each.reason) for each in result.skipped_checks] == [("has-wall", scans.engine.run.OUT_OF_TIME)]
+    assert (result.completed_at - result.started_at).total_seconds() < PATIENCE_S / 2
+
+
+def test_a_check_that_takes_too_long_is_ended_and_costs_no_other(plant: Plant) -> None:
+    @check("endless", name="Endless", severity=LOW, fix="-")
+    def endless(ground: Ground) -> Finding:
+        for _ in itertools.count():
+            try:
+                list(range(100))
+            except Exception:  # noqa: BLE001 -- not even this keeps it
+                continue
+        return Pass("never")
+
+    plant([endless, has_ground], probes=[ground])
+    result = run(time_limit_s=1)
+    assert [each.id for each in result.checks] == ["has-ground"]
+    assert [(each.id, each.reason) for each in result.skipped_checks] == [("endless", scans.engine.run.TOO_SLOW)]
+    assert (result.completed_at - result.started_at).total_seconds() < PATIENCE_S / 2
+
+
+def test_a_page_that_takes_all_the_time_fails_the_scan(plant: Plant) -> None:
+    network = FakeNetwork()
+
+    @probe(essential=True)
+    def endless_ground(target: Target) -> Ground:
+        network.closed.wait(PATIENCE_S)
+        return Ground("late")
+
+    plant([has_ground], probes=[endless_ground])
+    result = run(network, time_limit_s=0.1)
+    assert result.status == "failed"
+    assert result.error is not None
+    assert result.error.code == "TIMEOUT"
+
+
+def test_progress_never_goes_back_and_ends_with_all_checks_done(plant: Plant) -> None:
+    seen: list[Progress] = []
+    plant([has_ground, has_wall, has_roof], probes=[ground, wall, roof])
+    run(progress=seen.append)
+    assert all(a.percent <= b.percent for a, b in itertools.pairwise(seen))
+    assert all(0 <= each.checks_done <= each.checks_total == 3 for each in seen)
+    assert list(dict.fromkeys(each.phase for each in seen)) == [
+        "connecting",
+        "collecting",
+        "checking",
+        "done",
+    ]
+    assert (seen[-1].percent, seen[-1].checks_done) == (100, 3)
+
+
+def test_a_result_carries_times_version_and_facts(plant: Plant) -> None:
+    plant([has_ground], probes=[ground])
+    result = run()
+    assert result.started_at <= result.completed_at
+    assert result.started_at.tzinfo is not None
+    assert result.catalogue_version == scans.engine.scoring.CATALOGUE_VERSION
+    assert result.facts["duration_s"] >= 0
+    assert result.url == TARGET.url

@@ -1,0 +1,196 @@
+"""What attempts leave behind: the log, the failure clock, disabling."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from scans.policy import scan_policy
+from tests.sites.server import Answer, Site
+from tests.world import Member, attempt_deliveries, finished_scan, make_due, register_webhook
+from webhooks.delivery import schedule
+from webhooks.delivery.claims import claim
+from webhooks.delivery.outcomes import record
+from webhooks.delivery.sending import Report, send
+from webhooks.models import Attempt, Delivery, Webhook
+
+
+@pytest.fixture
+def webhook(home: Member, receiver: Site) -> Webhook:
+    return register_webhook(home, f"{receiver.url}/hook")[0]
+
+
+def fail(receiver: Site, status: int = 500) -> None:
+    receiver.routes["/hook"] = Answer("no", status=status)
+
+
+def failing_for(webhook: Webhook, age: timedelta, failures: int) -> datetime:
+    since = timezone.now() - age
+    Webhook.objects.filter(id=webhook.id).update(failing_since=since, failures=failures)
+    return since
+
+
+def test_every_attempt_is_a_row(home: Member, webhook: Webhook, receiver: Site) -> None:
+    finished_scan(home)
+    fail(receiver, 503)
+    before = timezone.now()
+    attempt_deliveries()
+    make_due()
+    receiver.routes["/hook"] = Answer("thanks", status=202)
+    attempt_deliveries()
+    first, second = Attempt.objects.all()
+    assert before <= first.at <= second.at <= timezone.now()
+    assert 0 <= first.latency_ms < 10_000
+    assert (first.response_status, first.response_body, first.blocked) == (503, "no", False)
+    assert (first.error_code, first.error_message) == ("RECEIVER_STATUS", "The receiver answered 503.")
+    assert (second.response_status, second.response_body, second.error_code) == (202, "thanks", "")
+    assert {first.delivery_id, second.delivery_id} == {Delivery.objects.get().id}
+
+
+def test_the_failure_clock_starts_with_the_first_failure_and_a_success_resets_it(
+    home: Member, webhook: Webhook, receiver: Site
+) -> None:
+    finished_scan(home)
+    fail(receiver)
+    attempt_deliveries()
+    webhook.refresh_from_db()
+    since = webhook.failing_since
+    assert since == Attempt.objects.get().at
+    make_due()
+    attempt_deliveries()
+    webhook.refresh_from_db()
+    assert (webhook.failing_since, webhook.failures) == (since, 2)
+    make_due()
+    receiver.routes["/hook"] = Answer("ok")
+    attempt_deliveries()
+    webhook.refresh_from_db()
+    assert (webhook.failing_since, webhook.failures, webhook.enabled) == (None, 0, True)
+
+
+def test_410_disables_at_once(home: Member, webhook: Webhook, receiver: Site, caplog) -> None:
+    finished_scan(home)
+    fail(receiver, 410)
+    with caplog.at_level(logging.WARNING):
+        attempt_deliveries()
+    webhook.refresh_from_db()
+    assert (webhook.enabled, webhook.disabled_reason) == (False, "gone")
+    assert webhook.disabled_at is not None
+    assert webhook.notice_due_at is not None
+    assert f"webhook {webhook.id} was disabled" in caplog.text
+    assert Delivery.objects.get().status == "failed"
+
+
+def test_five_days_of_nothing_but_failures_disable(home: Member, webhook: Webhook, receiver: Site) -> None:
+    finished_scan(home)
+    fail(receiver)
+    failing_for(webhook, timedelta(days=5), 7)
+    attempt_deliveries()
+    webhook.refresh_from_db()
+    assert (webhook.enabled, webhook.disabled_reason, webhook.failures) == (False, "failing", 8)
+    assert webhook.notice_due_at is not None
+    assert Delivery.objects.get().status == "pending", "it waits for the webhook to be enabled"
+    make_due()
+    assert attempt_deliveries() == []
+
+
+@pytest.mark.parametrize(("age", "failures"), [(timedelta(days=4, hours=23), 500), (timedelta(days=60), 3)])
+def test_fewer_days_or_too_few_attempts_do_not(
+    home: Member, webhook: Webhook, receiver: Site, age: timedelta, failures: int
+) -> None:
+    finished_scan(home)
+    fail(receiver)
+    failing_for(webhook, age, failures)
+    attempt_deliveries()
+    webhook.refresh_from_db()
+    assert webhook.enabled
+
+
+def test_a_success_on_the_fifth_day_saves_it(home: Member, webhook: Webhook, receiver: Site) -> None:
+    finished_scan(home)
+    failing_for(webhook, timedelta(days=6), 100)
+    attempt_deliveries()
+    webhook.refresh_from_db()
+    assert (webhook.enabled, webhook.failing_since) == (True, None)
+
+
+def test_events_while_a_webhook_is_disabled_wait_and_arrive_when_it_is_enabled(
+    home: Member, webhook: Webhook, receiver: Site
+) -> None:
+    home.api.patch(f"/api/webhooks/{webhook.id}", {"enabled": False})
+    scan = finished_scan(home)
+    assert attempt_deliveries() == []
+    home.api.patch(f"/api/webhooks/{webhook.id}", {"enabled": True})
+    (report,) = attempt_deliveries()
+    assert report.is_success
+    assert scan.id.encode() in receiver.requests[0].body
+
+
+def test_enabling_resets_the_failure_clock(home: Member, webhook: Webhook, receiver: Site) -> None:
+    finished_scan(home)
+    fail(receiver, 410)
+    failing_for(webhook, timedelta(days=10), 100)
+    attempt_deliveries()
+    answer = home.api.patch(f"/api/webhooks/{webhook.id}", {"enabled": True}).json()
+    assert (answer["enabled"], answer["disabled_at"], answer["failing_since"]) == (True, None, None)
+    finished_scan(home)
+    fail(receiver)
+    attempt_deliveries()
+    webhook.refresh_from_db()
+    assert (webhook.enabled, webhook.failures, webhook.notice_due_at) == (True, 1, None)
+
+
+def attempts_of_two(home: Member, receiver: Site) -> list[Report]:
+    """Two attempts for one webhook: the first fails, the second succeeds."""
+    finished_scan(home)
+    finished_scan(home)
+    claims = claim(limit=10, failing_limit=10, now=timezone.now())
+    fail(receiver)
+    failed = send(claims[0], scan_policy())
+    receiver.routes["/hook"] = Answer("ok")
+    return [failed, send(claims[1], scan_policy())]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_what_ends_together_counts_in_the_order_of_its_ends(
+    home: Member, webhook: Webhook, receiver: Site, turned: bool
+) -> None:
+    reports = attempts_of_two(home, receiver)
+    record(reports[::-1] if turned else reports)
+    webhook.refresh_from_db()
+    assert (webhook.failing_since, webhook.failures) == (None, 0)
+
+
+def test_an_attempt_that_outlived_its_lease_changes_nothing(home: Member, webhook: Webhook, receiver: Site) -> None:
+    finished_scan(home)
+    now = timezone.now()
+    (late,) = claim(limit=1, failing_limit=1, now=now)
+    fail(receiver, 410)
+    report = send(late, scan_policy())
+    (again,) = claim(limit=1, failing_limit=1, now=now + timedelta(seconds=21))
+    record([report])
+    webhook.refresh_from_db()
+    delivery = Delivery.objects.get()
+    assert (webhook.enabled, delivery.status, delivery.claim_token) == (True, "pending", again.token)
+    assert Attempt.objects.count() == 0
+    receiver.routes["/hook"] = Answer("ok")
+    record([send(again, scan_policy())])
+    assert Delivery.objects.get().status == "delivered"
+
+
+def test_the_end_of_an_attempt_whose_webhook_was_deleted_is_dropped(
+    home: Member, webhook: Webhook, receiver: Site
+) -> None:
+    finished_scan(home)
+    (claimed,) = claim(limit=1, failing_limit=1, now=timezone.now())
+    fail(receiver)
+    report = send(claimed, scan_policy())
+    assert home.api.delete(f"/api/webhooks/{webhook.id}").status_code == 204
+    record([report])
+    assert (Delivery.objects.count(), Attempt.objects.count()) == (0, 0)
+
+
+def test_a_delivery_that_fails_for_good_has_used_the_whole_schedule() -> None:
+    assert schedule.FAILURES_TOLERATED + 1 == len(schedule.PAUSES) + 1 == 8

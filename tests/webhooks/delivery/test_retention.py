@@ -1,0 +1,106 @@
+"""The log is kept for 30 days, and nothing that is still on its way is ever deleted."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from tests.sites.server import Answer, Site
+from tests.world import Member, attempt_deliveries, finished_scan, register_webhook
+from webhooks.delivery import retention
+from webhooks.models import Attempt, Delivery, Event, FormerSecret, Webhook
+from webhooks.tasks import delete_old_deliveries
+
+OLD = timedelta(days=30, minutes=1)
+YOUNG = timedelta(days=29, hours=23)
+
+
+def age(delivery: Delivery, by: timedelta) -> datetime:
+    moment = timezone.now() - by
+    finished = {"finished_at": moment} if delivery.status != "pending" else {}
+    Delivery.objects.filter(id=delivery.id).update(created_at=moment, **finished)
+    Event.objects.filter(id=delivery.event_id).update(created_at=moment)
+    return moment
+
+
+@pytest.fixture
+def deliveries(home: Member, receiver: Site) -> list[Delivery]:
+    """Three finished deliveries, the last one failed."""
+    register_webhook(home, f"{receiver.url}/hook")
+    for status in (200, 200, 410):
+        finished_scan(home)
+        receiver.routes["/hook"] = Answer(status=status)
+        attempt_deliveries()
+    return list(Delivery.objects.order_by("created_at"))
+
+
+def test_what_was_finished_30_days_ago_goes_with_its_attempts_and_event(deliveries: list[Delivery]) -> None:
+    first, second, third = deliveries
+    age(first, OLD)
+    age(second, YOUNG)
+    age(third, OLD)
+    for _ in range(2):
+        delete_old_deliveries()
+        assert [each.id for each in Delivery.objects.all()] == [second.id]
+        assert [each.delivery_id for each in Attempt.objects.all()] == [second.id]
+        assert [each.id for each in Event.objects.all()] == [second.event_id]
+
+
+def test_it_works_in_batches(deliveries: list[Delivery], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retention, "BATCH", 2)
+    for each in deliveries:
+        age(each, OLD)
+    delete_old_deliveries()
+    assert (Delivery.objects.count(), Attempt.objects.count(), Event.objects.count()) == (0, 0, 0)
+
+
+def test_what_is_pending_stays_however_old(home: Member, receiver: Site) -> None:
+    register_webhook(home, f"{receiver.url}/hook")
+    finished_scan(home)
+    age(Delivery.objects.get(), timedelta(days=300))
+    delete_old_deliveries()
+    assert Delivery.objects.get().status == "pending"
+    assert Event.objects.count() == 1
+
+
+def test_what_waited_30_days_for_a_disabled_webhook_has_failed_and_can_be_recovered(
+    home: Member, receiver: Site
+) -> None:
+    register_webhook(home, f"{receiver.url}/hook")
+    finished_scan(home)
+    finished_scan(home)
+    Webhook.objects.update(enabled=False)
+    waiting, young = Delivery.objects.order_by("created_at")
+    age(waiting, OLD)
+    age(young, YOUNG)
+    delete_old_deliveries()
+    waiting.refresh_from_db()
+    young.refresh_from_db()
+    assert (waiting.status, young.status) == ("failed", "pending")
+    assert waiting.finished_at is not None
+    delete_old_deliveries()
+    assert Delivery.objects.count() == 2
+
+
+def test_an_event_lives_as_long_as_one_of_its_deliveries(home: Member, receiver: Site) -> None:
+    register_webhook(home, f"{receiver.url}/hook")
+    register_webhook(home, f"{receiver.url}/hook")
+    finished_scan(home)
+    attempt_deliveries()
+    first, second = Delivery.objects.all()
+    age(first, OLD)
+    delete_old_deliveries()
+    assert [each.id for each in Delivery.objects.all()] == [second.id]
+    assert Event.objects.count() == 1
+
+
+def test_expired_secrets_go(home: Member, receiver: Site) -> None:
+    webhook, _ = register_webhook(home, receiver.url)
+    for hours in (-1, 1):
+        FormerSecret.objects.create(
+            webhook=webhook, encrypted_secret=b"x", expires_at=timezone.now() + timedelta(hours=hours)
+        )
+    delete_old_deliveries()
+    assert FormerSecret.objects.get().expires_at > timezone.now()

@@ -1,0 +1,115 @@
+"""What follows from an attempt: the retry table, Retry-After, and when a webhook is disabled."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webhooks.delivery.schedule import (
+    MAX_RETRY_AFTER,
+    ONCE,
+    PAUSES,
+    Outcome,
+    Verdict,
+    is_to_be_disabled,
+    parse_retry_after,
+    verdict,
+)
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def middle(low: float, high: float) -> float:
+    return (low + high) / 2
+
+
+def after(attempt: int, status: int | None = 500, retry_after: str | None = None, **options: object) -> Verdict:
+    given = {"uniform": middle} | options
+    return verdict(attempt=attempt, status=status, retry_after=retry_after, now=NOW, **given)  # type: ignore[arg-type]
+
+
+def test_the_pauses_are_those_that_were_decided() -> None:
+    moments = [after(attempt).retry_at for attempt in range(1, 8)]
+    assert [(each - NOW).total_seconds() for each in moments if each] == [5, 300, 1800, 7200, 18000, 36000, 36000]
+    assert after(8) == Verdict(Outcome.FAILED)
+
+
+def test_pauses_vary_by_a_fifth() -> None:
+    assert after(1, uniform=min).retry_at == NOW + timedelta(seconds=4)
+    assert after(1, uniform=max).retry_at == NOW + timedelta(seconds=6)
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        (200, Outcome.DELIVERED),
+        (204, Outcome.DELIVERED),
+        (299, Outcome.DELIVERED),
+        (300, Outcome.RETRY),
+        (302, Outcome.RETRY),
+        (404, Outcome.RETRY),
+        (410, Outcome.GONE),
+        (500, Outcome.RETRY),
+        (None, Outcome.RETRY),
+    ],
+)
+def test_the_status_decides(status: int | None, expected: Outcome) -> None:
+    assert after(1, status).outcome is expected
+
+
+def test_what_is_sent_once_is_not_tried_again() -> None:
+    assert after(1, pauses=ONCE).outcome is Outcome.FAILED
+    assert after(1, 200, pauses=ONCE).outcome is Outcome.DELIVERED
+    assert after(1, 410, pauses=ONCE).outcome is Outcome.GONE
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        (None, 0),
+        ("", 0),
+        ("0", 0),
+        ("120", 120),
+        (" 120 ", 120),
+        ("-5", 0),
+        ("1.5", 0),
+        ("1e3", 0),
+        ("٣", 0),
+        ("9" * 5000, 86400),
+        ("soon", 0),
+        ("Thu, 01 Jan 2026 00:10:00 GMT", 600),
+        ("Thu, 01 Jan 2026 00:10:00 -0000", 600),
+        ("Thursday, 01-Jan-26 00:10:00 GMT", 600),
+        ("Wed, 31 Dec 2025 23:00:00 GMT", 0),
+        ("Thu, 99 Jan 2026 00:10:00 GMT", 0),
+    ],
+)
+def test_retry_after_is_seconds_or_a_date(value: str | None, seconds: int) -> None:
+    assert parse_retry_after(value, NOW).total_seconds() == seconds
+
+
+def test_retry_after_makes_a_pause_longer_but_not_shorter_and_not_endless() -> None:
+    assert after(1, 503, "3600").retry_at == NOW + timedelta(hours=1)
+    assert after(4, 503, "60").retry_at == NOW + PAUSES[3]
+    assert after(1, 503, "999999999").retry_at == NOW + MAX_RETRY_AFTER
+    assert after(1, 503, "Fri, 31 Dec 9999 23:59:59 GMT").retry_at == NOW + MAX_RETRY_AFTER
+    assert after(8, 503, "60").outcome is Outcome.FAILED
+
+
+@given(st.text() | st.from_regex(r"\w{3}, \d+ \w{3} \d+ \d+:\d+:\d+ [-+\w]+"), st.integers(1, 7))
+def test_whatever_the_header_says_the_pause_stays_in_its_bounds(value: str, attempt: int) -> None:
+    retry_at = after(attempt, 503, value).retry_at
+    assert retry_at is not None
+    assert PAUSES[attempt - 1] <= retry_at - NOW <= MAX_RETRY_AFTER
+
+
+@pytest.mark.parametrize(
+    ("days", "failures", "expected"),
+    [(5, 8, True), (30, 100, True), (4.99, 1000, False), (5, 7, False), (30, 2, False)],
+)
+def test_days_of_failures_disable_but_not_a_few_around_a_silence(days: float, failures: int, expected: bool) -> None:
+    since = NOW - timedelta(days=days)
+    assert is_to_be_disabled(failing_since=since, failures=failures, now=NOW) is expected

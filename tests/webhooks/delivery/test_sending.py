@@ -1,0 +1,178 @@
+"""One attempt: through the guard, within its time, and what is kept of the answer."""
+
+from __future__ import annotations
+
+import itertools
+import socket
+import time
+import uuid
+from ipaddress import ip_network
+
+import pytest
+
+from scans.net import resolver
+from scans.net.policy import Policy
+from tests.sites.name_server import hosts, name_server
+from tests.sites.server import Answer, Certificate, Site
+from tests.world import Member, attempt_deliveries, finished_scan, listening, make_due, register_webhook
+from webhooks.delivery import secrets, sending
+from webhooks.delivery.claims import Claim
+from webhooks.delivery.sending import KEPT_BYTES, Report, send
+from webhooks.delivery.signing import new_secret
+from webhooks.models import Attempt, Delivery
+
+ALLOWING = Policy(allowed_networks=(ip_network("127.0.0.0/8"),))
+GUARDED = Policy()
+
+
+def claim_of(url: str) -> Claim:
+    return Claim(
+        token=uuid.uuid4(),
+        delivery_id="dlv_1",
+        webhook_id="wh_1",
+        attempt=1,
+        url=url,
+        is_failing=False,
+        event_id="evt_1",
+        kind="scan.completed",
+        body=b"{}",
+        is_test=False,
+        encrypted_secrets=(secrets.encrypt(new_secret()),),
+    )
+
+
+def answered(answer: Answer) -> Report:
+    with Site({"/": answer}) as site:
+        return send(claim_of(f"{site.url}/"), ALLOWING)
+
+
+def test_a_name_that_became_private_gets_no_connection_and_is_logged_as_blocked(
+    home: Member, settings: object, monkeypatch: pytest.MonkeyPatch, tmp_path
+) -> None:
+    """The name is public when it is registered, and leads to this machine when the event is delivered."""
+    monkeypatch.setattr(resolver, "HOSTS_FILE", tmp_path / "none")
+    with Site({"*": Answer("never")}) as site:
+        settings.SCAN_ALLOWED_PORTS = frozenset({site.port})  # type: ignore[attr-defined]
+        with name_server(hosts({"hooks.example.com": ("93.184.215.14",)}), monkeypatch):
+            webhook, _ = register_webhook(home, f"http://hooks.example.com:{site.port}/")
+        finished_scan(home)
+        for private in ("127.0.0.1", "10.0.0.1", "169.254.169.254"):
+            with name_server(hosts({"hooks.example.com": (private,)}), monkeypatch):
+                make_due()
+                (report,) = attempt_deliveries()
+            assert (report.blocked, report.error_code, report.status) == (True, "DOMAIN_BLOCKED", None)
+        assert site.connections == 0
+    logged = list(Attempt.objects.values_list("blocked", "error_code", "response_status"))
+    assert logged == [(True, "DOMAIN_BLOCKED", None)] * 3
+    assert "not publicly accessible: 127.0.0.1" in Attempt.objects.order_by("id")[0].error_message
+    assert Delivery.objects.get().status == "pending"
+    webhook.refresh_from_db()
+    assert webhook.failures == 3
+
+
+def test_a_forbidden_port_is_a_failed_attempt_without_a_connection() -> None:
+    with listening() as port:
+        exempted = Policy(allowed_networks=(ip_network("10.0.0.0/8"),))
+        report = send(claim_of(f"http://93.184.215.14:{port}/"), exempted)
+    assert (report.blocked, report.error_code) == (True, "INVALID_URL")
+    assert f"Port {port} is not allowed" in report.error_message
+
+
+def test_a_domain_that_was_put_on_the_blocklist_gets_nothing() -> None:
+    report = send(claim_of("http://hooks.example.com/"), Policy(blocked_domains=("example.com",)))
+    assert (report.blocked, report.error_code) == (True, "DOMAIN_BLOCKED")
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_redirects_are_failures_and_are_not_followed(status: int) -> None:
+    with Site({"/": Answer.redirect("/next", status), "/next": Answer("ok")}) as site:
+        report = send(claim_of(f"{site.url}/"), ALLOWING)
+        assert site.paths() == ["/"]
+    assert (report.status, report.error_code) == (status, "RECEIVER_STATUS")
+    assert "Redirects are not followed" in report.error_message
+
+
+def never(connection: socket.socket) -> None:
+    while connection.recv(65536):
+        pass
+
+
+def dripping(connection: socket.socket) -> None:
+    connection.recv(65536)
+    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+    for _ in itertools.count():
+        connection.sendall(b"x")
+        connection.settimeout(0.05)
+        try:
+            if not connection.recv(1):
+                return
+        except TimeoutError:
+            continue
+
+
+@pytest.mark.parametrize("converse", [never, dripping])
+def test_the_whole_attempt_has_its_time_and_no_more(converse, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert sending.TIMEOUT_S == 10
+    monkeypatch.setattr(sending, "TIMEOUT_S", 0.5)
+    with Site(converse=converse) as site:
+        begin = time.monotonic()
+        report = send(claim_of(f"{site.url}/"), ALLOWING)
+        elapsed_s = time.monotonic() - begin
+    assert (report.error_code, report.status, report.blocked) == ("TIMEOUT", None, False)
+    assert 0.4 < elapsed_s < 2
+    assert abs(report.latency_ms / 1000 - elapsed_s) < 0.2
+
+
+def test_why_nothing_was_answered_is_told_by_class() -> None:
+    with listening() as port:
+        pass
+    assert send(claim_of(f"http://127.0.0.1:{port}/"), ALLOWING).error_code == "URL_NOT_REACHABLE"
+    with Site(converse=lambda connection: connection.sendall(b"not HTTP\r\n\r\n")) as site:
+        assert send(claim_of(f"{site.url}/"), ALLOWING).error_code == "BAD_RESPONSE"
+    with Site({"/": Answer("ok")}, certificate=Certificate.SELF_SIGNED) as site:
+        report = send(claim_of(f"{site.url}/"), ALLOWING)
+        assert site.requests == []
+    assert report.error_code == "TLS_FAILED"
+    assert "not trusted" in report.error_message
+
+
+def test_the_beginning_of_the_answer_is_kept() -> None:
+    report = answered(Answer("y" * 10_000, status=500))
+    assert (report.status, report.body) == (500, "y" * KEPT_BYTES)
+
+
+@pytest.mark.parametrize(
+    ("body", "kept"),
+    [
+        (b"", ""),
+        ("Grüße\n".encode(), "Grüße\n"),
+        (b"a\x00b\x1b[31mc\x9b", "a\ufffdb\ufffd[31mc\ufffd"),
+        (b"\xff\xfe\xc3", "\ufffd\ufffd\ufffd"),
+        (b"x" * 2047 + "ü".encode(), "x" * 2047),
+    ],
+)
+def test_whatever_bytes_come_back_become_text(home: Member, receiver: Site, body: bytes, kept: str) -> None:
+    register_webhook(home, f"{receiver.url}/hook")
+    receiver.routes["/hook"] = Answer(body, status=500)
+    finished_scan(home)
+    attempt_deliveries()
+    assert Attempt.objects.get().response_body == kept
+
+
+def test_a_compressed_answer_is_not_unpacked_and_no_reason_to_send_again() -> None:
+    with Site({"/": Answer(b"not gzip at all", headers={"Content-Encoding": "gzip"})}) as site:
+        report = send(claim_of(f"{site.url}/"), ALLOWING)
+        assert site.requests[0].header("Accept-Encoding") == "identity"
+    assert (report.is_success, report.body) == (True, "")
+
+
+def test_a_fault_of_our_own_is_reported_not_raised(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(sending, "signature_headers", broken)
+    report = send(claim_of("http://127.0.0.1/"), ALLOWING)
+    assert (report.error_code, report.is_our_fault, report.is_success) == ("INTERNAL_ERROR", True, False)
+    assert "delivery dlv_1 failed" in caplog.text

@@ -1,0 +1,124 @@
+"""One attempt: the stored bytes, signed, to the receiver through the net guard. Touches no database."""
+
+from __future__ import annotations
+
+import codecs
+import logging
+import re
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from cryptography.fernet import InvalidToken
+
+from scans.net.client import Network
+from scans.net.errors import Blocked, NetError
+from scans.net.http.response import Response
+from scans.net.policy import Policy
+from scans.net.resolver import Resolver
+from scans.net.targets import InvalidUrl
+from webhooks.delivery import secrets
+from webhooks.delivery.claims import Claim
+from webhooks.delivery.signing import signature_headers
+
+logger = logging.getLogger(__name__)
+
+# Name, connection, TLS, request and answer together.
+TIMEOUT_S = 10
+KEPT_BYTES = 2048
+OUR_FAULT = "INTERNAL_ERROR"
+# What a terminal or a page could take for commands. PostgreSQL's text cannot hold NUL anyway.
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What came of an attempt. Without an answer `status` is None; `error_code` is empty for a 2xx only."""
+
+    claim: Claim
+    at: datetime
+    ended_at: datetime
+    latency_ms: int
+    status: int | None = None
+    retry_after: str | None = None
+    body: str = ""
+    error_code: str = ""
+    error_message: str = ""
+    blocked: bool = False
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the receiver has taken the event."""
+        return not self.error_code
+
+    @property
+    def is_our_fault(self) -> bool:
+        """Whether the attempt says nothing of the receiver."""
+        return self.error_code == OUR_FAULT
+
+
+def send(claim: Claim, policy: Policy, *, resolver: Resolver | None = None) -> Report:
+    """Try once. Never raises: whatever goes wrong stands in the report."""
+    at = datetime.now(UTC)
+    begin = time.monotonic()
+
+    def report(**columns: object) -> Report:
+        latency_ms = round((time.monotonic() - begin) * 1000)
+        return Report(claim, at, datetime.now(UTC), latency_ms, **columns)  # type: ignore[arg-type]
+
+    try:
+        response = _post(claim, policy, resolver, at)
+    except (Blocked, InvalidUrl) as refusal:  # the latter for a port that is, or became, forbidden
+        return report(error_code=refusal.code, error_message=str(refusal), blocked=True)
+    except NetError as error:
+        return report(error_code=error.code, error_message=str(error))
+    except InvalidToken:
+        logger.error("the secret of webhook %s cannot be decrypted: a key is missing", claim.webhook_id)
+        return report(error_code=OUR_FAULT, error_message="The webhook's secret could not be read.")
+    except Exception:
+        logger.exception("delivery %s failed", claim.delivery_id)
+        return report(error_code=OUR_FAULT, error_message="The attempt failed on our side.")
+    answer = {
+        "status": response.status,
+        "retry_after": response.headers.get("Retry-After"),
+        "body": excerpt(response),
+    }
+    if 200 <= response.status < 300:
+        return report(**answer)
+    redirect = " Redirects are not followed." if 300 <= response.status < 400 else ""
+    message = f"The receiver answered {response.status}.{redirect}"
+    return report(**answer, error_code="RECEIVER_STATUS", error_message=message)
+
+
+def _post(claim: Claim, policy: Policy, resolver: Resolver | None, at: datetime) -> Response:
+    headers = signature_headers(
+        valid=[secrets.decrypt(secret) for secret in claim.encrypted_secrets],
+        event_id=claim.event_id,
+        timestamp_s=int(at.timestamp()),
+        body=claim.body,
+    )
+    headers |= {
+        "Content-Type": "application/json",
+        "X-Service-Event": claim.kind,
+        "Accept-Encoding": "identity",  # the beginning of its answer is kept as it comes
+    }
+    with Network(policy, resolver=resolver, time_limit_s=TIMEOUT_S) as network:
+        return network.fetch(
+            claim.url,
+            method="POST",
+            headers=headers,
+            data=claim.body,
+            max_bytes=KEPT_BYTES,
+            timeout_s=TIMEOUT_S,
+            decode=False,
+        )
+
+
+def excerpt(response: Response) -> str:
+    """The beginning of an answer as text: UTF-8, with a sign in the place of what is none or could do harm."""
+    if (response.headers.get("Content-Encoding") or "identity").lower() != "identity":
+        return ""
+    # A character that the cut has split is left out.
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    text = decoder.decode(response.body[:KEPT_BYTES], final=len(response.body) < KEPT_BYTES)
+    return CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
