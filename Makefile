@@ -62,11 +62,10 @@ screenshots: $(DEV) ## Picture every page at three widths in both themes, in var
 site: $(DEV) ## Start a small HTTPS site on this machine, to scan it
 	@$(BIN)/python -m tests.sites
 
-docs: $(DEV) ## Write openapi.yaml, docs/checks.md and the landing page's counts from the code
+docs: $(DEV) ## Write openapi.yaml and docs/checks.md from the code
 	@SECRET_KEY=only-for-this-command-which-signs-nothing \
 	 $(BIN)/python manage.py spectacular --file openapi.yaml --validate --fail-on-warn
 	@$(BIN)/python manage.py checks > docs/checks.md
-	@$(BIN)/python manage.py checks --format counts > scans/check_counts.json
 
 COMPILE := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # What the API's object leaves out of the export, at the top and in a check.
 EXPORT_ONLY = frozenset({"report_id", "status", "skipped_checks", "caps", "catalogue_version", "error"})
-EXPORT_ONLY_IN_CHECK = frozenset({"id", "evidence", "references", "points"})
+EXPORT_ONLY_IN_CHECK = frozenset({"id", "title", "evidence", "references", "points"})
 
 
 def build_report(scan: Scan, result: ScanResult) -> dict[str, Any]:
@@ -110,6 +110,7 @@ def _check(check: CheckResult) -> dict[str, Any]:
         built["fix"] = check.fix
     return built | {
         "id": check.id,
+        "title": check.title,
         "evidence": [dict(item) for item in check.evidence],
         "references": list(check.references),
         "points": check.points,

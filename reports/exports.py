@@ -43,7 +43,7 @@ def sarif(document: Mapping[str, Any]) -> dict[str, Any]:
                 "tool": {
                     "driver": {
                         "name": "Website Scan Service",
-                        "semanticVersion": document["catalogue_version"],
+                        "version": document["catalogue_version"],
                         "rules": [_rule(document["type"], check) for _, check in checks],
                     }
                 },

@@ -48,8 +48,6 @@ REQUEUE_AFTER = timedelta(seconds=30)
 # With so many messages still in the queue, a scan that waits has most likely not been lost.
 BUSY_QUEUE = 100
 SCAN_QUEUE, BROWSER_QUEUE = QUEUES = ("scans", "browser")
-# Types with checks that need a browser; a test holds this against the catalogue, which web does not load.
-BROWSER_TYPES = frozenset({ScanType.PERFORMANCE, ScanType.ACCESSIBILITY, ScanType.SEO})
 # Faults of the service, not of the site.
 OWN_FAULTS = frozenset({"INTERNAL_ERROR", "SCAN_INTERRUPTED"})
 # They, and what never began, do not count.
@@ -189,7 +187,7 @@ def _refuse_when_overloaded() -> None:
 
 def enqueue(scan_id: str, scan_type: ScanType) -> None:
     """Hand the scan to the workers. When the queue does not take it, the sweeper will."""
-    with_browser = settings.SCAN_BROWSER != "off" and scan_type in BROWSER_TYPES
+    with_browser = settings.SCAN_BROWSER != "off" and scan_type.uses_browser
     celery.enqueue("scans.tasks.run_scan", scan_id, BROWSER_QUEUE if with_browser else SCAN_QUEUE)
 
 

@@ -20,9 +20,9 @@ from config.logging import current_id
 from config.operations.heartbeat import beat
 from scans import services
 from scans.browser import browser, close_browser
+from scans.engine.catalogue import catalogue_version
 from scans.engine.result import Budget, Progress, ScanError, ScanResult
 from scans.engine.run import scan
-from scans.engine.scoring import CATALOGUE_VERSION
 from scans.memory import give_back, use_one_heap
 from scans.models import IdempotencyRecord
 from scans.net.client import Network
@@ -81,7 +81,7 @@ def _scan(claim: services.Claim) -> ScanResult:
         status="failed",
         started_at=started_at,
         completed_at=datetime.now(UTC),
-        catalogue_version=CATALOGUE_VERSION,
+        catalogue_version=catalogue_version(claim.type),
         error=error,
     )
 

@@ -85,9 +85,31 @@ def make_result(scan: Scan, status: str = "completed", **columns: Any) -> ScanRe
     """A result with one passed, one failed and one warned check; `partial` has one more that could not run."""
     now = datetime.now(UTC)
     checks = (
-        CheckResult("good", "Good thing", "pass", None, HIGH, "All is well."),
-        CheckResult("bad", "Bad thing", "fail", HIGH, HIGH, "It is <b>bad</b>.", "Mend it.", ({"value": "=1+1"},)),
-        CheckResult("meh", "Meh thing", "warn", LOW, LOW, "It is so-so.", "Polish it.", (), ("RFC 9110",), 1.5),
+        CheckResult("good", "Good thing", "Good thing", "pass", None, HIGH, "All is well."),
+        CheckResult(
+            "bad",
+            "Bad thing",
+            "Bad thing found",
+            "fail",
+            HIGH,
+            HIGH,
+            "It is <b>bad</b>.",
+            "Mend it.",
+            ({"value": "=1+1"},),
+        ),
+        CheckResult(
+            "meh",
+            "Meh thing",
+            "Meh thing found",
+            "warn",
+            LOW,
+            LOW,
+            "It is so-so.",
+            "Polish it.",
+            (),
+            ("RFC 9110",),
+            1.5,
+        ),
     )
     skipped = (SkippedCheck("gone", "Gone thing", "The site did not answer in time."),)
     values: dict[str, Any] = {

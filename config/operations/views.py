@@ -16,7 +16,6 @@ from config import __version__
 from config.operations.maintenance import MESSAGE, REFRESH_S
 from config.operations.models import MaintenanceSwitch, switch_maintenance
 from config.operations.state import operations
-from scans.engine.scoring import CATALOGUE_VERSION
 
 PERMISSION = "config.add_maintenanceswitch"
 SHOWN_SWITCHES = 5
@@ -53,7 +52,6 @@ def operations_page(request: HttpRequest) -> HttpResponse:
         "title": "Operations",
         "operations": operations(),
         "version": __version__,
-        "catalogue_version": CATALOGUE_VERSION,
         "form": form,
         "may_switch": may_switch,
         "switches": switches,

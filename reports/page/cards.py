@@ -84,7 +84,7 @@ def check_of(exported: Mapping[str, Any]) -> Check:
     criteria = tuple(found for _, found in named if found)
     return Check(
         id=exported["id"],
-        name=exported["name"],
+        name=exported["title"],
         status=exported["status"],
         severity=exported["severity"],
         message=exported["message"],

@@ -6,6 +6,7 @@ Nothing is registered by hand; `checks()` and `probes()` walk the packages once.
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import pkgutil
 import types
@@ -13,6 +14,7 @@ import typing
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 from scans.engine.findings import Finding, ScanType, Severity
@@ -21,6 +23,7 @@ from scans.engine.scoring import Cap
 F = TypeVar("F", bound=Callable[..., Any])
 
 ENGINE = "scans.engine"
+VERSION_DIGITS = 12
 # Where a room keeps its probes: in one file, or in a package of several.
 PROBES = frozenset({"fetch", "probe", "probes"})
 
@@ -33,12 +36,14 @@ class CatalogueError(Exception):
 class Category:
     """A category of a report. `weight` is relative to the other categories of the scan type.
 
-    `static_weight` is the weight where no browser judged the page, if it is another one.
+    `static_weight` is the weight where no browser judged the page, if it is another one. The checks of one that is
+    `html` judge HTML alone: they do not apply to other pages, and need not ask.
     """
 
     name: str
     weight: int
     static_weight: int | None = None
+    html: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +57,14 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check: what it is called, what it weighs, what it reads, and the pure function that judges."""
+    """One check: what it is called, what it weighs, what it reads, and the pure function that judges.
+
+    `name` says what holds when it passes, `found` what was seen when it does not; `html`: it judges HTML alone.
+    """
 
     id: str
     name: str
+    found: str
     severity: Severity
     fix: str
     references: tuple[str, ...]
@@ -65,6 +74,7 @@ class Check:
     function: Callable[..., Finding]
     needs: tuple[Need, ...]
     verdict: Verdict | None
+    html: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +100,11 @@ class Probe:
 class _CheckMark:
     id: str
     name: str
+    found: str
     severity: Severity
     fix: str
     references: tuple[str, ...]
+    html: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +112,26 @@ class _ProbeMark:
     essential: bool
 
 
-def check(id: str, *, name: str, severity: Severity, fix: str, references: tuple[str, ...] = ()) -> Callable[[F], F]:
+def check(
+    id: str,
+    *,
+    name: str,
+    found: str = "",
+    severity: Severity,
+    fix: str,
+    references: tuple[str, ...] = (),
+    html: bool | None = None,
+) -> Callable[[F], F]:
     """Declare a function to be a check. It stays an ordinary function: evidence in, `Finding` out.
 
-    `severity` is that of a fail unless the finding overrides it; `fix` tells a site owner what to send or
-    change; `references` are the sources of the rule, e.g. "RFC 6797, section 6.1" or "CWE-319".
+    `name` is its title on a pass ("Git repository is not public"), and its name in the API; `found` the title of a
+    warning or fail ("Git repository is public"). `severity` is that of a fail unless the finding overrides it; `fix`
+    tells a site owner what to send or change; `html` overrides the category's; `references` are the sources of the
+    rule, e.g. "RFC 6797, section 6.1" or "CWE-319".
     """
 
     def mark(function: F) -> F:
-        function.__check__ = _CheckMark(id, name, severity, fix, references)  # type: ignore[attr-defined]  # functions take attributes
+        function.__check__ = _CheckMark(id, name, found or name, severity, fix, references, html)  # type: ignore[attr-defined]  # functions take attributes
         return function
 
     return mark
@@ -143,6 +166,7 @@ def checks(scan_type: ScanType) -> tuple[Check, ...]:
                 Check(
                     id=mark.id,
                     name=mark.name,
+                    found=mark.found,
                     severity=mark.severity,
                     fix=mark.fix,
                     references=mark.references,
@@ -152,9 +176,10 @@ def checks(scan_type: ScanType) -> tuple[Check, ...]:
                     function=function,
                     needs=_needs(function),
                     verdict=verdict,
+                    html=category.html if mark.html is None else mark.html,
                 )
             )
-    for attribute in ("id", "name"):
+    for attribute in ("id", "name", "found"):
         values = [getattr(each, attribute) for each in found]
         if twice := {value for value in values if values.count(value) > 1}:
             raise CatalogueError(f"{scan_type}: more than one check has the {attribute} {sorted(twice)}")
@@ -188,6 +213,23 @@ def caps(scan_type: ScanType) -> tuple[Cap, ...]:
     """The caps of a scan type: `CAPS` in `caps.py` of its folder."""
     module = importlib.import_module(f"{ENGINE}.{scan_type}.caps")
     return tuple(module.CAPS)
+
+
+@cache
+def catalogue_version(scan_type: ScanType) -> str:
+    """Tells reports apart that other checks, severities, weights, caps or texts have made: a digest of all of them."""
+    members = [
+        (each.id, each.name, each.found, each.severity, each.fix, each.references, each.category)
+        for each in checks(scan_type)
+    ]
+    limits = [(cap.limit, cap.reason, cap.count, cap.severity, sorted(cap.checks)) for cap in caps(scan_type)]
+    return hashlib.sha256(repr((members, limits)).encode()).hexdigest()[:VERSION_DIGITS]
+
+
+def count_checks(scan_type: ScanType) -> int:
+    """How many checks a scan type has, read from the source: for pages of processes that never scan."""
+    folder = Path(__file__).parent / scan_type / "checks"
+    return sum(path.read_text(encoding="utf-8").count("\n@check(") for path in folder.glob("*.py"))
 
 
 def _verdict(scan_type: ScanType) -> Verdict | None:

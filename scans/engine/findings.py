@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -23,47 +23,55 @@ CRITICAL, HIGH, MEDIUM, LOW = Severity
 
 
 class ScanType(StrEnum):
-    """The four kinds of scan; each is a folder of `scans.engine.checks`."""
+    """The four kinds of scan; each is a folder of `scans.engine`."""
 
     SECURITY = "security"
     PERFORMANCE = "performance"
     ACCESSIBILITY = "accessibility"
     SEO = "seo"
 
+    @property
+    def uses_browser(self) -> bool:
+        """Whether it may ask for a browser: for one that does not, none is planned and none has to be waited for."""
+        return self is not ScanType.SECURITY
+
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """Nothing wrong; the message says what was seen. `share` is what it earns, 0 to 1, where that is on a curve."""
+    """Nothing wrong; the message says what was seen. `credit` is what it earns, 0 to 1, where that is on a curve.
+
+    Evidence may hold more than a report shows: the runner cuts it, here and in the other findings.
+    """
 
     message: str
-    evidence: tuple[EvidenceItem, ...] = ()
-    share: float | None = None
+    evidence: Sequence[EvidenceItem] = ()
+    credit: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Warn:
-    """Worth improving, or not certain: counts half, or `share`. `severity` and `fix` override the check's own.
+    """Worth improving, or not certain: counts half, or `credit`. `severity` and `fix` override the check's own.
 
     One that does not weigh is for people to look at: the score is as if there had been no such check.
     """
 
     message: str
     severity: Severity | None = None
-    evidence: tuple[EvidenceItem, ...] = ()
+    evidence: Sequence[EvidenceItem] = ()
     fix: str | None = None
-    share: float | None = None
+    credit: float | None = None
     weighs: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """Wrong: counts nothing, or `share`. `severity` and `fix` override the check's own."""
+    """Wrong: counts nothing, or `credit`. `severity` and `fix` override the check's own."""
 
     message: str
     severity: Severity | None = None
-    evidence: tuple[EvidenceItem, ...] = ()
+    evidence: Sequence[EvidenceItem] = ()
     fix: str | None = None
-    share: float | None = None
+    credit: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +84,11 @@ class NotApplicable:
 Finding = Pass | Warn | Fail | NotApplicable
 
 
-def graded(
-    value: float, good: float, poor: float, message: str, why: str, evidence: tuple[EvidenceItem, ...] = ()
+def by_limits(
+    value: float, good: float, poor: float, message: str, why: str, evidence: Sequence[EvidenceItem] = ()
 ) -> Finding:
     """A pass up to `good`, a warning up to `poor`, else a fail; `why` is added unless it is a pass."""
     if value <= good:
         return Pass(f"{message}.", evidence)
-    told = f"{message}; {why}."
-    return Warn(told, evidence=evidence) if value <= poor else Fail(told, evidence=evidence)
+    reasoned = f"{message}; {why}."
+    return Warn(reasoned, evidence=evidence) if value <= poor else Fail(reasoned, evidence=evidence)

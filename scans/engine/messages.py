@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from datetime import timedelta
 
+KB = 1000
+KIB = 1024
 SHOWN = 5  # named in a message; the evidence holds more
 
 
@@ -18,6 +20,14 @@ def some(values: Sequence[str]) -> str:
     """The first few of many, and how many more there are."""
     more = len(values) - SHOWN
     return ", ".join(values[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def size(count_bytes: float) -> str:
+    """Bytes as people read them: "850 B", "12 kB", "1.3 MB" (1 kB is 1,000 bytes), never more than three digits."""
+    if round(count_bytes) < KB:
+        return f"{count_bytes:.0f} B"
+    value, unit = (count_bytes / KB, "kB") if round(count_bytes / KB) < 1000 else (count_bytes / KB**2, "MB")
+    return f"{value:.1f} {unit}" if round(value, 1) < 10 else f"{value:,.0f} {unit}"
 
 
 def duration(time: timedelta) -> str:

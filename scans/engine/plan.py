@@ -66,9 +66,12 @@ def plan(scan_type: ScanType, *, has_browser: bool = False) -> Plan:
 
     Raises `CatalogueError` when a parameter asks for evidence that nothing provides.
     """
+    has_browser = has_browser and scan_type.uses_browser
     available = probes()
     given = GIVEN | {Browser} if has_browser else GIVEN
     wanted = tuple(each for each in checks(scan_type) if has_browser or not needs_browser(each))
+    if not scan_type.uses_browser and len(wanted) < len(checks(scan_type)):
+        raise CatalogueError(f"{scan_type} scans use no browser, but one of their checks needs it")
     needed: dict[type, Probe] = {}
     pending: list[Need] = [need for each in wanted for need in each.needs]
     pending += [need for each in wanted[:1] if each.verdict is not None for need in each.verdict.needs]

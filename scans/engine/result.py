@@ -20,6 +20,7 @@ class CheckResult:
 
     id: str
     name: str
+    title: str  # what was found, or its name on a pass
     status: CheckStatus
     severity: Severity | None
     declared_severity: Severity  # the check's own, which a finding may override
@@ -28,7 +29,7 @@ class CheckResult:
     evidence: tuple[EvidenceItem, ...] = ()
     references: tuple[str, ...] = ()
     points: float = 0.0
-    share: float | None = None  # what it earns, 0 to 1, if not what its status does
+    credit: float | None = None  # what it earns, 0 to 1, if not what its status does
     weighs: bool = True  # False: the score is as if there had been no such check
 
 

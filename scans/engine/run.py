@@ -13,7 +13,7 @@ from scans.engine import scoring
 from scans.engine.browser.evidence import BrowserLoad
 from scans.engine.browser.visit import Browser
 from scans.engine.browser.waterfall import waterfall
-from scans.engine.catalogue import Category, Check, Probe, caps
+from scans.engine.catalogue import Category, Check, Probe, caps, catalogue_version
 from scans.engine.catalogue import checks as checks_of
 from scans.engine.findings import Fail, Finding, NotApplicable, Pass, ScanType, Warn
 from scans.engine.page.evidence import Clock, Page
@@ -42,6 +42,10 @@ logger = logging.getLogger(__name__)
 COLLECTING_SHARE = 0.85
 
 
+# Of one finding; its message counts all of them.
+EVIDENCE_ITEMS = 20
+
+NOT_HTML = NotApplicable("The page is not HTML.")
 OUT_OF_TIME = "The scan's time was used up before this could be looked at."
 
 
@@ -214,19 +218,23 @@ class _Run:
         return CheckResult(
             id=each.id,
             name=each.name,
+            title=each.name if status == "pass" else each.found,
             status=status,  # type: ignore[arg-type]  # one of the three literals above
             severity=severity,
             declared_severity=each.severity,
             message=finding.message,
             fix=fix,
-            evidence=finding.evidence,
+            evidence=tuple(finding.evidence[:EVIDENCE_ITEMS]),
             references=each.references,
-            share=finding.share,
+            credit=finding.credit,
             weighs=not isinstance(finding, Warn) or finding.weighs,
         )
 
     def _finding(self, each: Check) -> Finding | Missing:
         """What the scan type's second judge says, else the check itself, if there is the evidence for it."""
+        page = self.evidence.get(Page)
+        if each.html and isinstance(page, Page) and not page.is_html:
+            return NOT_HTML
         if each.verdict is not None:
             needs = arguments(each.verdict.needs, self.evidence)
             if not isinstance(needs, Missing) and (verdict := each.verdict.function(each, **needs)) is not None:
@@ -257,7 +265,7 @@ class _Run:
             status=outcome,
             started_at=self.started_at,
             completed_at=completed_at,
-            catalogue_version=scoring.CATALOGUE_VERSION,
+            catalogue_version=catalogue_version(self.type),
             score=score.value if score else None,
             grade=score.grade if score else None,
             categories=score.categories if score else (),

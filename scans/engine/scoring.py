@@ -9,16 +9,13 @@ from dataclasses import dataclass, replace
 from scans.engine.findings import Severity
 from scans.engine.result import CategoryResult, CheckResult
 
-# Raised whenever a check, a weight or a cap changes, so that frozen reports can be told apart.
-CATALOGUE_VERSION = "2026.11.3"
-
 SEVERITY_WEIGHT = {
     Severity.CRITICAL: 10,
     Severity.HIGH: 6,
     Severity.MEDIUM: 3,
     Severity.LOW: 1,
 }
-STATUS_SHARE = {"pass": 1.0, "warn": 0.5, "fail": 0.0}
+STATUS_CREDIT = {"pass": 1.0, "warn": 0.5, "fail": 0.0}
 
 GRADES = ((97, "A+"), (90, "A"), (80, "B"), (70, "C"), (60, "D"))
 
@@ -64,7 +61,7 @@ class Score:
 def score(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> Score:
     """The overall score, with category scores and each check's `points` filled in.
 
-    A category is the weighted mean of its checks (pass 1, warn ½, fail 0, or the finding's own share; by the
+    A category is the weighted mean of its checks (pass 1, warn ½, fail 0, or the finding's own credit; by the
     weight of the finding's severity, for a pass of the check's own), the overall score the weighted mean of the
     categories, lowered by the caps. Checks that do not weigh are left out. `points` is what the overall score
     would gain if that one check passed in full, caps included.
@@ -102,7 +99,7 @@ def grade(value: int, results: Sequence[CheckResult]) -> str:
 def category_score(results: Sequence[CheckResult]) -> float:
     """The weighted mean of a category's checks, 0 to 100; 100 where none of them weighs."""
     total = sum(map(_weight, results))
-    return 100 * sum(_weight(result) * _share(result) for result in results) / total if total else 100.0
+    return 100 * sum(_weight(result) * _credit(result) for result in results) / total if total else 100.0
 
 
 def severity_counts(results: Sequence[CheckResult]) -> Counter[Severity]:
@@ -114,8 +111,8 @@ def _weight(result: CheckResult) -> int:
     return SEVERITY_WEIGHT[result.severity or result.declared_severity] if result.weighs else 0
 
 
-def _share(result: CheckResult) -> float:
-    return STATUS_SHARE[result.status] if result.share is None else result.share
+def _credit(result: CheckResult) -> float:
+    return STATUS_CREDIT[result.status] if result.credit is None else result.credit
 
 
 def _weighted_mean(categories: Sequence[CategoryResult]) -> float:
@@ -137,9 +134,9 @@ def _points(
     result: CheckResult,
     exact: float,
 ) -> float:
-    if not result.weighs or _share(result) == 1.0:
+    if not result.weighs or _credit(result) == 1.0:
         return 0.0
-    mended = replace(result, status="pass", severity=None, share=None)
+    mended = replace(result, status="pass", severity=None, credit=None)
     changed = [
         replace(
             each,

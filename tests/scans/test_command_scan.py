@@ -17,10 +17,9 @@ import pytest
 from django.core.management import call_command
 from django.test import override_settings
 
-from scans.engine.catalogue import checks
+from scans.engine.catalogue import catalogue_version, checks
 from scans.engine.findings import ScanType
 from scans.engine.plan import needs_browser
-from scans.engine.scoring import CATALOGUE_VERSION
 from scans.management.commands import scan as command
 from tests.command_line import run, run_here, start
 from tests.config.stack.processes import wait_until
@@ -104,7 +103,7 @@ def test_full_has_ids_evidence_and_caps(site: Site) -> None:
     assert list(export) == [*REPORT, "report_id", "status", "skipped_checks", "caps", "catalogue_version"]
     assert export["report_id"].startswith("rpt_")
     assert export["status"] == "completed"
-    assert export["catalogue_version"] == CATALOGUE_VERSION
+    assert export["catalogue_version"] == catalogue_version(ScanType(export["type"]))
     (cap,) = export["caps"]
     assert set(cap) == {"limit", "reason"}
     assert export["score"] <= cap["limit"]

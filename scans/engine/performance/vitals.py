@@ -124,7 +124,7 @@ def simulated_paints(load: Load, *, is_shell: bool) -> Paints:
 
 
 def curve(value: float, good: float, median: float) -> float:
-    """The share, 0 to 1, that a value earns: Lighthouse's log-normal curve.
+    """The credit, 0 to 1, that a value earns: Lighthouse's log-normal curve.
 
     It passes through 0.9 at `good` (its 10th percentile) and 0.5 at `median`; what is as good as `good` earns at
     least 0.9, what is as good as `median` at least 0.5.
@@ -134,9 +134,9 @@ def curve(value: float, good: float, median: float) -> float:
         return 1.0
     # erfc⁻¹(0.2), so that the curve passes through 0.9.
     z = math.log(ratio) * 0.9061938024368232 / -math.log(good / median)
-    share = (1 - math.erf(z)) / 2
+    credit = (1 - math.erf(z)) / 2
     least = 0.9 if value <= good else 0.5 if value <= median else 0.0
-    return min(1.0, max(share, least))
+    return min(1.0, max(credit, least))
 
 
 def _builds_text(request: LoadedRequest) -> bool:

@@ -24,10 +24,10 @@ from reports.exports import sarif
 from scans.browser import browser
 from scans.engine.browser.cached import RememberedLoad
 from scans.engine.browser.visit import Browser
+from scans.engine.catalogue import catalogue_version
 from scans.engine.findings import ScanType
 from scans.engine.result import Budget, Progress, ScanError, ScanResult
 from scans.engine.run import scan
-from scans.engine.scoring import CATALOGUE_VERSION
 from scans.net.client import Network
 from scans.net.policy import Policy
 from scans.net.targets import parse_target
@@ -124,7 +124,7 @@ class Command(BaseCommand):
             status="failed",
             started_at=started_at,
             completed_at=datetime.now(UTC),
-            catalogue_version=CATALOGUE_VERSION,
+            catalogue_version=catalogue_version(scan_type),
             error=error,
         )
 

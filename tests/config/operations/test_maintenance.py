@@ -10,8 +10,8 @@ from django.core.management import call_command
 from django.db import OperationalError
 from django.test import Client
 
-from config.operations.models import MaintenanceSwitch, switch_maintenance
 from config.operations import maintenance
+from config.operations.models import MaintenanceSwitch, switch_maintenance
 from tests.world import Api, Member
 
 

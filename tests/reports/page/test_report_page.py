@@ -31,7 +31,7 @@ def hostile_scan(member: Member) -> Scan:
     scan = make_scan(member)
     evidence = ({"value": EVIL, "link": EVIL_URL, EVIL: True}, {"value": None})
     check = CheckResult(
-        *("evil", "Evil thing", "fail", CRITICAL, HIGH, EVIL, EVIL, evidence),
+        *("evil", "Evil thing", "Evil thing", "fail", CRITICAL, HIGH, EVIL, EVIL, evidence),
         (EVIL_URL, EVIL, "https://example.com/a?b='\"<c>", "CWE-79"),
         12.5,
     )

@@ -45,7 +45,7 @@ def test_caps_say_what_holds_the_score_down(home: Member) -> None:
 
 
 def test_the_biggest_wins_lead_to_their_cards(home: Member) -> None:
-    checks = [CheckResult(f"c{n}", f"Check {n}", "fail", LOW, LOW, "No.", "Do.", points=n) for n in range(8)]
+    checks = [CheckResult(f"c{n}", f"C{n}", f"Check {n}", "fail", LOW, LOW, "No.", "Do.", points=n) for n in range(8)]
     page = page_of(shown(home, categories=category(*checks)))
     links = page.xpath("//ol[@class='first']/li/a/@href")
     assert links == [f"#check-c{n}" for n in (7, 6, 5, 4, 3)]
@@ -54,9 +54,9 @@ def test_the_biggest_wins_lead_to_their_cards(home: Member) -> None:
 
 def test_under_a_cap_what_holds_it_comes_first_though_it_wins_nothing_alone(home: Member) -> None:
     checks = (
-        CheckResult("low", "Low", "fail", LOW, LOW, "No.", "Do."),
-        CheckResult("worst", "Worst", "fail", CRITICAL, CRITICAL, "No.", "Do."),
-        CheckResult("warned", "Warned", "warn", HIGH, HIGH, "No.", "Do."),
+        CheckResult("low", "Low", "Low", "fail", LOW, LOW, "No.", "Do."),
+        CheckResult("worst", "Worst", "Worst", "fail", CRITICAL, CRITICAL, "No.", "Do."),
+        CheckResult("warned", "Warned", "Warned", "warn", HIGH, HIGH, "No.", "Do."),
     )
     capped = page_of(shown(home, categories=category(*checks), caps=(AppliedCap(49, "Two failed."),)))
     assert capped.xpath("//ol[@class='first']/li/a/@href") == ["#check-worst", "#check-low"]
@@ -65,7 +65,17 @@ def test_under_a_cap_what_holds_it_comes_first_though_it_wins_nothing_alone(home
 
 
 def test_the_figures_of_a_load_stand_at_the_top(home: Member) -> None:
-    lcp = CheckResult("lcp", "Largest contentful paint", "fail", HIGH, HIGH, "Slow.", "Do.", ({"median": 4.25},))
+    lcp = CheckResult(
+        "lcp",
+        "Largest contentful paint",
+        "Largest contentful paint",
+        "fail",
+        HIGH,
+        HIGH,
+        "Slow.",
+        "Do.",
+        ({"median": 4.25},),
+    )
     page = page_of(shown(home, type="performance", categories=category(lcp)))
     (figure,) = page.xpath("//ul[@class='metrics']/li")
     assert "4.2 s" in " ".join(figure.text_content().split())

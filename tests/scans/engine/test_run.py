@@ -400,6 +400,6 @@ def test_a_result_carries_times_version_and_facts(plant: Plant) -> None:
     result = run()
     assert result.started_at <= result.completed_at
     assert result.started_at.tzinfo is not None
-    assert result.catalogue_version == scans.engine.scoring.CATALOGUE_VERSION
+    assert result.catalogue_version == catalogue.catalogue_version(ScanType.SECURITY)
     assert result.facts["duration_s"] >= 0
     assert result.url == TARGET.url

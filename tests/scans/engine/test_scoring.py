@@ -16,7 +16,7 @@ def result(
     status: CheckStatus, declared: Severity = HIGH, severity: Severity | None = None, id: str = "check"
 ) -> CheckResult:
     found = None if status == "pass" else severity or declared
-    return CheckResult(id, id, status, found, declared, "Seen.")
+    return CheckResult(id, id, id, status, found, declared, "Seen.")
 
 
 def category(*results: CheckResult, weight: int = 10, name: str = "Category") -> CategoryResult:

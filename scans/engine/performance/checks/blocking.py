@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from scans.engine.catalogue import Category, check
-from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn, graded
+from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn, by_limits
 from scans.engine.messages import counted, excerpt, some
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.registrable_domain import is_same_site
@@ -45,7 +45,7 @@ def blocking_scripts_in_head(page: Page, document: Document, resources: Resource
     found = blocking_scripts(document)
     if not found:
         return Pass("No script in the head keeps the page from being shown.")
-    return graded(
+    return by_limits(
         len(found),
         SCRIPTS_GOOD,
         SCRIPTS_POOR,
@@ -118,7 +118,7 @@ def third_party_spof(page: Page, document: Document) -> Finding:
     foreign = [host for host in hosts if not is_same_site(host, page.target.host)]
     if not foreign:
         return Pass("Nothing that the page waits for comes from another site.")
-    return graded(
+    return by_limits(
         len(foreign),
         HOSTS_GOOD,
         HOSTS_POOR,
@@ -159,7 +159,7 @@ def document_write(page: Page, document: Document, resources: Resources) -> Find
     total = sum(count for _, count in found)
     if not found:
         return Pass("No script was seen that writes into the document while it is parsed.")
-    return graded(
+    return by_limits(
         total,
         WRITES_GOOD,
         WRITES_POOR,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from scans.engine.catalogue import Category, check
-from scans.engine.findings import HIGH, LOW, MEDIUM, Finding, NotApplicable, Pass, Warn, graded
+from scans.engine.findings import HIGH, LOW, MEDIUM, Finding, NotApplicable, Pass, Warn, by_limits
 from scans.engine.messages import counted, excerpt, some
 from scans.engine.page.evidence import Clock, Page
 from scans.engine.page.references import ResourceKind
@@ -69,7 +69,7 @@ def cache_missing(page: Page, resources: Resources, clock: Clock) -> Finding:
     if not missing:
         return Pass(f"{counted(len(own), 'static file')} of the site: each says how long it may be kept.")
     size = sum(each.resource.own_wire_bytes for each in missing)
-    return graded(
+    return by_limits(
         len(missing),
         MISSING_GOOD,
         MISSING_POOR,
@@ -109,7 +109,7 @@ def cache_short(page: Page, resources: Resources, clock: Clock) -> Finding:
         )
     waste = sum(each.waste_bytes for each in short)
     shown = some([f"{each.shown} ({_duration(each.policy.lifetime_s or 0)})" for each in short])
-    return graded(
+    return by_limits(
         waste,
         WASTE_GOOD,
         WASTE_POOR,

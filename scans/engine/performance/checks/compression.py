@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scans.engine.browser.evidence import BrowserLoad, Coverage
 from scans.engine.catalogue import Category, check
-from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn, graded
+from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn, by_limits
 from scans.engine.messages import counted, excerpt, some
 from scans.engine.page.evidence import Page
 from scans.engine.page.image_headers import ImageFormat
@@ -88,7 +88,7 @@ def text_compressed(page: Page, resources: Resources) -> Finding:
     if any(text.url == page.target.url for _, text in savings):
         size = len(page.response.body)
         return Fail(f"{message}. The document itself, {size:,} bytes, is one of them.", evidence=evidence)
-    return graded(total, SAVING_GOOD, SAVING_POOR, message, f"up to {_kib(SAVING_GOOD)} is tolerable", evidence)
+    return by_limits(total, SAVING_GOOD, SAVING_POOR, message, f"up to {_kib(SAVING_GOOD)} is tolerable", evidence)
 
 
 @check(

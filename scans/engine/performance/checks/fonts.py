@@ -9,7 +9,7 @@ import re
 from urllib.parse import urlsplit
 
 from scans.engine.catalogue import Category, check
-from scans.engine.findings import LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn, graded
+from scans.engine.findings import LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn, by_limits
 from scans.engine.messages import counted, excerpt, some
 from scans.engine.page.evidence import Page
 from scans.engine.performance.evidence import Resource, Resources, Styles
@@ -110,7 +110,7 @@ def font_count(page: Page, resources: Resources, styles: Styles) -> Finding:
     if not fonts:
         return NO_FONTS
     size = sum(each.own_wire_bytes for each in fonts)
-    return graded(
+    return by_limits(
         len(fonts),
         COUNT_GOOD,
         COUNT_POOR,

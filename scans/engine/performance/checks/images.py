@@ -8,7 +8,7 @@ from selectolax.lexbor import LexborNode
 
 from scans.engine.browser.evidence import BrowserLoad, Layout
 from scans.engine.catalogue import Category, check
-from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Finding, NotApplicable, Pass, Warn, graded
+from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Finding, NotApplicable, Pass, Warn, by_limits
 from scans.engine.messages import counted, excerpt, some
 from scans.engine.page.css import declarations, is_sizing
 from scans.engine.page.evidence import Document, Page
@@ -59,7 +59,7 @@ def image_dimensions(page: Page, document: Document, styles: Styles) -> Finding:
     if not unsized:
         return Pass(f"{counted(len(images), 'image')}: none lets the layout jump for want of width and height.")
     shown = [excerpt(attribute(node, "src") or attribute(node, "srcset") or "", 80) for node in unsized]
-    return graded(
+    return by_limits(
         len(unsized),
         UNSIZED_GOOD,
         UNSIZED_POOR,
@@ -100,7 +100,7 @@ def image_format(page: Page, resources: Resources) -> Finding:
     )
     total = sum(saving for saving, _ in savings)
     shown = some([f"{excerpt(each.url, 80)} ({each.own_wire_bytes / KIB:,.0f} KiB)" for _, each in savings])
-    return graded(
+    return by_limits(
         total,
         SAVING_GOOD,
         SAVING_POOR,
@@ -141,7 +141,7 @@ def image_oversized(page: Page, layout: Layout, load: BrowserLoad, resources: Re
     shown = some(
         [f"{excerpt(each.image.url, 80)} ({_size(each.file)}, shown as {_size(each.shown)})" for each in found]
     )
-    return graded(
+    return by_limits(
         total,
         OVERSIZED_GOOD,
         OVERSIZED_POOR,
@@ -167,7 +167,7 @@ def lazy_offscreen(page: Page, layout: Layout, load: BrowserLoad) -> Finding:
     if not found:
         return Pass("No image far below the first screen is loaded before it is needed.")
     total = sum(size for _, size in found)
-    return graded(
+    return by_limits(
         len(found),
         OFFSCREEN_GOOD,
         OFFSCREEN_POOR,

@@ -283,12 +283,12 @@ def _on_curve(
 ) -> Finding:
     """Pass, warn or fail by the two points; what it earns lies on the curve between."""
     good, poor = points
-    share = curve(value, good, poor)
+    credit = curve(value, good, poor)
     if value <= good:
-        return Pass(f"{message}.{note}", evidence, share=share)
+        return Pass(f"{message}.{note}", evidence, credit=credit)
     if value <= poor:
-        return Warn(f"{message}; up to {good:g}{unit} is good.{note}", evidence=evidence, share=share)
-    return Fail(f"{message}; more than {poor:g}{unit} is poor.{note}", evidence=evidence, share=share)
+        return Warn(f"{message}; up to {good:g}{unit} is good.{note}", evidence=evidence, credit=credit)
+    return Fail(f"{message}; more than {poor:g}{unit} is poor.{note}", evidence=evidence, credit=credit)
 
 
 def _within(seconds: float, points: tuple[float, float], what: str) -> Finding:

@@ -6,7 +6,7 @@ import re
 from urllib.parse import urlsplit
 
 from scans.engine.catalogue import Category, check
-from scans.engine.findings import LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, graded
+from scans.engine.findings import LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, by_limits
 from scans.engine.messages import counted, excerpt, some
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.markup import attribute, live, resolve
@@ -87,7 +87,7 @@ def keep_alive(page: Page, resources: Resources, protocols: Protocols) -> Findin
     total = sum(closed.values())
     if not closed:
         return Pass("No server closes connections that are still needed.")
-    return graded(
+    return by_limits(
         total,
         CLOSED_GOOD,
         CLOSED_POOR,
@@ -142,7 +142,7 @@ def preconnects(page: Page, document: Document) -> Finding:
     origins = dict.fromkeys(origin for address in addresses if (origin := _origin(document, address)))
     message = f"{counted(len(origins), 'origin')} to preconnect to"
     evidence = tuple[EvidenceItem, ...]({"origin": excerpt(origin)} for origin in list(origins)[:EVIDENCE_ITEMS])
-    return graded(
+    return by_limits(
         len(origins),
         PRECONNECTS,
         PRECONNECTS,

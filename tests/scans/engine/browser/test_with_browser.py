@@ -14,7 +14,7 @@ from scans.engine.accessibility.axe import axe_verdict
 from scans.engine.browser.evidence import AxeNode, AxeReport, AxeRule, BrowserLoad, Load, LoadedRequest
 from scans.engine.browser.visit import Browser, BrowserFailed, Visit
 from scans.engine.browser.waterfall import MAX_ROWS, waterfall
-from scans.engine.catalogue import Category, Check, check, checks, probe
+from scans.engine.catalogue import CatalogueError, Category, Check, check, checks, probe
 from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, Fail, Finding, NotApplicable, Pass, ScanType, Warn
 from scans.engine.page.references import ResourceKind
 from scans.engine.plan import needs_browser, plan
@@ -22,7 +22,6 @@ from scans.engine.result import Budget, ScanResult
 from scans.engine.run import scan
 from scans.engine.scoring import Cap
 from scans.net.client import Network
-from scans.services import BROWSER_TYPES
 from tests.scans.engine.cast import target
 
 NOTHING = Load(None, None, (), (), None, 0.0, 0.0, ())
@@ -78,7 +77,7 @@ Plant = Callable[..., None]
 
 @pytest.fixture
 def plant(monkeypatch: pytest.MonkeyPatch) -> Iterator[Plant]:
-    """Makes these the catalogue of security scans, in one category of weight 40, or 10 without a browser."""
+    """Makes these the catalogue of SEO scans, in one category of weight 40, or 10 without a browser."""
 
     def plant(*functions: Any, verdict: Any = None, caps: tuple[Cap, ...] = ()) -> None:
         category = types.ModuleType("planted.category")
@@ -88,7 +87,7 @@ def plant(monkeypatch: pytest.MonkeyPatch) -> Iterator[Plant]:
                 member.__module__ = module.__name__
                 setattr(module, member.__name__, member)
         category.CATEGORY = Category("Category", 40, static_weight=10)  # type: ignore[attr-defined]
-        monkeypatch.setattr(catalogue, "_modules", {"scans.engine.security.checks": [category]}.__getitem__)
+        monkeypatch.setattr(catalogue, "_modules", {"scans.engine.seo.checks": [category]}.__getitem__)
         monkeypatch.setattr(catalogue, "_probe_modules", lambda: [probes])
         second = catalogue.Verdict(verdict, catalogue._needs(verdict)[1:]) if verdict else None
         monkeypatch.setattr(catalogue, "_verdict", lambda _: second)
@@ -107,7 +106,7 @@ def forget() -> None:
 
 def run(browser: FakeBrowser | None = None) -> ScanResult:
     network = cast(Network, FakeNetwork())
-    return scan(target("https://site.example.com/"), ScanType.SECURITY, network, Budget(10.0), browser=browser)
+    return scan(target("https://site.example.com/"), ScanType.SEO, network, Budget(10.0), browser=browser)
 
 
 def messages(result: ScanResult) -> dict[str, str]:
@@ -169,7 +168,7 @@ def test_the_second_judge_decides_where_there_is_one(plant: Plant) -> None:
 def test_what_a_finding_earns_may_lie_on_a_curve(plant: Plant) -> None:
     @check("curve", name="Curve", severity=HIGH, fix="-")
     def curve(look: Look) -> Finding:
-        return Warn("Between.", share=0.75)
+        return Warn("Between.", credit=0.75)
 
     plant(curve)
     result = run(FakeBrowser())
@@ -179,7 +178,7 @@ def test_what_a_finding_earns_may_lie_on_a_curve(plant: Plant) -> None:
 def test_a_pass_that_is_not_the_best_says_what_it_cost(plant: Plant) -> None:
     @check("curve", name="Curve", severity=HIGH, fix="-")
     def curve(look: Look) -> Finding:
-        return Pass("Good.", share=0.9)
+        return Pass("Good.", credit=0.9)
 
     plant(curve)
     assert [each.points for each in run(FakeBrowser()).checks] == [10.0]
@@ -196,15 +195,25 @@ def test_a_warning_that_does_not_weigh_costs_nothing_and_keeps_nobody_from_an_a_
     assert [each.points for each in result.checks] == [0.0, 0.0]
 
 
-def test_the_services_list_of_types_is_that_of_the_catalogue() -> None:
-    assert {each for each in ScanType if any(map(needs_browser, checks(each)))} == BROWSER_TYPES
+def test_a_type_that_uses_no_browser_can_have_no_check_that_needs_one(
+    plant: Plant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(looks)
+    monkeypatch.setattr(ScanType, "uses_browser", property(lambda _: False))
+    with pytest.raises(CatalogueError, match="use no browser"):
+        run(FakeBrowser())
+
+
+@pytest.mark.parametrize("scan_type", list(ScanType))
+def test_the_types_that_use_a_browser_have_checks_that_need_it(scan_type: ScanType) -> None:
+    assert any(map(needs_browser, checks(scan_type))) is scan_type.uses_browser
 
 
 @pytest.mark.parametrize("scan_type", list(ScanType))
 def test_no_probe_that_needs_a_browser_is_planned_without_one(scan_type: ScanType) -> None:
     static_plan, full_plan = plan(scan_type), plan(scan_type, has_browser=True)
     assert BrowserLoad not in static_plan.probes
-    assert (BrowserLoad in full_plan.probes) is (scan_type in BROWSER_TYPES)
+    assert (BrowserLoad in full_plan.probes) is scan_type.uses_browser
     assert len(full_plan.checks) == len(checks(scan_type))
 
 

@@ -107,7 +107,7 @@ def judged(metric: str, value: float | None, **others: Any) -> Finding:
 
 def share(finding: Finding) -> float | None:
     assert isinstance(finding, Pass | Warn | Fail)
-    return finding.share
+    return finding.credit
 
 
 @pytest.mark.parametrize(
