@@ -14,7 +14,7 @@ DEV := .venv/.dev
 TEST_PROCESSES ?= 2
 ARGS ?=
 
-.PHONY: help run test browser lint format check bench soak faults dogfood screenshots site lock docs clean
+.PHONY: help run test browser lint format check bench soak faults dogfood screenshots site lock docs changelog clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -66,6 +66,9 @@ docs: $(DEV) ## Write openapi.yaml and docs/checks.md from the code
 	@SECRET_KEY=only-for-this-command-which-signs-nothing \
 	 $(BIN)/python manage.py spectacular --file openapi.yaml --validate --fail-on-warn
 	@$(BIN)/python manage.py checks > docs/checks.md
+
+changelog: $(DEV) ## Move what stands in changelog.d into CHANGELOG.md (VERSION=… names the release)
+	@$(BIN)/towncrier build --yes --version "$(VERSION)"
 
 COMPILE := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet
