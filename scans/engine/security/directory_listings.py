@@ -20,7 +20,7 @@ TITLES = (
     ("Caddy", r"{path}"),
     ("Node.js", r"listing directory {path}|Files within {path}"),
 )
-ANCHOR = re.compile(r"<a\b([^>]{0,1000})>((?:[^<]|<(?!/a)){0,1500})</a", re.IGNORECASE)
+ANCHOR = re.compile(r"<a\b([^<>]{0,1000})>((?:[^<]|<(?!/a)){0,1500})</a", re.IGNORECASE)
 TO_PARENT = re.compile(r"\bhref=[\"']?(?:\.\.|/)", re.IGNORECASE)
 PARENT = re.compile(r"\.\./?|\[?(?:To )?Parent Directory\]?|(?:Go )?Up(?: To \S{1,300})?", re.IGNORECASE)
 # What only such listings have: Apache's links to sort by, where a root has no parent, and Python's whole form.
