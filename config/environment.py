@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 T = TypeVar("T")
 
 MIN_SECRET_KEY_LENGTH = 32
+HOW_TO_MAKE_A_KEY = "A long random string; `manage.py up` makes one and keeps it in DATA_DIR."
 
 IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 # How many there are, or where.
@@ -67,6 +68,13 @@ def boolean(raw: str) -> bool:
 def words(raw: str) -> list[str]:
     """Words separated by commas or blanks."""
     return raw.replace(",", " ").split()
+
+
+def secret_key(raw: str) -> str:
+    """It signs sessions and encrypts webhook secrets: a short one would open both."""
+    if len(raw) < MIN_SECRET_KEY_LENGTH:
+        raise ValueError(f"it has fewer than {MIN_SECRET_KEY_LENGTH} characters.")
+    return raw
 
 
 def secret_keys(raw: str) -> list[str]:
@@ -181,6 +189,12 @@ def database_url(raw: str) -> str:
 
 
 def refuse_problems() -> None:
-    """End the process with one line for each value that can't be used; for processes that run no system checks."""
-    if problems:
-        raise SystemExit("\n".join(str(each) for each in problems))
+    """End the process with one line for each value that can't be used; for processes that run no system checks.
+
+    They need a key too: without one they would start, and fail with every request.
+    """
+    found = list(problems)
+    if not os.environ.get("SECRET_KEY", "").strip():
+        found.append(Problem("SECRET_KEY", "SECRET_KEY is not set.", HOW_TO_MAKE_A_KEY))
+    if found:
+        raise SystemExit("\n".join(str(each) for each in found))

@@ -18,8 +18,10 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = read("DATA_DIR", lambda raw: Path(raw).expanduser().resolve(), BASE_DIR / "var", "A folder.")
 
 DEBUG = read("DEBUG", environment.boolean, False, "Set it to 1 or 0.")
-SECRET_KEY = read("SECRET_KEY", str, "", "A long random string; `manage.py up` makes one.")
-SECRET_KEY_FALLBACKS: list[str] = read("SECRET_KEY_FALLBACKS", environment.words, [], "Former keys, newest first.")
+SECRET_KEY = read("SECRET_KEY", environment.secret_key, "", environment.HOW_TO_MAKE_A_KEY)
+SECRET_KEY_FALLBACKS: list[str] = read(
+    "SECRET_KEY_FALLBACKS", environment.secret_keys, [], "Former keys, newest first, each of at least 32 characters."
+)
 # The first encrypts secrets at rest, all decrypt; then Django's keys do.
 ENCRYPTION_KEYS: list[str] = read(
     "ENCRYPTION_KEYS", environment.secret_keys, [], "Long random strings; `openssl rand -hex 32` makes one."
