@@ -78,6 +78,18 @@ class Cookie:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class Cookies:
+    """The site's own cookies after the page's answers, those that break their prefix included."""
+
+    sent: tuple[Cookie, ...]
+
+    @property
+    def kept(self) -> list[Cookie]:
+        """Those that browsers accept."""
+        return [each for each in self.sent if each.broken_prefix is None]
+
+
 def cookies_of(hops: Iterable[Response], site_host: str, now: datetime) -> list[Cookie]:
     """What a browser has of the site's own cookies after these answers, those that break their prefix included.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from scans.engine.page.evidence import Document, Page
+from scans.engine.page.evidence import Page
+from scans.engine.security.csp import Policies
 from scans.net.http.response import Response
 from scans.net.tls.ciphers import TlsVersion
 from scans.net.tls.handshake import Handshake
@@ -77,11 +78,11 @@ class Cors:
 
 
 @dataclass(frozen=True, slots=True)
-class SecondLook:
-    """The page asked for once more; None where nothing on it could tell two visits apart."""
+class SecondFetch:
+    """The page asked for once more, and its policies; None where nothing on it could tell two visits apart."""
 
     page: Page | None = None
-    document: Document | None = None
+    policies: Policies = field(default_factory=Policies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +94,14 @@ class Script:
 
 
 @dataclass(frozen=True, slots=True)
-class PageScripts:
+class LoadedScripts:
     """The first scripts that the page's markup loads."""
 
     scripts: tuple[Script, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Authorities:
+class CaaRecords:
     """The CAA records that hold for the host: those of the first name from it upwards that has any.
 
     `domain` is None where the name is not the owner's own; then nothing else is known either.
@@ -112,7 +113,7 @@ class Authorities:
 
 
 @dataclass(frozen=True, slots=True)
-class Signatures:
+class DnssecRecords:
     """Whether the domain is signed: validated by the resolver, or with DS at its parent and DNSKEY of its own."""
 
     domain: str | None
@@ -122,8 +123,8 @@ class Signatures:
 
 
 @dataclass(frozen=True, slots=True)
-class MailPolicy:
-    """What the domain says of its mail: MX records, and the TXT records of SPF and DMARC."""
+class MailRecords:
+    """The domain's MX records, and the TXT records of SPF and DMARC."""
 
     domain: str | None
     mx: tuple[str, ...] = ()
@@ -138,12 +139,9 @@ class SecurityTxt:
     response: Response | None
 
 
-# What the exposure and disclosure checks of a security scan read.
-
-
 @dataclass(frozen=True, slots=True)
-class MissingPaths:
-    """What the site answers for paths that cannot exist: two of random names, then one that is also malformed.
+class NotFoundBaseline:
+    """The site's answers for paths that cannot exist: two of random names, then one that is also malformed.
 
     The third is left out where nothing came.
     """

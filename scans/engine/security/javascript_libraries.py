@@ -76,7 +76,7 @@ class Library:
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
+class UsedLibrary:
     """A library that a page uses, in this version."""
 
     library: Library
@@ -101,7 +101,7 @@ def as_of() -> str:
     return _data().as_of
 
 
-def by_address(url: str) -> Used | None:
+def by_address(url: str) -> UsedLibrary | None:
     """What an address names: `jquery-3.4.1.min.js`, `/jquery@3.4.1/`, `/jquery/3.4.1/jquery.js`; None for nothing."""
     try:
         parsed = ada_url.URL(url[:MAX_ADDRESS])
@@ -118,7 +118,7 @@ def by_address(url: str) -> Used | None:
         library = data.by_name[name]
         # WordPress mends its own old jQuery without a new number.
         if not version.endswith("-wp") and _is_named(found, library, path, data):
-            return Used(library, version)
+            return UsedLibrary(library, version)
     return None
 
 
@@ -132,14 +132,14 @@ def _is_named(found: re.Match[str], library: Library, path: str, data: _Data) ->
     return folder == "ui" or (folder not in COMMON_WORDS and data.by_name[folder] is library)
 
 
-def by_banner(text: str) -> list[Used]:
+def by_banner(text: str) -> list[UsedLibrary]:
     """The libraries that a script's comments name; bundles have several."""
-    found: dict[tuple[str, str], Used] = {}
+    found: dict[tuple[str, str], UsedLibrary] = {}
     start = text[:BANNER_CHARACTERS]
     for pattern, library in _data().banners:
         for match in pattern.finditer(start):
             if not match[1].endswith("-wp"):
-                found[library.package, match[1]] = Used(library, match[1])
+                found[library.package, match[1]] = UsedLibrary(library, match[1])
     return list(found.values())[:MAX_LIBRARIES]
 
 

@@ -14,7 +14,7 @@ from scans.engine.page.markup import MAX_NODES
 from scans.engine.security.comments import comments, has_credentials, is_undone
 from scans.engine.security.directory_listings import listing_server
 from scans.engine.security.error_pages import debug_page
-from scans.engine.security.evidence import AssetDirectories, MissingPaths
+from scans.engine.security.evidence import AssetDirectories, NotFoundBaseline
 from scans.engine.security.private_addresses import in_fields, in_prose, in_source
 
 CATEGORY = Category("Information leakage", weight=5)
@@ -91,7 +91,7 @@ def powered_by(page: Page) -> Finding:
     '<customErrors mode="On"/> (ASP.NET), server.error.include-stacktrace=never (Spring Boot).',
     references=("CWE-209", "CWE-489", "OWASP WSTG-ERRH-01"),
 )
-def debug_error_page(page: Page, document: Document, missing: MissingPaths) -> Finding:
+def debug_error_page(page: Page, document: Document, missing: NotFoundBaseline) -> Finding:
     for answer in missing.answers:
         found = debug_page(answer, document.text)
         if found is not None:

@@ -9,7 +9,7 @@ from scans.engine.catalogue import Category, check
 from scans.engine.findings import LOW, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.messages import counted, excerpt, some
 from scans.engine.page.evidence import Clock
-from scans.engine.security.evidence import Authorities, MailPolicy, SecurityTxt, Signatures
+from scans.engine.security.evidence import CaaRecords, DnssecRecords, MailRecords, SecurityTxt
 
 CATEGORY = Category("DNS and mail", weight=5)
 
@@ -38,7 +38,7 @@ def _records(kind: str, records: tuple[str, ...]) -> tuple[EvidenceItem, ...]:
     fix='Publish the authority that you use: example.com. CAA 0 issue "letsencrypt.org"',
     references=("RFC 8659",),
 )
-def caa(found: Authorities) -> Finding:
+def caa(found: CaaRecords) -> Finding:
     """Without CAA every authority in the world may issue a certificate for the name."""
     if found.domain is None:
         return NOT_OWN
@@ -59,7 +59,7 @@ def caa(found: Authorities) -> Finding:
     fix="Switch DNSSEC on at the DNS provider and hand its DS record to the registrar.",
     references=("RFC 4033", "RFC 9364"),
 )
-def dnssec(found: Signatures) -> Finding:
+def dnssec(found: DnssecRecords) -> Finding:
     """Without signatures a forged DNS answer cannot be told from a true one."""
     if found.domain is None:
         return NOT_OWN
@@ -79,7 +79,7 @@ def dnssec(found: Signatures) -> Finding:
     fix='Publish a TXT record: "v=spf1 include:YOUR-PROVIDER -all", or "v=spf1 -all" where the domain sends no mail.',
     references=("RFC 7208",),
 )
-def spf(mail: MailPolicy) -> Finding:
+def spf(mail: MailRecords) -> Finding:
     """Without SPF anybody's server may send mail in the domain's name."""
     if mail.domain is None:
         return NOT_OWN
@@ -113,7 +113,7 @@ def spf(mail: MailPolicy) -> Finding:
     fix='Publish a TXT record at _dmarc: "v=DMARC1; p=quarantine; rua=mailto:you@example.com", later p=reject.',
     references=("RFC 7489",),
 )
-def dmarc(mail: MailPolicy) -> Finding:
+def dmarc(mail: MailRecords) -> Finding:
     """DMARC tells receivers what to do with mail that only claims to come from the domain."""
     if mail.domain is None:
         return NOT_OWN

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from scans.engine.catalogue import probe
 from scans.engine.messages import excerpt
 from scans.engine.page.evidence import Document, Page
-from scans.engine.page.fetch import SiteTired
+from scans.engine.page.fetch import RateLimitedBySite
 from scans.engine.page.references import ResourceKind, references
-from scans.engine.security.evidence import Exposure, MissingPaths, PathAnswer
+from scans.engine.security.evidence import Exposure, NotFoundBaseline, PathAnswer
 from scans.engine.security.file_signatures import source_map
 from scans.engine.security.sensitive_files import JSON_BYTES, SensitiveFile, files_of, proof_of
 from scans.engine.security.soft_404 import media_type, resembles, siblings
@@ -37,7 +37,7 @@ COMMENT_BYTES = 4096
 
 
 @probe()
-def exposure(page: Page, document: Document, missing: MissingPaths, network: Network) -> Exposure:
+def exposure(page: Page, document: Document, missing: NotFoundBaseline, network: Network) -> Exposure:
     """Every family's paths on the page's origin, at most six at once, and the maps of the page's own scripts.
 
     Siblings of random names are asked for only where a file was proved, since nothing else depends on them.
@@ -69,7 +69,7 @@ class _Stopped(Exception):
 class _Asker:
     """Asks one site, until it has enough."""
 
-    def __init__(self, page: Page, missing: MissingPaths, network: Network) -> None:
+    def __init__(self, page: Page, missing: NotFoundBaseline, network: Network) -> None:
         self._page = page
         self._missing = missing.answers
         self._network = network
@@ -158,7 +158,7 @@ class _Asker:
                 self._stop("The site stopped answering.")
             raise
         if response.status == 429:
-            self._stop(str(SiteTired()))
+            self._stop(str(RateLimitedBySite()))
         return response
 
     def _stop(self, reason: str) -> None:

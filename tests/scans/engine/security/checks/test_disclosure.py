@@ -9,7 +9,7 @@ import pytest
 from scans.engine.findings import Fail, Finding, Warn
 from scans.engine.page.evidence import Page
 from scans.engine.security.checks import disclosure as checks
-from scans.engine.security.evidence import AssetDirectories, MissingPaths
+from scans.engine.security.evidence import AssetDirectories, NotFoundBaseline
 from scans.net.http.response import Response
 from tests.scans.engine.security.cast import HTML, bare_page, document, page, response, verdict
 
@@ -143,7 +143,7 @@ def test_debug_error_page(body: str, status: int, shows: str | None) -> None:
     ordinary = response(f"{SITE}/a", HTML, status=404, body=b"<h1>Not found</h1>")
     wrong = response(f"{SITE}/b", HTML, status=status, body=body.encode())
     seen = page()
-    finding = checks.debug_error_page(seen, document(seen), MissingPaths((ordinary, wrong)))
+    finding = checks.debug_error_page(seen, document(seen), NotFoundBaseline((ordinary, wrong)))
     assert verdict(finding) == ("fail" if shows else "pass"), finding.message
     if isinstance(finding, Fail):
         assert finding.evidence == ({"path": "/b", "status": status, "shows": shows},)
@@ -151,16 +151,16 @@ def test_debug_error_page(body: str, status: int, shows: str | None) -> None:
 
 def test_what_the_page_itself_shows_is_its_content() -> None:
     trace = f"<h1>Traces</h1><pre>{JAVA_TRACE}</pre>"
-    missing = MissingPaths((response(f"{SITE}/a", HTML, status=404, body=trace.encode()),))
+    missing = NotFoundBaseline((response(f"{SITE}/a", HTML, status=404, body=trace.encode()),))
     article, other = page(html=trace), page()
     assert verdict(checks.debug_error_page(article, document(article), missing)) == "pass"
     assert verdict(checks.debug_error_page(other, document(other), missing)) == "fail"
 
 
 def test_a_picture_is_no_error_page() -> None:
-    missing = MissingPaths((response(f"{SITE}/a", ("Content-Type", "image/png"), status=500, body=PYTHON.encode()),))
+    picture = response(f"{SITE}/a", ("Content-Type", "image/png"), status=500, body=PYTHON.encode())
     seen = page()
-    assert verdict(checks.debug_error_page(seen, document(seen), missing)) == "pass"
+    assert verdict(checks.debug_error_page(seen, document(seen), NotFoundBaseline((picture,)))) == "pass"
 
 
 NGINX = """<html><head><title>Index of /static/</title></head><body><h1>Index of /static/</h1><hr><pre>
@@ -362,7 +362,7 @@ def test_no_text_takes_long(text: str) -> None:
     seen = page(("X-A", text[:8000]), html=body_of(f"<p>{html.escape(text)}<!-- {text} -->"))
     parsed = document(seen)
     began = time.perf_counter()
-    checks.debug_error_page(seen, parsed, MissingPaths((broken,)))
+    checks.debug_error_page(seen, parsed, NotFoundBaseline((broken,)))
     checks.directory_listing(seen, AssetDirectories((wrong,)))
     checks.private_ip(seen, parsed)
     checks.security_comments(seen, parsed)
