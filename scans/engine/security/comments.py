@@ -25,7 +25,7 @@ LOGIN = re.compile(
     re.IGNORECASE,
 )
 KEY_LENGTH = 12
-# What stands there in place of a value: words, templates, types.
+# What is written in place of a value: words, templates, types.
 ORDINARY = re.compile(
     r"[{$<%\[(#].*|.*[)({}].*|required|optional|fields?|labels?|inputs?|forms?|reset|none|null|true|false|string|text|hidden"
     r"|type|value|name|here|must|should|missing|invalid|wrong|see|ask|the|your.*|enter.*|change|forgot.*|new|old|current"
@@ -41,7 +41,7 @@ UNDONE = re.compile(
 
 
 def comments(document: Document) -> Iterator[str]:
-    """The text of the markup's comments in document order, each cut; what scripts say is none."""
+    """The text of the markup's comments in document order, each cut; those in scripts are none."""
     root = document.tree.root
     if root is None:
         return

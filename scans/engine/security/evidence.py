@@ -28,7 +28,7 @@ class PlainHttp:
 
 @dataclass(frozen=True, slots=True)
 class TlsPeer:
-    """Who answers over TLS. `handshake` is None where nobody does, and `error` says what came instead.
+    """Who answers over TLS. `handshake` is None where nothing does, and `error` is what came instead.
 
     `is_silent`: nothing came at all in the time, so that asking again only costs more of it.
     """
@@ -151,11 +151,11 @@ class NotFoundBaseline:
 
 @dataclass(frozen=True, slots=True)
 class PathAnswer:
-    """What came from a path where a sensitive file may lie; the body is not kept. No redirect was followed.
+    """The answer of a path where a sensitive file may be; the body is not kept. No redirect was followed.
 
     `is_exposed`: it came with status 200, proved by its content to be such a file, and unlike what the site
     answers for files that do not exist. `excerpt` then names what proved it, masked, without any value.
-    `status` is None where nothing came, or nothing to compare it with; `error` says why.
+    `status` is None where nothing came, or nothing to compare it with, for the reason in `error`.
     """
 
     path: str
@@ -176,6 +176,6 @@ class Exposure:
 
 @dataclass(frozen=True, slots=True)
 class AssetDirectories:
-    """What the folders answer that the page's own assets lie in, as far as anything came."""
+    """The answers of the folders that hold the page's own assets, as far as any came."""
 
     answers: tuple[Response, ...]

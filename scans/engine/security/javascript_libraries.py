@@ -21,7 +21,7 @@ BANNER_CHARACTERS = 64 * 1024
 MAX_ADDRESS = 2048
 MAX_LIBRARIES = 10
 
-# Of what stands behind a hyphen, only these belong to the version: `-min`, `-dist`, `-patched` do not.
+# Of what follows a hyphen, only these belong to the version: `-min`, `-dist`, `-patched` do not.
 _VERSION = r"(\d{1,4}\.\d{1,4}\.\d{1,6}(?:-(?:wp|(?:alpha|beta|rc|pre|next|dev)[.-]?\d{0,4}))?)"
 # Opening comments, so that “needs jQuery v1.7.2” in the middle of one does not count.
 _OPENING = r"(?:/\*[!*]{0,80}|//!?)[\s*!]{0,20}(?:@(?:license|preserve)[\s*]{1,10})?"
@@ -43,7 +43,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "underscore": ("underscore.js",),
     "video.js": ("videojs", "video"),
 }
-# Words that anybody's own file or folder may have; they count only in the library's folder.
+# Words that any site's own file or folder may have; they count only in the library's folder.
 COMMON_WORDS = frozenset({"chart", "video"})
 
 
@@ -116,7 +116,7 @@ def by_address(url: str) -> UsedLibrary | None:
         name = found["file"] or found["package"] or found["inside"]
         version = found["file_version"] or found["package_version"] or found["folder_version"]
         library = data.by_name[name]
-        # WordPress mends its own old jQuery without a new number.
+        # WordPress fixes its own old jQuery without a new number.
         if not version.endswith("-wp") and _is_named(found, library, path, data):
             return UsedLibrary(library, version)
     return None
