@@ -81,7 +81,6 @@ class Csp:
     unread: tuple[str, ...] = ()
 
     def get(self, directive: str) -> Sources | None:
-        """The directive's values, None where the policy does not have it."""
         return self.directives.get(directive)
 
     def effective(self, directive: str) -> Sources | None:
@@ -112,12 +111,11 @@ class Policies:
 
     @property
     def upgrades_insecure_requests(self) -> bool:
-        """Whether browsers load http sub-resources over https."""
         return any("upgrade-insecure-requests" in policy for policy in self.enforced)
 
     @property
     def nonces(self) -> set[str]:
-        """The nonces of all directives, as source expressions."""
+        """As source expressions, of all directives."""
         lists = [values for policy in self.enforced for values in policy.directives.values()]
         return {value for values in lists for value in values if is_nonce(value)}
 

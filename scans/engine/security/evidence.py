@@ -95,8 +95,6 @@ class Script:
 
 @dataclass(frozen=True, slots=True)
 class LoadedScripts:
-    """The first scripts that the page's markup loads."""
-
     scripts: tuple[Script, ...]
 
 

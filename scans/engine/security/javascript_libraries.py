@@ -57,7 +57,6 @@ class Vulnerability:
     last: str | None = None
 
     def affects(self, version: str) -> bool:
-        """Whether a version is within the range."""
         key = version_key(version)
         if key < version_key(self.introduced):
             return False
@@ -77,14 +76,11 @@ class Library:
 
 @dataclass(frozen=True, slots=True)
 class UsedLibrary:
-    """A library that a page uses, in this version."""
-
     library: Library
     version: str
 
     @property
     def known(self) -> tuple[Vulnerability, ...]:
-        """What is known of this version."""
         return tuple(each for each in self.library.vulnerabilities if each.affects(self.version))
 
 

@@ -13,6 +13,7 @@ from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, EvidenceItem, Fai
 from scans.engine.messages import counted, excerpt, some
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.markup import attribute, live, resolve
+from scans.engine.page.references import JAVASCRIPT_TYPES
 from scans.engine.page.registrable_domain import is_same_site
 from scans.engine.security.csp import Policies
 from scans.engine.security.evidence import LoadedScripts
@@ -21,7 +22,6 @@ from scans.engine.security.javascript_libraries import UsedLibrary, as_of, by_ad
 CATEGORY = Category("Page content", weight=10, html=True)
 
 INTEGRITY = re.compile(r"(?:^|\s)sha(?:256|384|512)-[A-Za-z0-9+/_-]{43,88}={0,2}(?=\s|\?|$)", re.IGNORECASE)
-JAVASCRIPT_TYPES = re.compile(r"(?:text|application)/(?:x-)?(?:java|ecma|j|live)script.*|module|", re.IGNORECASE)
 
 # What changes under its address by design, so that no digest can be pinned; their makers say so.
 SELF_UPDATING = (

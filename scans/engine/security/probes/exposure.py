@@ -79,7 +79,6 @@ class _Asker:
         self._silent = 0
 
     def answer(self, file: SensitiveFile) -> PathAnswer:
-        """What comes from a file's path."""
         try:
             return self._judge(file)
         except (_Stopped, NetError) as error:
