@@ -120,7 +120,7 @@ def cookie_samesite(cookies: Cookies) -> Finding:
 @check(
     "cookie-prefix",
     name="Cookie name prefixes are valid",
-    found="Cookies break the rules of their name prefix",
+    found="Cookies that break the rules of their name prefix",
     severity=LOW,
     fix="Send Set-Cookie: __Host-name=value; Secure; Path=/; HttpOnly; SameSite=Lax (no Domain), or "
     "Set-Cookie: __Secure-name=value; Secure; HttpOnly; SameSite=Lax. Else rename the cookie.",

@@ -225,7 +225,7 @@ def csp_style_inline(policies: Policies) -> Finding:
     name="CSP syntax is valid",
     found="CSP has syntax errors",
     severity=MEDIUM,
-    fix="Correct what is named; directives end with a semicolon, keywords stand in single quotes.",
+    fix="Correct the errors named; directives end with a semicolon, keywords are in single quotes.",
     references=("CSP Level 3, sections 2.2 and 2.3",),
 )
 def csp_syntax(policies: Policies) -> Finding:

@@ -167,7 +167,7 @@ def private_ip(page: Page, document: Document) -> Finding:
     name="No sensitive comments in the markup",
     found="Sensitive comments in the markup",
     severity=LOW,
-    fix="Remove the comment from what is sent, for example in the build, and replace credentials that stood in it.",
+    fix="Remove the comment from what is sent, for example in the build, and replace credentials that were in it.",
     references=("CWE-615", "OWASP WSTG-INFO-05"),
     html=True,
 )

@@ -58,7 +58,7 @@ def caa(found: CaaRecords) -> Finding:
     name="DNSSEC is enabled",
     found="DNSSEC missing or incomplete",
     severity=LOW,
-    fix="Switch DNSSEC on at the DNS provider and hand its DS record to the registrar.",
+    fix="Switch DNSSEC on at the DNS provider and give its DS record to the registrar.",
     references=("RFC 4033", "RFC 9364"),
 )
 def dnssec(found: DnssecRecords) -> Finding:

@@ -111,12 +111,14 @@ def exposed_sqlite(exposure: Exposure) -> Finding:
     name="Backups of source files are not public",
     found="Backup of a source file is public",
     severity=CRITICAL,
-    fix="Delete what editors leave, refuse it (location ~ (\\.bak|~|\\.swp)$ { return 404; }), "
+    fix="Delete the copies that editors leave, refuse them (location ~ (\\.bak|~|\\.swp)$ { return 404; }), "
     "and change the passwords in them.",
     references=("CWE-530", "CWE-540", "OWASP WSTG-CONF-04"),
 )
 def exposed_source_backup(exposure: Exposure) -> Finding:
-    return _judge(exposure, "exposed-source-backup", "the server shows the settings instead of running them")
+    return _judge(
+        exposure, "exposed-source-backup", "the server sends the source with its settings instead of running it"
+    )
 
 
 @check(
@@ -140,7 +142,7 @@ def exposed_phpinfo(exposure: Exposure) -> Finding:
     references=("CWE-497", "Apache HTTP Server, mod_status"),
 )
 def exposed_server_status(exposure: Exposure) -> Finding:
-    return _judge(exposure, "exposed-server-status", "anybody can watch which addresses ask for what")
+    return _judge(exposure, "exposed-server-status", "anybody can see which addresses request what")
 
 
 @check(
