@@ -31,18 +31,17 @@ from reports.models import Report
 from scans.engine.findings import ScanType
 from scans.engine.result import Progress, ScanError, ScanResult
 from scans.models import IdempotencyRecord, Scan
-from scans.net.client import Network
 from scans.net.errors import Blocked
 from scans.net.policy import Policy
 from scans.net.targets import Target, parse_target
 from scans.policy import scan_policy
+from scans.reachability import looking, refuse_unreachable
 from scans.serializers import scan_status
 from webhooks.events import record_scan_end
 
 logger = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 3
-REACH_TIMEOUT_S = 5
 # A queued scan that nobody claimed for so long was lost by the queue, or the queue is long: a duplicate is harmless.
 REQUEUE_AFTER = timedelta(seconds=30)
 # With so many messages still in the queue, a scan that waits has most likely not been lost.
@@ -95,14 +94,14 @@ def create_scan(*, caller: Caller, url: object, type: object, idempotency_key: s
     policy = scan_policy()
     target, scan_type = _parse(url, type, policy)
     if idempotency_key is None:
-        return _create(caller, target, scan_type, policy)
+        return _create(caller, target, scan_type)
     digest = idempotency.digest_of({"url": url, "type": type})
     with transaction.atomic():
         idempotency.hold(caller.organization_id, idempotency_key)
         earlier = _replay(caller, idempotency_key, digest)
         if earlier is not None:
             return earlier
-        created = _create(caller, target, scan_type, policy)
+        created = _create(caller, target, scan_type)
         IdempotencyRecord.objects.update_or_create(
             organization_id=caller.organization_id,
             key=idempotency_key,
@@ -149,14 +148,15 @@ def running_scans(organization_id: int) -> int:
     return access.rows(Scan, organization_id).unfinished().count()  # type: ignore[attr-defined]  # ScanQuerySet
 
 
-def _create(caller: Caller, target: Target, scan_type: ScanType, policy: Policy) -> Created:
+def _create(caller: Caller, target: Target, scan_type: ScanType) -> Created:
     _refuse_when_overloaded()
     now = timezone.now()
 
     running = functools.partial(running_scans, caller.organization_id)
-    usage.refuse_when_exhausted(caller.organization_id, caller.limits, running, now)
-    with Network(policy, time_limit_s=REACH_TIMEOUT_S) as network:
-        network.reach(target, timeout_s=REACH_TIMEOUT_S)
+    usage.refuse_when_exhausted(
+        caller.organization_id, caller.limits, lambda: running() + looking(caller.organization_id), now
+    )
+    refuse_unreachable(target, caller.organization_id)
     with transaction.atomic():
         now = timezone.now()
         usage.reserve(caller.organization_id, running, now)

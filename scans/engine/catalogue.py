@@ -215,7 +215,6 @@ def caps(scan_type: ScanType) -> tuple[Cap, ...]:
     return tuple(module.CAPS)
 
 
-@cache
 def catalogue_version(scan_type: ScanType) -> str:
     """Tells reports apart that other checks, severities, weights, caps or texts have made: a digest of all of them."""
     members = [

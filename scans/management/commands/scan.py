@@ -165,7 +165,7 @@ def _text(result: ScanResult) -> Iterator[str]:
         yield f"  {category.name}  {category.score}"
         for check in category.checks:
             severity = f" ({check.severity})" if check.severity else ""
-            yield f"    {MARKS[check.status]} {check.name}{severity}: {check.message}"
+            yield f"    {MARKS[check.status]} {check.title}{severity}: {check.message}"
             if check.fix:
                 yield f"        Fix: {check.fix}"
     if result.skipped_checks:

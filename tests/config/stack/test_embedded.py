@@ -26,10 +26,10 @@ from config.stack import redis as embedded_redis
 from config.stack.processes import MYSELF, Account, Disguise, spawn
 from tests.config.stack.processes import running_with, wait_until
 
-BASE_DIR = Path(__file__).resolve().parents[2]
+BASE_DIR = Path(__file__).resolve().parents[3]
 HOLDER = """
 import json, os, pathlib, sys
-from config import embedded
+from config.stack import embedded
 with embedded.stack(pathlib.Path(sys.argv[1]), durable=False) as stack:
     print(json.dumps(stack.env | {"uid": os.getuid()}), flush=True)
     sys.stdin.read()

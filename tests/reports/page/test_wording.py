@@ -27,7 +27,7 @@ def test_meanings_are_of_categories_that_exist() -> None:
 
 
 def test_advice_is_for_codes_that_exist() -> None:
-    source = "".join(path.read_text() for path in (Path(__file__).parents[2] / "scans").rglob("*.py"))
+    source = "".join(path.read_text() for path in (Path(__file__).parents[3] / "scans").rglob("*.py"))
     assert [code for code in ADVICE if f'"{code}"' not in source] == []
     assert "scan ID" in advice("SOMETHING_NEW")
 

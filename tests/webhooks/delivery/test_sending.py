@@ -64,7 +64,7 @@ def test_a_name_that_became_private_gets_no_connection_and_is_logged_as_blocked(
         assert site.connections == 0
     logged = list(Attempt.objects.values_list("blocked", "error_code", "response_status"))
     assert logged == [(True, "DOMAIN_BLOCKED", None)] * 3
-    assert "not publicly accessible: 127.0.0.1" in Attempt.objects.order_by("id")[0].error_message
+    assert "hooks.example.com is not publicly accessible." in Attempt.objects.order_by("id")[0].error_message
     assert Delivery.objects.get().status == "pending"
     webhook.refresh_from_db()
     assert webhook.failures == 3
