@@ -7,7 +7,7 @@ import time
 
 from scans.engine.catalogue import probe
 from scans.engine.page.evidence import Document, Page
-from scans.engine.page.fetch import ACCEPT, SiteProtected, SiteTired, challenge_sign
+from scans.engine.page.fetch import ACCEPT, RateLimitedBySite, SiteProtected, challenge_sign
 from scans.engine.seo.evidence import RobotsFile
 from scans.engine.seo.indexing import GOOGLE
 from scans.engine.seo.links import LinkAnswer, LinkAnswers, is_internal, may_be_followed, page_links, spread
@@ -87,7 +87,7 @@ class _Asker:
         except (NetError, InvalidUrl) as error:
             return LinkAnswer(url, is_internal, None, None, str(error))
         if response.status == 429 and is_internal:
-            self.ended = SiteTired()
+            self.ended = RateLimitedBySite()
         return LinkAnswer(url, is_internal, response.status, _is_broken(response, is_internal))
 
     def _ask(self, target: Target) -> Response:

@@ -6,7 +6,7 @@ import concurrent.futures
 
 from scans.engine.catalogue import probe
 from scans.engine.page.evidence import Document, Page
-from scans.engine.page.fetch import ACCEPT, parse_document, refuse_when_tired
+from scans.engine.page.fetch import ACCEPT, parse_document, raise_if_rate_limited
 from scans.engine.seo.evidence import AlternateAnswer, AlternateAnswers, ShareImage
 from scans.engine.seo.hreflang import own_addresses, versions
 from scans.engine.seo.social import share_picture
@@ -42,7 +42,7 @@ def _alternate(url: str, page: Page, network: Network) -> AlternateAnswer:
         raise
     except (NetError, InvalidUrl) as error:
         return AlternateAnswer(url, error=str(error))
-    refuse_when_tired(response)
+    raise_if_rate_limited(response)
     answered = Page(requested=target, target=target, hops=(response,))
     return AlternateAnswer(url, answered, parse_document(answered))
 
@@ -62,5 +62,5 @@ def share_image(page: Page, document: Document, network: Network) -> ShareImage:
         raise
     except (NetError, InvalidUrl) as error:
         return ShareImage(error=str(error))
-    refuse_when_tired(response)
+    raise_if_rate_limited(response)
     return ShareImage(response.status)

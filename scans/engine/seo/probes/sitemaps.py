@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from scans.engine.catalogue import probe
 from scans.engine.page.evidence import Document, Page
-from scans.engine.page.fetch import SiteProtected, SiteTired, challenge_sign
+from scans.engine.page.fetch import RateLimitedBySite, SiteProtected, challenge_sign
 from scans.engine.seo.evidence import RobotsFile
 from scans.engine.seo.hreflang import own_addresses
 from scans.engine.seo.links import spread
@@ -86,7 +86,7 @@ class _Loader:
             return replace(file, error=str(error))
         file = replace(file, url=response.url, status=response.status)
         if response.status == 429:
-            return self._untold(file, SiteTired())
+            return self._untold(file, RateLimitedBySite())
         if sign := challenge_sign(response):
             return self._untold(file, SiteProtected(f"The site's protection answered for a sitemap: {sign}."))
         if not 200 <= response.status < 300:
