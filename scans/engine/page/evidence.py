@@ -61,6 +61,3 @@ class Document:
     text: str  # the decoded source
     encoding: str
     base: Target
-
-
-# What a performance scan reads beside the page.

@@ -211,4 +211,4 @@ def test_nothing_searches_in_a_tree_by_itself() -> None:
         path.name for path in engine.rglob("*.py") if re.search(r"\.css(_first|_matches)?\(", path.read_text())
     }
     # The trial has a process of its own.
-    assert searching == {"markup.py", "parse_trial.py"}
+    assert searching == {"markup.py", "bounded_parser.py"}

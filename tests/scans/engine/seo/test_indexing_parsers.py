@@ -14,8 +14,9 @@ from scans.engine.page.css import style_references
 from scans.engine.page.meta import refresh
 from scans.engine.page.references import best_candidate
 from scans.engine.page.registrable_domain import is_same_site, site_of
-from scans.engine.seo.canonical import canonicals, links
-from scans.engine.seo.indexing import exclusions, indexing_rules, parse_date
+from scans.engine.seo.canonical import read_canonicals
+from scans.engine.seo.indexing import parse_date, read_indexing_rules
+from scans.engine.seo.link_relations import header_links
 from tests.scans.engine.cast import NOW, document, head, page
 
 FIELD = st.text(alphabet="abnoidex:;,=<>\"' \\/._-1237", max_size=60)
@@ -51,14 +52,14 @@ def test_whatever_stands_for_a_date_it_is_read(text: str) -> None:
 @given(FIELD)
 def test_whatever_stands_in_x_robots_tag_it_is_read(value: str) -> None:
     seen = page(head(""), ("X-Robots-Tag", value), ("X-Robots-Tag", "noindex"))
-    assert exclusions(indexing_rules(seen, document(seen)), NOW)
+    assert read_indexing_rules(seen, document(seen), NOW).excluding
 
 
 @given(FIELD)
 def test_whatever_stands_in_a_link_header_the_next_one_counts(value: str) -> None:
     seen = page(head(""), ("Link", value), ("Link", "</a>; rel=canonical"))
-    assert canonicals(seen, document(seen))[-1].reference == "/a"
-    assert list(links(seen))
+    assert read_canonicals(seen, document(seen)).links[-1].reference == "/a"
+    assert list(header_links(seen))
 
 
 @given(FIELD)
@@ -103,7 +104,9 @@ def test_two_addresses_are_two_sites() -> None:
         lambda: best_candidate("( " * 100_000),
         lambda: best_candidate("a 1x," * 100_000),
         lambda: refresh(seen := page(head(""), ("Refresh", "1" * 200_000 + "x")), document(seen)),
-        lambda: indexing_rules(seen := page(head(f"<meta name=robots content='{'a,' * 300_000}'>")), document(seen)),
+        lambda: read_indexing_rules(
+            seen := page(head(f"<meta name=robots content='{'a,' * 300_000}'>")), document(seen), NOW
+        ),
         lambda: page_rules(document(page(head(f"<style>{'.a{display:none}' * 40_000}</style>")))),
         lambda: page_rules(document(page(head(f"<style>{'{' * 300_000}</style>")))),
     ],
