@@ -24,7 +24,7 @@ class RobotsFile:
 
     @property
     def is_unreachable(self) -> bool:
-        """Whether crawlers have to take it that everything is forbidden (RFC 9309, section 2.3.1.4).
+        """Whether crawlers have to take it that everything is disallowed (RFC 9309, section 2.3.1.4).
 
         Google takes 429 for a server error, too.
         """

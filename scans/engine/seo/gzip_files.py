@@ -37,7 +37,7 @@ def _joined(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _inflated(pieces: Iterable[bytes], is_cut: bool) -> Iterator[bytes]:
-    """What a gzip file's members hold (RFC 1952), in pieces; zeros and rubbish behind the last are ignored."""
+    """What a gzip file's members hold (RFC 1952), in pieces; zeros and garbage after the last are ignored."""
     decoder = zlib.decompressobj(zlib.MAX_WBITS | 16)
     members = 1
     for piece in pieces:

@@ -56,7 +56,6 @@ class IndexingRule:
 
     @property
     def is_for_google(self) -> bool:
-        """Whether Google obeys it."""
         return self.agent in (EVERYBODY, GOOGLEBOT)
 
     @property
@@ -137,7 +136,7 @@ def _excludes(rule: IndexingRule, now: datetime) -> bool:
 
 
 def _rules(text: str, agent: str, source: str, *, names_agents: bool) -> Iterator[IndexingRule]:
-    """The rules of one header line or one meta. In a header a name with a colon changes whom they are for."""
+    """The rules of one header line or meta element. In a header, a name with a colon changes whom they are for."""
     pieces = text[:MAX_LENGTH].split(",")
     while pieces:
         piece = pieces.pop(0).strip()

@@ -30,7 +30,6 @@ class RelatedLink:
 
     @property
     def is_absolute(self) -> bool:
-        """Whether the reference itself names scheme and host."""
         return is_absolute(self.reference)
 
 

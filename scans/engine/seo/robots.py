@@ -46,7 +46,7 @@ URI_CHARACTERS = "%!&'()+,/:;=?@[]-._~"  # beside letters and digits, and `*`, `
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RobotsRule:
     """One allow or disallow line. `pattern` is normalised, `text` what the file says on `line` (from 1)."""
 
     allows: bool
@@ -60,7 +60,7 @@ class Group:
     """Rules with the product tokens (lower case, or `*`) that they are for."""
 
     agents: frozenset[str]
-    rules: tuple[Rule, ...]
+    rules: tuple[RobotsRule, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Decision:
     """Whether a crawler may fetch a path, the rule that says so (None: no rule does), and whose it is."""
 
     allowed: bool
-    rule: Rule | None = None
+    rule: RobotsRule | None = None
     agent: str = "*"
 
     @property
@@ -108,7 +108,7 @@ def parse_robots(content: bytes) -> Robots:
     sitemaps: list[str] = []
     faults: list[Fault] = []
     agents: set[str] = set()
-    rules: list[Rule] = []
+    rules: list[RobotsRule] = []
     in_rules = False
     for number, line in enumerate(re.split(rb"\r\n|\r|\n", content.removeprefix(b"\xef\xbb\xbf")), 1):
         text = line.decode("utf-8", "replace").strip()
@@ -136,7 +136,7 @@ def parse_robots(content: bytes) -> Robots:
                 if value[:1] not in (b"/", b"*"):
                     faults.append(Fault(number, text, "is not a path, which starts with / or *"))
                     continue
-                rules.append(Rule(directive == "allow", normalised_pattern(value), number, text))
+                rules.append(RobotsRule(directive == "allow", normalised_pattern(value), number, text))
             case "sitemap":
                 if value:
                     sitemaps.append(value.decode("utf-8", "replace"))

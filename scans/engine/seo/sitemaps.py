@@ -148,7 +148,7 @@ def address_key(url: str) -> str:
 
 
 class _Unreadable(Exception):
-    """Why a file is no sitemap, as a clause."""
+    """Why a file is not a sitemap, as a clause."""
 
 
 class _Reader:
@@ -170,7 +170,6 @@ class _Reader:
         self._children: dict[str, None] = {}
 
     def address(self, text: str) -> None:
-        """One address as the file has it."""
         self.count += 1
         text = text.strip()
         host = _host(text)

@@ -23,7 +23,6 @@ class VisibleText:
 
 
 def read_visible_text(document: AccessibleDocument) -> VisibleText:
-    """The text of the body."""
     body = document.document.tree.body
     text = shown_text(document, body, ENOUGH_CHARACTERS) if body is not None else ""
     return VisibleText(_count_words(text), len(text) > ENOUGH_CHARACTERS // 2)

@@ -3,17 +3,7 @@
 from __future__ import annotations
 
 from scans.engine.catalogue import Category, check
-from scans.engine.findings import (
-    HIGH,
-    LOW,
-    MEDIUM,
-    EvidenceItem,
-    Fail,
-    Finding,
-    NotApplicable,
-    Pass,
-    Warn,
-)
+from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.messages import counted, excerpt, size, some
 from scans.engine.page.evidence import Page
 from scans.engine.seo.canonical import Canonicals

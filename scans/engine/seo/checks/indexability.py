@@ -7,18 +7,7 @@ from collections.abc import Sequence
 import ada_url
 
 from scans.engine.catalogue import Category, check
-from scans.engine.findings import (
-    CRITICAL,
-    HIGH,
-    LOW,
-    MEDIUM,
-    EvidenceItem,
-    Fail,
-    Finding,
-    NotApplicable,
-    Pass,
-    Warn,
-)
+from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.messages import excerpt, some
 from scans.engine.page.evidence import Clock, Document, Page
 from scans.engine.page.meta import refresh

@@ -18,14 +18,7 @@ from scans.engine.page.markup import attribute, live, resolve
 from scans.engine.seo.evidence import LinkAnswer, LinkAnswers
 from scans.engine.seo.indexing import IndexingRules
 from scans.engine.seo.link_texts import is_generic
-from scans.engine.seo.links import (
-    MAX_LINKS,
-    PageLinks,
-    changes_state,
-    is_local_host,
-    local_addresses,
-    reference_of,
-)
+from scans.engine.seo.links import MAX_LINKS, PageLinks, changes_state, is_local_host, local_addresses, reference_of
 
 # An error page's links are not followed.
 CATEGORY = Category("Links", weight=10, html=True, error_pages=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scans.engine.catalogue import Category, check
 from scans.engine.findings import HIGH, MEDIUM, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.messages import counted, excerpt, some
-from scans.engine.seo.rich_results import has_rich_type, missing
+from scans.engine.seo.rich_results import has_rich_type, missing_properties
 from scans.engine.seo.structured_data import JsonLd, unknown_properties, unknown_types
 
 CATEGORY = Category("Structured data", weight=5, html=True)
@@ -72,7 +72,7 @@ def jsonld_vocabulary(json_ld: JsonLd) -> Finding:
 def rich_result_required(json_ld: JsonLd) -> Finding:
     if not has_rich_type(json_ld.graph):
         return NotApplicable("The page has no structured data of a type that becomes a rich result.")
-    gaps = [f"{excerpt(kind, 40)} lacks {name}" for kind, name in missing(json_ld.graph)]
+    gaps = [f"{excerpt(kind, 40)} lacks {name}" for kind, name in missing_properties(json_ld.graph)]
     if gaps:
         return Warn(
             f"{some(gaps)}, so search engines show a plain link.",

@@ -31,7 +31,7 @@ GONE = frozenset({404, 410})
 def link_answers(page: Page, links: PageLinks, robots: RobotsFile | None, network: Network) -> LinkAnswers:
     """At most 25 links to the own site and five to others, evenly spaced over the page, their redirects followed.
 
-    Left out is what may change something, rel=nofollow, and what robots.txt forbids, as crawlers go neither way.
+    Left out is what may change something, rel=nofollow, and what robots.txt disallows, as crawlers go neither way.
     When the site has enough of requests, or the budget is used up, the rest is not asked for; raises
     `SiteProtected` or `BudgetExceeded` if nothing broken was found until then.
     """

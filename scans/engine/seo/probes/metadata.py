@@ -8,12 +8,7 @@ from scans.engine.seo.canonical import Canonicals, read_canonicals
 from scans.engine.seo.hreflang import Alternates, read_alternates
 from scans.engine.seo.indexing import IndexingRules, read_indexing_rules
 from scans.engine.seo.links import PageLinks, read_links
-from scans.engine.seo.metadata import (
-    MisplacedMetadata,
-    SocialMetadata,
-    read_misplaced_metadata,
-    read_social_metadata,
-)
+from scans.engine.seo.metadata import MisplacedMetadata, SocialMetadata, read_misplaced_metadata, read_social_metadata
 from scans.engine.seo.structured_data import JsonLd, read_json_ld
 
 
