@@ -1,4 +1,4 @@
-"""What a page says of itself to search engines and networks: titles, descriptions, cards; and what is misplaced."""
+"""Metadata for search engines and social networks: titles, descriptions, cards, and what is outside the head."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CANONICAL, HREFLANG, ROBOTS, TITLE = "canonical link", "hreflang link", "robots 
 
 @dataclass(frozen=True, slots=True)
 class SocialMetadata:
-    """What networks read when a page is shared (Open Graph, Twitter cards); empty where it is not there."""
+    """What social networks read when a page is shared (Open Graph, Twitter cards); empty where it is not there."""
 
     title: str = ""
     image: str = ""
@@ -26,7 +26,7 @@ class SocialMetadata:
 
 
 @dataclass(frozen=True, slots=True)
-class MisplacedElement:
+class ElementOutsideHead:
     """A piece of metadata in the body: one of the kinds above, and its markup."""
 
     kind: str
@@ -34,13 +34,13 @@ class MisplacedElement:
 
 
 @dataclass(frozen=True, slots=True)
-class MisplacedMetadata:
+class MetadataOutsideHead:
     """Titles, canonical and hreflang links, and robots metas that are in the body, in document order.
 
     `head_end` is what ended the head where the markup did not: a tag or a text; empty if that is not known.
     """
 
-    elements: tuple[MisplacedElement, ...] = ()
+    elements: tuple[ElementOutsideHead, ...] = ()
     head_end: str = ""
 
 
@@ -78,14 +78,14 @@ def read_social_metadata(document: Document) -> SocialMetadata:
     )
 
 
-def read_misplaced_metadata(document: Document) -> MisplacedMetadata:
+def read_metadata_outside_head(document: Document) -> MetadataOutsideHead:
     """The metadata outside the head, and why it is there."""
     found = tuple(
-        MisplacedElement(kind, (node.html or "")[:1000])
+        ElementOutsideHead(kind, (node.html or "")[:1000])
         for node in live(document, "title, link[rel][href], meta[name][content]")
         if (kind := _kind(node)) is not None and enclosing(node, "head") is None
     )
-    return MisplacedMetadata(found, _head_end(document)) if found else MisplacedMetadata()
+    return MetadataOutsideHead(found, _head_end(document)) if found else MetadataOutsideHead()
 
 
 def _head_end(document: Document) -> str:

@@ -102,6 +102,14 @@ class Sitemaps:
     named: int = 0
     children: tuple[SitemapFile, ...] = ()
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything that the site lists was read, so that what was not seen is not listed."""
+        files = (*self.files, *self.children)
+        read = [each.sitemap for each in files if each.sitemap is not None and each.sitemap.is_complete]
+        named = sum(each.count for each in read if each.kind is SitemapKind.INDEX)
+        return self.named <= len(self.files) and len(read) == len(files) and named <= len(self.children)
+
 
 def parse_sitemap(content: bytes, *, is_cut: bool, hosts: frozenset[str], pages: frozenset[str]) -> Sitemap:
     """Read a sitemap, compressed with gzip or not; never fails, whatever it holds.

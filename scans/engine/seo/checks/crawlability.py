@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from scans.engine.catalogue import Category, check
 from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.messages import counted, excerpt, size, some
@@ -126,11 +128,9 @@ def sitemap_valid(
     # A child that can't be read is sitemap-index's matter.
     read = top + [each for each in sitemaps.children if each.sitemap is not None and not each.sitemap.fault]
     evidence = [_evidence(each) for each in read]
-    faults = [f"{excerpt(each.url)} {fault}" for each in read if (fault := _fault(each.sitemap))]
-    if faults:
+    if faults := _faults(read, _fault):
         return Fail(f"{some(faults)}.", evidence=evidence)
-    flaws = [f"{excerpt(each.url)} {flaw}" for each in read if (flaw := _minor_fault(each.sitemap))]
-    if flaws:
+    if flaws := _faults(read, _minor_fault):
         return Warn(
             f"{some(flaws)}.",
             evidence=evidence,
@@ -139,7 +139,7 @@ def sitemap_valid(
         )
     names_page = any(each.sitemap is not None and each.sitemap.names_page for each in read)
     count = sum(each.sitemap.count for each in read if each.sitemap and each.sitemap.kind is not SitemapKind.INDEX)
-    if not names_page and _knows_all(sitemaps) and _belongs_in(page, indexing, canonicals, robots):
+    if not names_page and sitemaps.is_complete and _belongs_in(page, indexing, canonicals, robots):
         return Warn(
             f"The page is not among the {counted(count, 'URL')} of the sitemaps: {excerpt(page.target.url)}.",
             LOW,
@@ -178,10 +178,14 @@ def sitemap_index(sitemaps: Sitemaps) -> Finding:
     return Pass(f"The sitemaps of the index can be read ({checked}).", evidence)
 
 
-def _fault(sitemap: Sitemap | None) -> str:
+def _faults(files: Sequence[SitemapFile], judge: Callable[[Sitemap], str]) -> list[str]:
+    """The faults of those sitemaps that have one, each behind its URL."""
+    found = ((each.url, judge(each.sitemap)) for each in files if each.sitemap is not None)
+    return [f"{excerpt(url)} {fault}" for url, fault in found if fault]
+
+
+def _fault(sitemap: Sitemap) -> str:
     """Why crawlers do not take a sitemap, as a clause; empty where they do."""
-    if sitemap is None:
-        return ""
     if sitemap.fault:
         return sitemap.fault
     if sitemap.size_bytes > MAX_BYTES:
@@ -194,9 +198,7 @@ def _fault(sitemap: Sitemap | None) -> str:
     return ""
 
 
-def _minor_fault(sitemap: Sitemap | None) -> str:
-    if sitemap is None:
-        return ""
+def _minor_fault(sitemap: Sitemap) -> str:
     if sitemap.foreign_count:
         shown = some([excerpt(each, 80) for each in sitemap.foreign])
         return f"has {counted(sitemap.foreign_count, 'URL')} on another host ({shown})"
@@ -216,16 +218,6 @@ def _child_fault(file: SitemapFile) -> str:
 
 def _no_answer(file: SitemapFile) -> str:
     return f"answers with status {file.status}" if file.status else f"does not load: {excerpt(file.error).rstrip('.')}"
-
-
-def _knows_all(sitemaps: Sitemaps) -> bool:
-    """Whether everything that the site lists was read, so that what was not seen is not listed."""
-    files = (*sitemaps.files, *sitemaps.children)
-    if sitemaps.named > len(sitemaps.files) or any(each.sitemap is None for each in files):
-        return False
-    found = [each.sitemap for each in files if each.sitemap is not None]
-    named = sum(each.count for each in found if each.kind is SitemapKind.INDEX)
-    return all(each.is_complete for each in found) and named <= len(sitemaps.children)
 
 
 def _belongs_in(page: Page, indexing: IndexingRules, canonicals: Canonicals, robots: RobotsFile | None) -> bool:

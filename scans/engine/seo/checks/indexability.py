@@ -17,7 +17,7 @@ from scans.engine.seo.evidence import CanonicalAnswer, RobotsFile
 from scans.engine.seo.hreflang import Alternates
 from scans.engine.seo.indexing import IndexingRule, IndexingRules
 from scans.engine.seo.link_relations import RelatedLink
-from scans.engine.seo.metadata import CANONICAL, ROBOTS, MisplacedMetadata
+from scans.engine.seo.metadata import CANONICAL, ROBOTS, MetadataOutsideHead
 from scans.engine.seo.robots import GOOGLEBOT, Decision, blocked_engines, decide
 
 CATEGORY = Category("Indexability", weight=30, error_pages=False)
@@ -209,14 +209,14 @@ def canonical_absolute(canonicals: Canonicals) -> Finding:
 def canonical_target(
     page: Page,
     canonicals: Canonicals,
-    misplaced: MisplacedMetadata,
+    outside: MetadataOutsideHead,
     alternates: Alternates,
     answer: CanonicalAnswer,
     clock: Clock,
 ) -> Finding:
     url = canonicals.url
     if not canonicals.links:
-        in_body = any(each.kind == CANONICAL for each in misplaced.elements)
+        in_body = any(each.kind == CANONICAL for each in outside.elements)
         where = " in the head, and the one in the body is ignored" if in_body else ""
         return Warn(
             f"The page names no canonical URL{where}, so search engines choose one among its duplicates.",
@@ -292,12 +292,12 @@ def redirect_chain(page: Page, document: Document) -> Finding:
     references=("HTML, the head element", "Google Search Central: valid page metadata"),
     html=True,
 )
-def head_integrity(misplaced: MisplacedMetadata) -> Finding:
-    found = misplaced.elements
+def head_integrity(outside: MetadataOutsideHead) -> Finding:
+    found = outside.elements
     if not found:
         return Pass("Title, canonical link, robots meta and hreflang links are in the head.")
     evidence: list[EvidenceItem] = [{"element": each.kind, "snippet": excerpt(each.snippet)} for each in found]
-    cause = f", after {excerpt(misplaced.head_end, 60)}" if misplaced.head_end else ""
+    cause = f", after {excerpt(outside.head_end, 60)}" if outside.head_end else ""
     ignored = list(dict.fromkeys(each.kind for each in found if each.kind != ROBOTS))
     if not ignored:
         return Warn(

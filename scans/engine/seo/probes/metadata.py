@@ -8,7 +8,12 @@ from scans.engine.seo.canonical import Canonicals, read_canonicals
 from scans.engine.seo.hreflang import Alternates, read_alternates
 from scans.engine.seo.indexing import IndexingRules, read_indexing_rules
 from scans.engine.seo.links import PageLinks, read_links
-from scans.engine.seo.metadata import MisplacedMetadata, SocialMetadata, read_misplaced_metadata, read_social_metadata
+from scans.engine.seo.metadata import (
+    MetadataOutsideHead,
+    SocialMetadata,
+    read_metadata_outside_head,
+    read_social_metadata,
+)
 from scans.engine.seo.structured_data import JsonLd, read_json_ld
 
 
@@ -33,8 +38,8 @@ def social_metadata(document: Document) -> SocialMetadata:
 
 
 @probe()
-def misplaced_metadata(document: Document) -> MisplacedMetadata:
-    return read_misplaced_metadata(document)
+def metadata_outside_head(document: Document) -> MetadataOutsideHead:
+    return read_metadata_outside_head(document)
 
 
 @probe()
