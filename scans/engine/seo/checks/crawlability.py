@@ -29,7 +29,7 @@ class SitemapsUnread(NetError):
 
 @check(
     "robots-txt",
-    name="robots.txt is readable",
+    name="robots.txt is readable or absent",
     found="robots.txt cannot be fully read",
     severity=HIGH,
     fix="Answer /robots.txt with status 200 and plain text, or with 404 where nothing is blocked.",

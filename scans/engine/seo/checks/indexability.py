@@ -92,7 +92,7 @@ def is_indexable(indexing: IndexingRules) -> Finding:
 
 @check(
     "robots-blocked",
-    name="robots.txt allows crawling",
+    name="Crawling is not blocked by robots.txt",
     found="robots.txt blocks crawlers or is unavailable",
     severity=CRITICAL,
     fix="Remove the quoted line from robots.txt, or add a longer Allow line for the page to its group.",
@@ -200,7 +200,7 @@ def canonical_absolute(canonicals: Canonicals) -> Finding:
 
 @check(
     "canonical-target",
-    name="Canonical URL leads to an indexable page",
+    name="Canonical URL is suitable",
     found="Canonical URL is missing or unsuitable",
     severity=HIGH,
     fix="Name the URL that answers with status 200, may be indexed and shows this page's content.",

@@ -96,7 +96,7 @@ def link_text(links: PageLinks, document: AccessibleDocument) -> Finding:
 
 @check(
     "broken-links",
-    name="No broken links",
+    name="No broken links found",
     found="Broken links",
     severity=MEDIUM,
     fix="Correct or remove the links, or redirect the old URLs with status 301 to those that took their place.",
@@ -162,7 +162,7 @@ def localhost_links(page: Page, document: Document) -> Finding:
 @check(
     "internal-nofollow",
     name="Internal links can be followed",
-    found="Internal links have nofollow",
+    found="nofollow applies to internal links",
     severity=LOW,
     fix="Remove nofollow from internal links; keep crawlers away with robots.txt or noindex instead.",
     references=("Google Search Central: qualify outbound links",),

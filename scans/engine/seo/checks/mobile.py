@@ -54,8 +54,8 @@ def viewport_width(document: Document) -> Finding:
 
 @check(
     "font-legible",
-    name="Font sizes are legible on phones",
-    found="Font sizes are too small for phones",
+    name="Most text has a legible font size",
+    found="Much of the text is too small for phones",
     severity=LOW,
     fix="Set running text to 16 pixels, and nothing below 12: body { font-size: 16px }",
     references=("Lighthouse: legible font sizes",),
@@ -76,7 +76,7 @@ def font_legible(rendered: Rendered) -> Finding:
 
 @check(
     "tap-targets",
-    name="Tap targets are large enough",
+    name="Tap targets are large enough or well spaced",
     found="Tap targets are too small and too close together",
     severity=LOW,
     fix=f"Make them {TARGET_PX} pixels wide and high at least, as with min-width: {TARGET_PX}px; "

@@ -73,8 +73,8 @@ def raw_noindex(page: Page, indexing: IndexingRules, rendered: Rendered, clock: 
 
 @check(
     "rendered-content",
-    name="Content does not depend on scripts",
-    found="Content depends on scripts",
+    name="Text is largely in the HTML itself",
+    found="Text depends largely on scripts",
     severity=MEDIUM,
     fix="Render the main text on the server, or prerender the page.",
     references=(JAVASCRIPT_SEO,),

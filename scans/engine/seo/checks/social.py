@@ -54,7 +54,7 @@ def og_image(social: SocialMetadata, image: SocialImage) -> Finding:
 
 @check(
     "og-url",
-    name="Open Graph URL is canonical",
+    name="Open Graph URL is set and consistent",
     found="Open Graph URL is missing, invalid or not canonical",
     severity=LOW,
     fix='Give og:url the canonical URL: <meta property="og:url" content="https://…">',
