@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-import ada_url
 from selectolax.lexbor import LexborNode
 
 from scans.engine.page.css import style_references
 from scans.engine.page.evidence import Document
-from scans.engine.page.markup import attribute, live
+from scans.engine.page.markup import attribute, http_address, live, parse_url
 
 
 class ResourceKind(StrEnum):
@@ -70,14 +69,9 @@ def references(document: Document) -> tuple[Reference, ...]:
 
 def keep(found: dict[str, Reference], base: str, address: str, kind: ResourceKind, eager: bool) -> None:
     """Add an address, once; one that is loaded with the page anywhere is loaded with it."""
-    try:
-        url = ada_url.URL(address.strip(), base)
-    except ValueError:
+    href = http_address(parse_url(address.strip(), base)) if address.strip() else None
+    if href is None:
         return
-    if url.protocol not in ("http:", "https:") or not address.strip():
-        return
-    url.hash = ""
-    href = url.href.removesuffix("#")
     known = found.get(href)
     if known is None or (eager and not known.eager):
         found[href] = Reference(href, known.kind if known else kind, eager)
