@@ -74,7 +74,7 @@ def has_content(document: AccessibleDocument, node: LexborNode) -> bool:
     """Whether there is text in an element, or something with a name, whatever the element's role."""
     walk = _Walk({node.mem_id})
     text = _content(document, node, walk)
-    return bool(text.strip()) or _is_cut(walk) or document.name_steps_left <= 0
+    return bool(text.strip()) or _is_cut(walk) or not document.has_name_steps
 
 
 def label_text(document: AccessibleDocument, label: LexborNode, control: LexborNode) -> str:
@@ -112,6 +112,11 @@ def has_title(node: LexborNode) -> bool:
     return bool((attribute(node, "title") or "").strip())
 
 
+def has_author_name(document: AccessibleDocument, node: LexborNode) -> bool:
+    """Whether ARIA or a title names it."""
+    return has_aria_name(document, node) or has_title(node)
+
+
 def _is_cut(walk: _Walk) -> bool:
     return len(walk.seen) >= MAX_NODES or TOO_DEEP in walk.seen
 
@@ -133,9 +138,8 @@ def _name(document: AccessibleDocument, node: LexborNode, walk: _Walk, *, in_con
     """Steps 2A to 2I. `in_content`: it is read as a part of another element's name."""
     if walk.depth > MAX_DEPTH:
         walk.seen.add(TOO_DEEP)
-    if node.mem_id in walk.seen or document.name_steps_left <= 0 or _is_cut(walk):
+    if node.mem_id in walk.seen or _is_cut(walk) or not document.take_name_step():
         return ""
-    document.name_steps_left -= 1
     if in_content and not walk.shows_hidden and document.visibility.is_hidden_from_at(node):
         return ""
     if not (walk.in_reference or walk.in_label) and (by_ids := _labelledby(document, node, walk)).strip():

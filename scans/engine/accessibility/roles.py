@@ -65,6 +65,10 @@ def tab_index(node: LexborNode) -> int | None:
     return int(found[1]) if found else None
 
 
+def has_negative_tabindex(node: LexborNode) -> bool:
+    return (tab_index(node) or 0) < 0
+
+
 def says_more(node: LexborNode) -> bool:
     """Whether it has an attribute of ARIA that every element may have, even an empty one; as axe-core."""
     return any(name in GLOBAL_ATTRIBUTES for name in node.attributes)

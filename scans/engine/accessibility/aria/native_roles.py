@@ -55,8 +55,6 @@ FIXED = {
 }
 # Elements with a role in browsers for which ARIA has no word.
 WITH_ROLE_OF_THE_BROWSER = frozenset({"audio", "canvas", "dl", "embed", "iframe", "label", "object", "svg", "video"})
-SECTIONING = frozenset({"article", "aside", "nav", "section"})
-SECTIONING_ROLES = frozenset({"article", "complementary", "navigation", "region"})
 # Where role none of the outer element is also that of the inner one.
 BELONGS_TO = {
     "td": frozenset({"tr"}),
@@ -112,11 +110,7 @@ def implicit_role(document: AccessibleDocument, node: LexborNode) -> str | None:
     if fixed is not None:
         return fixed
     depends = DEPENDING.get(node.tag or "")
-    if depends is None:
-        return None
-    if node.mem_id not in document.native_roles:
-        document.native_roles[node.mem_id] = depends(document, node)
-    return document.native_roles[node.mem_id]
+    return document.native_role(node, depends) if depends is not None else None
 
 
 def has_native_role(document: AccessibleDocument, node: LexborNode) -> bool:
@@ -149,46 +143,21 @@ def _inherits_none(node: LexborNode, read: Callable[[LexborNode], str | None]) -
     return False
 
 
-def _is_within(node: LexborNode | None, is_one: Callable[[LexborNode], bool], known: dict[int, bool]) -> bool:
-    """Whether an element or one above it is such a one. `known`: the answers for elements that were passed before."""
-    passed: list[int] = []
-    current = node
-    while current is not None and current.mem_id not in known:
-        passed.append(current.mem_id)
-        if current.is_element_node and is_one(current):
-            known[current.mem_id] = True
-            break
-        current = current.parent
-    found = current is not None and known[current.mem_id]
-    known.update(dict.fromkeys(passed, found))
-    return found
-
-
-def _is_sectioning(node: LexborNode) -> bool:
-    named = attribute(node, "role")
-    return node.tag in SECTIONING if named is None else named in SECTIONING_ROLES
-
-
-def _is_sectioning_or_main(node: LexborNode) -> bool:
-    named = attribute(node, "role")
-    return _is_sectioning(node) or (node.tag == "main" if named is None else named == "main")
-
-
 def _of_link(_: AccessibleDocument, node: LexborNode) -> str | None:
     return "link" if attribute(node, "href") is not None else None
 
 
 def _of_aside(document: AccessibleDocument, node: LexborNode) -> str | None:
     is_named = has_aria_name(document, node) or has_title(node)
-    return "complementary" if is_named or not _is_within(node.parent, _is_sectioning, document.in_sections) else None
+    return "complementary" if is_named or not document.is_in_section(node.parent) else None
 
 
 def _of_footer(document: AccessibleDocument, node: LexborNode) -> str | None:
-    return None if _is_within(node, _is_sectioning_or_main, document.in_sections_or_main) else "contentinfo"
+    return None if document.is_in_section(node, or_main=True) else "contentinfo"
 
 
 def _of_header(document: AccessibleDocument, node: LexborNode) -> str | None:
-    return None if _is_within(node, _is_sectioning_or_main, document.in_sections_or_main) else "banner"
+    return None if document.is_in_section(node, or_main=True) else "banner"
 
 
 def _of_form(document: AccessibleDocument, node: LexborNode) -> str | None:
