@@ -26,7 +26,7 @@ IMPACTS = {"critical": CRITICAL, "serious": HIGH, "moderate": MEDIUM, "minor": L
 LEVELS = re.compile(r"wcag2\d?(a{1,3})")
 CRITERIA = re.compile(r"wcag(\d)(\d)(\d{1,2})")
 BEST_PRACTICE = "best-practice"
-# Incomplete where axe-core found no style sheet to read, in which there is nothing for anybody to look at.
+# Incomplete where axe-core found no style sheet to read, so that there is nothing to review.
 NEVER_REVIEWED = frozenset({"css-orientation-lock"})
 INAPPLICABLE = NotApplicable("The rendered page has nothing to judge.")
 
@@ -44,7 +44,7 @@ def axe_verdict(check: Check, axe: AxeReport) -> Finding | None:
     if rule := axe.incomplete.get(check.id):
         return Warn(
             f"In the browser {counted(rule.count, 'element', 'elements')} could not be judged by a program, "
-            f"so somebody has to review them: {_places(rule)}.",
+            f"so somebody has to look: {_places(rule)}.",
             # Not a finding yet, so it costs nothing.
             severity=LOW,
             evidence=_evidence(rule),

@@ -47,7 +47,7 @@ def may_be_written(node: LexborNode, *names: str) -> bool:
 
 
 def may_be_named(node: LexborNode) -> bool:
-    """Whether it is or has a custom element, whose content is its own business, or a binding of a name."""
+    """Whether it is or has a custom element, whose content is unknown, or a binding of a name."""
     pending = [node]
     for _ in range(MAX_NODES):
         if not pending:
@@ -60,7 +60,7 @@ def may_be_named(node: LexborNode) -> bool:
 
 
 def is_plain(name: str) -> bool:
-    """Whether an attribute's name is of letters and hyphens alone, so that it is no framework's word."""
+    """Whether an attribute's name is of letters and hyphens alone, so that it is no framework's syntax."""
     return PLAIN.fullmatch(name) is not None
 
 

@@ -15,7 +15,7 @@ from scans.engine.page.markup import attribute
 
 
 def judge_image_alternatives(document: AccessibleDocument) -> Finding:
-    """Whether every image says what it shows, or that it only decorates; axe-core's rule `image-alt`."""
+    """Whether every image has alternative text or is marked as decorative; axe-core's rule `image-alt`."""
     images = (each for each in document.exposed("img") if is_judged_as_image(each))
     return judge(
         Faults.find(document, images, lambda each: not _has_alternative(document, each)),
@@ -27,7 +27,7 @@ def judge_image_alternatives(document: AccessibleDocument) -> Finding:
 
 
 def is_judged_as_image(node: LexborNode) -> bool:
-    """Not where another role stands in its place, that needs no name."""
+    """Not where it has another role, that needs no name."""
     role = explicit_role(node)
     return role is None or role == "none" or role in NAME_REQUIRED or is_focusable(node)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from selectolax.lexbor import LexborNode
 
 from scans.engine.accessibility.document import AccessibleDocument
-from scans.engine.accessibility.roles import explicit_role, is_focusable, is_presentational, says_more
+from scans.engine.accessibility.roles import explicit_role, is_presentational, overrides_none
 from scans.engine.accessibility.wai_aria import HOLDING_A_VALUE, NAMED_BY_CONTENT
 from scans.engine.page.markup import attribute, select
 
@@ -78,7 +78,7 @@ def has_content(document: AccessibleDocument, node: LexborNode) -> bool:
 
 
 def label_text(document: AccessibleDocument, label: LexborNode, control: LexborNode) -> str:
-    """What a label says about a control: its text, and the values of other controls in it."""
+    """A label as a name of a control: its text, and the values of other controls in it."""
     return _collapsed(_name(document, label, _Walk({control.mem_id}, in_label=True), in_content=True))
 
 
@@ -227,7 +227,7 @@ def _children(node: LexborNode) -> Iterator[LexborNode]:
 
 def _is_decoration(node: LexborNode) -> bool:
     """An image with an empty alt has no name, not even by its title."""
-    return node.tag == "img" and attribute(node, "alt") == "" and not is_focusable(node) and not says_more(node)
+    return node.tag == "img" and attribute(node, "alt") == "" and not overrides_none(node)
 
 
 def _default(kind: str) -> str:

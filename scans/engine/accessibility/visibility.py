@@ -59,7 +59,7 @@ class Visibility:
         self._states = Inherited(State(), self._next)
 
     def is_hidden(self, node: LexborNode) -> bool:
-        """Whether nobody sees it, whatever style sheets elsewhere say (those that show it aside)."""
+        """Whether nobody sees it, unless a style sheet elsewhere shows it."""
         state = self._states.of(node)
         return state.undisplayed or state.invisible
 
@@ -68,7 +68,7 @@ class Visibility:
         return self.is_hidden(node) or self._states.of(node).unexposed
 
     def may_be_hidden(self, node: LexborNode) -> bool:
-        """Whether its name or an ancestor's speaks for a style sheet that hides it."""
+        """Whether a class of its own or of an ancestor suggests that a style sheet hides it."""
         return self._states.of(node).uncertain
 
     def _next(self, node: LexborNode, above: State) -> State:

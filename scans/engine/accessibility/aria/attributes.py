@@ -7,7 +7,7 @@ from functools import partial
 
 from selectolax.lexbor import LexborNode
 
-from scans.engine.accessibility.aria.allowed_roles import HTML, is_said_natively
+from scans.engine.accessibility.aria.allowed_roles import HTML, has_native_value
 from scans.engine.accessibility.aria.native_roles import has_native_role, input_type, role
 from scans.engine.accessibility.aria.ownership import Ownership
 from scans.engine.accessibility.aria.values import Verdict, is_reference, judge_value
@@ -158,7 +158,7 @@ def _missing(node: LexborNode) -> list[str]:
     )
     if is_excepted:
         return []
-    return [name for name in sorted(required) if not attribute(node, name) and not is_said_natively(node, name)]
+    return [name for name in sorted(required) if not attribute(node, name) and not has_native_value(node, name)]
 
 
 def _disallowed(document: AccessibleDocument, node: LexborNode) -> list[str]:

@@ -9,7 +9,7 @@ from selectolax.lexbor import LexborNode
 
 from scans.engine.accessibility.document import AccessibleDocument
 from scans.engine.accessibility.names import has_aria_name, has_title
-from scans.engine.accessibility.roles import first_role, is_focusable, says_more, sole_role
+from scans.engine.accessibility.roles import first_role, overrides_none, sole_role
 from scans.engine.page.markup import MAX_DEPTH, attribute
 
 # Elements whose role is always the same.
@@ -87,13 +87,13 @@ INPUT_TYPES = frozenset(
 
 
 def role(document: AccessibleDocument, node: LexborNode, *, takes_first_valid: bool = False) -> str | None:
-    """The role that an element comes to; `none` if that is none, None if it is one that ARIA has no word for.
+    """The role that an element comes to; `none` if that is none, None if ARIA has no name for it.
 
     A role attribute of several words only counts with `takes_first_valid`; one of DPUB-ARIA never does, as in axe-core.
     """
     read = first_role if takes_first_valid else sole_role
     explicit = read(node)
-    if explicit is not None and not (explicit == "none" and _must_not_be_none(node)):
+    if explicit is not None and not (explicit == "none" and overrides_none(node)):
         return explicit
     implicit = implicit_role(document, node)
     if implicit is not None and _inherits_none(node, read):
@@ -102,7 +102,7 @@ def role(document: AccessibleDocument, node: LexborNode, *, takes_first_valid: b
 
 
 def implicit_role(document: AccessibleDocument, node: LexborNode) -> str | None:
-    """The role that an element has whatever its role attribute says.
+    """The role that an element has without its role attribute.
 
     A `th` without a scope is that of a column; axe-core also looks at the cells beside it.
     """
@@ -119,13 +119,9 @@ def has_native_role(document: AccessibleDocument, node: LexborNode) -> bool:
 
 
 def input_type(node: LexborNode) -> str:
-    """The type of an `input` as browsers take it: `text` for one that there is not."""
+    """The type of an `input` as browsers take it: `text` for an unknown one."""
     kind = (attribute(node, "type") or "").lower()
     return kind if kind in INPUT_TYPES else "text"
-
-
-def _must_not_be_none(node: LexborNode) -> bool:
-    return says_more(node) or is_focusable(node)
 
 
 def _inherits_none(node: LexborNode, read: Callable[[LexborNode], str | None]) -> bool:
@@ -135,7 +131,7 @@ def _inherits_none(node: LexborNode, read: Callable[[LexborNode], str | None]) -
         if parent is None or parent.tag not in BELONGS_TO.get(current.tag or "", ()):
             return False
         explicit = read(parent)
-        if explicit == "none" and not _must_not_be_none(parent):
+        if explicit == "none" and not overrides_none(parent):
             return True
         if explicit is not None:
             return False
@@ -169,7 +165,7 @@ def _of_section(document: AccessibleDocument, node: LexborNode) -> str | None:
 
 
 def _of_image(_: AccessibleDocument, node: LexborNode) -> str:
-    return "none" if attribute(node, "alt") == "" and not _must_not_be_none(node) else "img"
+    return "none" if attribute(node, "alt") == "" and not overrides_none(node) else "img"
 
 
 def _of_input(document: AccessibleDocument, node: LexborNode) -> str:
@@ -199,7 +195,7 @@ def _of_header_cell(_: AccessibleDocument, node: LexborNode) -> str:
     return "rowheader" if attribute(node, "scope") == "row" else "columnheader"
 
 
-# Elements whose role depends on what they say and where they are.
+# Elements whose role depends on their attributes and where they are.
 DEPENDING: dict[str, Callable[[AccessibleDocument, LexborNode], str | None]] = {
     "a": _of_link,
     "area": _of_link,

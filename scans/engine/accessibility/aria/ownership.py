@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborNode
 from scans.engine.accessibility.ancestors import Inherited
 from scans.engine.accessibility.aria.native_roles import role
 from scans.engine.accessibility.document import AccessibleDocument
-from scans.engine.accessibility.roles import explicit_role, is_focusable, says_more, sole_role
+from scans.engine.accessibility.roles import explicit_role, overrides_none, sole_role
 from scans.engine.accessibility.wai_aria import REQUIRED_CHILDREN, REQUIRED_PARENTS
 from scans.engine.page.markup import MAX_DEPTH, attribute, live
 
@@ -101,7 +101,7 @@ class Ownership:
             is_custom = its_role is None and "-" in (each.tag or "")
             if its_role in GROUPS and its_role in required:
                 pending.extend(self._children(each, is_owner=False))
-            elif its_role is not None or is_custom or says_more(each) or is_focusable(each):
+            elif its_role is not None or is_custom or overrides_none(each):
                 yield each, its_role
             else:
                 pending.extend(self._children(each, is_owner=False))

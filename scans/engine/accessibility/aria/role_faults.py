@@ -11,7 +11,7 @@ from scans.engine.accessibility.aria.native_roles import has_native_role
 from scans.engine.accessibility.aria.ownership import Ownership
 from scans.engine.accessibility.document import AccessibleDocument
 from scans.engine.accessibility.framework_bindings import may_be_written
-from scans.engine.accessibility.roles import explicit_role, is_focusable, says_more, sole_role
+from scans.engine.accessibility.roles import explicit_role, overrides_none, sole_role
 from scans.engine.accessibility.verdicts import Faults
 from scans.engine.accessibility.wai_aria import (
     ABSTRACT,
@@ -55,7 +55,7 @@ def disallowed_roles(document: AccessibleDocument) -> Faults:
 def conflicting_presentation(document: AccessibleDocument) -> Faults:
     """Elements with role none that are focusable or have a global ARIA attribute, so that the role does not hold."""
     nodes = (each for each in document.exposed("img, [role]") if _is_decoration(document, each))
-    return Faults.find(document, nodes, lambda node: is_focusable(node) or says_more(node), _may_change)
+    return Faults.find(document, nodes, overrides_none, _may_change)
 
 
 def missing_required_children(document: AccessibleDocument) -> Faults:

@@ -1,4 +1,4 @@
-"""Language and document: what the page as a whole says about itself, and whether it leaves its readers in peace."""
+"""Language and document: what the page declares as a whole, and whether it lets people read it undisturbed."""
 
 from __future__ import annotations
 

@@ -17,10 +17,10 @@ from scans.engine.accessibility.framework_bindings import may_be_named
 from scans.engine.accessibility.names import has_author_name, has_content_name, label_text
 from scans.engine.accessibility.roles import (
     explicit_role,
+    has_global_attribute,
     has_negative_tabindex,
     is_focusable,
     is_presentational,
-    says_more,
 )
 from scans.engine.accessibility.verdicts import Faults, judge
 from scans.engine.accessibility.wai_aria import NAME_REQUIRED
@@ -289,7 +289,7 @@ def _is_named_frame(document: AccessibleDocument, node: LexborNode) -> bool:
     if has_author_name(document, node):
         return True
     attributes = node.attributes
-    is_none = explicit_role(node) == "none" and not says_more(node)
+    is_none = explicit_role(node) == "none" and not has_global_attribute(node)
     return is_none and "title" not in attributes and "tabindex" not in attributes
 
 

@@ -1,4 +1,4 @@
-"""Text alternatives: whether everybody learns what images and other media say.
+"""Text alternatives: whether everybody learns what images and other media show.
 
 The rules are axe-core's of the same ID; where it would look at rendered style sheets, only a warning is given.
 """

@@ -73,7 +73,7 @@ def grid(cells_of_rows: Sequence[Sequence[LexborNode]], slots: int) -> list[Row]
 
 
 def is_data_table(table: LexborNode, cells_of_rows: Sequence[Sequence[LexborNode]]) -> bool:
-    """Whether it says by its markup that it is for data; no, where only its looks could tell."""
+    """Whether its markup is that of data; no, where only its looks could tell."""
     own = sole_role(table)
     if own == "none" and not is_focusable(table):
         return False
@@ -123,7 +123,7 @@ def _used(document: AccessibleDocument, cells: Sequence[LexborNode], lines: Sequ
 
 
 def _scopes(lines: Sequence[Row]) -> dict[int, str]:
-    """What each cell is a header of: `col`, `row`, `auto` (of both) or nothing; by what it says, or where it stands."""
+    """What each cell is a header of: `col`, `row`, `auto` (of both) or nothing; by attributes, or where it stands."""
     width = max((len(line) for line in lines), default=0)
     is_head_column = [all(x < len(line) and _is_th(line[x]) for line in lines) for x in range(width)]
     scopes: dict[int, str] = {}

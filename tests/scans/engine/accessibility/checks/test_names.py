@@ -93,7 +93,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<a>Home</a>", "n/a"),
         ("<a name=top></a>", "n/a"),
         ("<a href></a>", "fail"),
-        ("<a href=/ role=none></a>", "fail"),  # it takes the focus, so the role does not hold
+        ("<a href=/ role=none></a>", "fail"),  # it is focusable, so the role does not hold
         ("<a href=/ role=button></a>", "fail"),
         ("<a href=/ role=button>Home</a>", "pass"),
         ("<a href=/ role=tab>Home</a>", "pass"),
