@@ -47,8 +47,8 @@ LONG_REFRESH_S = 72_000
 
 @check(
     "html-has-lang",
-    name="Page has a lang attribute",
-    found="No lang attribute on the page",
+    name="Page declares its language",
+    found="Page does not declare its language",
     severity=HIGH,
     fix='Declare the language of the page: <html lang="en">',
     references=(f"{LANGUAGE_OF_PAGE}", "axe-core: html-has-lang"),
@@ -59,9 +59,10 @@ def html_has_lang(document: Document) -> Finding:
         return NO_ROOT
     if language := _language(root, "lang"):
         return Pass(f"The html element has lang=“{excerpt(language, 40)}”.")
+    missing = "no" if attribute(root, "lang") is None else "an empty"
     elsewhere = ", and xml:lang does not count in HTML" if _language(root, "xml:lang") else ""
     return Fail(
-        f"The html element has no lang attribute{elsewhere}, so screen readers guess how to pronounce the page.",
+        f"The html element has {missing} lang attribute{elsewhere}, so screen readers guess how to pronounce the page.",
         evidence=[evidence_item(root, LANGUAGE_OF_PAGE)],
     )
 
@@ -138,7 +139,7 @@ def html_xml_lang_mismatch(document: Document) -> Finding:
 @check(
     "document-title",
     name="Page has a title",
-    found="No page title",
+    found="Page title is missing or empty",
     severity=HIGH,
     fix="Write a <title> in the head that says what the page is.",
     references=(f"{PAGE_TITLED}", "axe-core: document-title"),
@@ -155,8 +156,8 @@ def document_title(document: Document) -> Finding:
 
 @check(
     "meta-refresh",
-    name="No timed refresh",
-    found="Timed refresh",
+    name="No timed refresh within 20 hours",
+    found="Timed refresh within 20 hours",
     severity=CRITICAL,
     fix="Redirect on the server (301), or let visitors reload the page themselves.",
     references=(f"{TIMING_ADJUSTABLE}", "axe-core: meta-refresh"),
@@ -191,8 +192,8 @@ def meta_viewport(document: Document) -> Finding:
 
 @check(
     "meta-viewport-large",
-    name="Page can be zoomed to 500%",
-    found="Zooming to 500% is disabled",
+    name="No zoom limit between 200% and 500%",
+    found="Zoom is limited to less than 500%",
     severity=LOW,
     fix='Set no limit to zooming: <meta name="viewport" content="width=device-width, initial-scale=1">',
     references=("axe-core: meta-viewport-large (best practice)",),
@@ -206,7 +207,7 @@ def meta_viewport_large(document: Document) -> Finding:
 
 @check(
     "blink",
-    name="No <blink> elements",
+    name="No blinking text",
     found="Blinking text",
     severity=HIGH,
     fix="Replace the <blink> element, for example by <strong>.",
@@ -218,7 +219,7 @@ def blink(document: AccessibleDocument) -> Finding:
 
 @check(
     "marquee",
-    name="No <marquee> elements",
+    name="No scrolling text",
     found="Scrolling text",
     severity=HIGH,
     fix="Replace the <marquee> element by text that stands still.",
@@ -252,8 +253,8 @@ def video_caption(document: AccessibleDocument) -> Finding:
 
 @check(
     "no-autoplay-audio",
-    name="No audio plays automatically",
-    found="Audio plays automatically",
+    name="Audio that plays automatically can be stopped",
+    found="Audio plays automatically without controls",
     severity=MEDIUM,
     fix="Remove autoplay, or add muted: sound starts when the visitor wants it.",
     references=(f"{AUDIO_CONTROL}", "axe-core: no-autoplay-audio"),

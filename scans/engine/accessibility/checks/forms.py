@@ -182,7 +182,7 @@ def label_title_only(document: AccessibleDocument) -> Finding:
 @check(
     "label-content-name-mismatch",
     name="Names contain the visible text",
-    found="Names differ from the visible text",
+    found="Names without the visible text",
     severity=HIGH,
     fix="Begin the name with the visible text of the control, so that people who use speech input can say it: no "
     "other aria-label.",

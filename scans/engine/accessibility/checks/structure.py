@@ -81,8 +81,8 @@ def dlitem(document: AccessibleDocument) -> Finding:
 
 @check(
     "definition-list",
-    name="Description lists are ordered groups of terms and descriptions",
-    found="Description lists with other content or in the wrong order",
+    name="Description lists are groups of terms and descriptions",
+    found="Description lists with other or unordered content",
     severity=HIGH,
     fix="Write groups of <dt> and then <dd> in a <dl>, each group in a <div> or not; nothing else.",
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: definition-list"),
@@ -99,8 +99,8 @@ def definition_list(document: AccessibleDocument) -> Finding:
 
 @check(
     "td-headers-attr",
-    name="The headers attribute refers to header cells",
-    found="The headers attribute refers to no header cell",
+    name="Headers attributes refer to header cells",
+    found="Headers attributes with invalid references",
     severity=HIGH,
     fix='Name the IDs of header cells of the same table: <th id="price">Price</th> … <td headers="price">.',
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: td-headers-attr"),
@@ -122,8 +122,8 @@ def td_headers_attr(document: AccessibleDocument) -> Finding:
 
 @check(
     "scope-attr-valid",
-    name="The scope attribute is used correctly",
-    found="The scope attribute is used incorrectly",
+    name="Scope attributes are used correctly",
+    found="Scope attributes are used incorrectly",
     severity=MEDIUM,
     fix='Write scope on header cells only: <th scope="col"> or <th scope="row">.',
     references=("axe-core: scope-attr-valid (best practice)",),
