@@ -8,11 +8,11 @@ from functools import partial
 from selectolax.lexbor import LexborNode
 
 from scans.engine.accessibility.aria.allowed_roles import HTML, has_native_value
+from scans.engine.accessibility.aria.framework_bindings import has_scripts, is_plain, may_be_named, may_be_written
 from scans.engine.accessibility.aria.native_roles import has_native_role, input_type, role
 from scans.engine.accessibility.aria.ownership import Ownership
 from scans.engine.accessibility.aria.values import Verdict, is_reference, judge_value
 from scans.engine.accessibility.document import AccessibleDocument
-from scans.engine.accessibility.framework_bindings import has_scripts, is_plain, may_be_named, may_be_written
 from scans.engine.accessibility.names import accessible_name, has_content, has_content_name
 from scans.engine.accessibility.roles import is_focusable, sole_role
 from scans.engine.accessibility.verdicts import Faults

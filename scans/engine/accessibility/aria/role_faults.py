@@ -7,10 +7,10 @@ from functools import partial
 from selectolax.lexbor import LexborNode
 
 from scans.engine.accessibility.aria.allowed_roles import unallowed_roles
+from scans.engine.accessibility.aria.framework_bindings import may_be_written
 from scans.engine.accessibility.aria.native_roles import has_native_role
 from scans.engine.accessibility.aria.ownership import Ownership
 from scans.engine.accessibility.document import AccessibleDocument
-from scans.engine.accessibility.framework_bindings import may_be_written
 from scans.engine.accessibility.roles import explicit_role, overrides_none, sole_role
 from scans.engine.accessibility.verdicts import Faults
 from scans.engine.accessibility.wai_aria import (

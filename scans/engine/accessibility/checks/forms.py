@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from selectolax.lexbor import LexborNode
 
+from scans.engine.accessibility.aria.framework_bindings import may_be_named
 from scans.engine.accessibility.axe import INAPPLICABLE
 from scans.engine.accessibility.controls.autocomplete import Purpose, purpose
 from scans.engine.accessibility.controls.widgets import widgets
 from scans.engine.accessibility.document import AccessibleDocument
-from scans.engine.accessibility.framework_bindings import may_be_named
 from scans.engine.accessibility.names import (
     accessible_name,
     has_author_name,

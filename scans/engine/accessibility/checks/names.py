@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable
 
 from selectolax.lexbor import LexborNode
 
+from scans.engine.accessibility.aria.framework_bindings import may_be_named
 from scans.engine.accessibility.axe import INAPPLICABLE
 from scans.engine.accessibility.controls.widgets import widgets
 from scans.engine.accessibility.document import AccessibleDocument
-from scans.engine.accessibility.framework_bindings import may_be_named
 from scans.engine.accessibility.names import has_author_name, has_content_name, label_text
 from scans.engine.accessibility.roles import (
     explicit_role,

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from selectolax.lexbor import LexborNode
 
+from scans.engine.accessibility.aria.framework_bindings import may_be_written
 from scans.engine.accessibility.aria.native_roles import role
 from scans.engine.accessibility.document import AccessibleDocument
-from scans.engine.accessibility.framework_bindings import may_be_written
 from scans.engine.accessibility.roles import is_focusable, is_tabbable
 from scans.engine.accessibility.verdicts import Faults
 from scans.engine.accessibility.wai_aria import WIDGETS
