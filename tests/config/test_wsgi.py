@@ -28,4 +28,4 @@ def answered(method: str) -> tuple[str, dict[str, str], bytes]:
 @pytest.mark.parametrize(("method", "body"), [("GET", b'{"status": "ok"}'), ("HEAD", b"")])
 def test_a_head_has_the_heads_of_a_get_and_no_body(method: str, body: bytes) -> None:
     status, headers, sent = answered(method)
-    assert (status, headers["Content-Length"], sent) == ("200 OK", "16", body)
+    assert (status, headers["Content-Type"], sent) == ("200 OK", "application/json", body)
