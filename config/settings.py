@@ -137,7 +137,8 @@ DATABASES = {
         # Every thread keeps its connection. One that died with the server is noticed before it is used.
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": {"connect_timeout": 5, **DATABASE.get("OPTIONS", {})},
+        # Django turns prepared statements off unless told; config.postgresql.statements says which are prepared.
+        "OPTIONS": {"connect_timeout": 5, "prepare_threshold": 5, **DATABASE.get("OPTIONS", {})},
     }
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
