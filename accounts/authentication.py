@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -14,8 +13,7 @@ from rest_framework.request import Request
 from accounts import keys
 from accounts.models import ApiKey, Membership
 from accounts.usage import Limits
-from config.api.errors import RateLimited
-from config.api.throttling import count
+from config.api.throttling import count, refuse_over
 from config.errors import Refusal
 from config.postgresql.statements import fetch
 
@@ -119,10 +117,8 @@ def _note_use(key_id: str, last_used_at: datetime | None, now: datetime) -> None
 
 def _limit_failures(request: Request) -> None:
     address = request.META.get("REMOTE_ADDR", "")
-    rate, over = count(request._request, "failed-keys", address, FAILURES_PER_MINUTE)
-    if over:
-        request._request.rate = rate  # type: ignore[attr-defined]  # read by config.api.views for the headers
-        raise RateLimited("Too many failed attempts from this address.", rate.reset - int(time.time()))
+    rate = count(f"failed-keys:{address}", FAILURES_PER_MINUTE)
+    refuse_over(request._request, rate, "Too many failed attempts from this address.")
 
 
 def caller_of(request: Request) -> Caller:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -160,7 +159,6 @@ CACHES = {
         "LOCATION": REDIS_URL,
         "OPTIONS": REDIS_TIMEOUTS,
     },
-    "requests": {"BACKEND": "config.api.counter.RequestCounter", "LOCATION": REDIS_URL},
 }
 
 AUTH_USER_MODEL = "accounts.User"
@@ -276,12 +274,6 @@ SPECTACULAR_SETTINGS = {
         "EventKind": "webhooks.models.EventKind",
     },
 }
-
-RATELIMIT_USE_CACHE = "requests"
-# The library's own defaults: it asks for them with every request, and an absent setting costs an exception.
-RATELIMIT_ENABLE = True
-RATELIMIT_CACHE_PREFIX = "rl:"
-RATELIMIT_HASH_ALGORITHM = hashlib.sha256
 
 LOG_FORMAT = read("LOG_FORMAT", str, "text", "text or json")
 LOGGING = logging_config(LOG_FORMAT)
