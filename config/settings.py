@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import environ
+from jinja2 import StrictUndefined
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
@@ -119,7 +120,13 @@ TEMPLATES = [
                 "accounts.roles.membership",
             ],
         },
-    }
+    },
+    # For what the report page has hundreds of: config/templatetags/fast.py. It escapes what it writes.
+    {
+        "BACKEND": "django.template.backends.jinja2.Jinja2",
+        "DIRS": [BASE_DIR / "templates" / "jinja2"],
+        "OPTIONS": {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True},
+    },
 ]
 
 DATABASE_URL = read(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from django.contrib import admin
 from django.db.models import F, Func, IntegerField, QuerySet
 from django.http import HttpRequest
-from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from config.web.admin import ReadOnlyAdmin, link
 from reports.models import Report
+from scans.engine import messages
 
 
 @admin.register(Report)
@@ -32,8 +32,8 @@ class ReportAdmin(ReadOnlyAdmin):
     @admin.display(description="size of the document")
     def size(self, report: Report) -> str:
         """Asked of the database, which knows it without reading the text."""
-        size = Func(F("export"), function="octet_length", output_field=IntegerField())
-        return filesizeformat(Report.objects.filter(id=report.id).values_list(size).get()[0])
+        octets = Func(F("export"), function="octet_length", output_field=IntegerField())
+        return messages.size(Report.objects.filter(id=report.id).values_list(octets).get()[0])
 
     @admin.display(description="report page")
     def page(self, report: Report) -> SafeString:
