@@ -51,10 +51,6 @@ class Quota:
         """What is left; never below 0, also when a tier was lowered."""
         return max(0, self.limit - self.used)
 
-    def as_dict(self) -> dict[str, int | str]:
-        """The quota object of the API."""
-        return {"used": self.used, "limit": self.limit, "remaining": self.remaining, "tier": self.tier}
-
 
 @dataclass(frozen=True, slots=True)
 class Limits:

@@ -12,6 +12,7 @@ from redis.retry import Retry
 
 from config import __version__, environment
 from config.environment import read
+from config.ids import TIMESTAMP_FORMAT
 from config.logging import logging_config
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -256,6 +257,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["config.api.parsing.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DATETIME_FORMAT": TIMESTAMP_FORMAT,
     "EXCEPTION_HANDLER": "config.api.errors.handle",
     "UNAUTHENTICATED_USER": None,
     "URL_FORMAT_OVERRIDE": None,  # `format` is a parameter of the export

@@ -145,6 +145,11 @@ class Scan(models.Model):
         return self.status in self.FINAL
 
     @property
+    def failure(self) -> Scan | None:
+        """The scan itself with its `error_code` and `error_message` when it has failed."""
+        return self if self.error_code else None
+
+    @property
     def moment(self) -> str:
         """When it was asked for, to the minute in UTC; also what HTML's <time> takes, with a Z."""
         return f"{self.created_at:%Y-%m-%d %H:%M}"

@@ -36,7 +36,7 @@ from scans.net.errors import Blocked
 from scans.net.policy import Policy
 from scans.net.targets import Target, parse_target
 from scans.policy import scan_policy
-from scans.serializers import scan_status
+from scans.serializers import ScanDetailSerializer
 from webhooks.events import record_scan_end
 
 logger = logging.getLogger(__name__)
@@ -173,7 +173,7 @@ def _create(caller: Caller, target: Target, scan_type: ScanType, policy: Policy)
         if caller.member is not None:
             _note(caller.member, "scan.created", scan)
         transaction.on_commit(lambda: enqueue(scan.id, scan_type))
-    return Created(scan_status(scan), replayed=False)
+    return Created(ScanDetailSerializer(scan).data, replayed=False)
 
 
 def _refuse_when_overloaded() -> None:

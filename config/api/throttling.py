@@ -34,6 +34,7 @@ class Rate:
     limit: int
     used: int
     reset: int
+    window_seconds: int = WINDOW_S
 
     @property
     def remaining(self) -> int:
