@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -20,13 +19,12 @@ from accounts.models import Membership
 from accounts.roles import MemberRequest, requires
 from config.api.throttling import refuse_over_rate
 from config.errors import Refusal
+from config.web.forms import AddressField, HintedLabel, JudgedForm, TicksField
 from webhooks import by_member, pages
 from webhooks.models import EventKind, Webhook
 from webhooks.services import SECRET_OVERLAP, DeliveryNotFound, WebhookNotFound, access_webhook
 
 Role = Membership.Role
-# What a refusal is about; all others are about the form as a whole.
-FIELDS = {"INVALID_URL": "url", "DOMAIN_BLOCKED": "url", "INVALID_PARAMS": "events"}
 EVENT_HINTS = {
     EventKind.SCAN_COMPLETED: "A scan has ended with a full report.",
     EventKind.SCAN_PARTIAL: "A scan has ended with a report; some checks could not run.",
@@ -34,23 +32,21 @@ EVENT_HINTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class WebhookForm:
-    """What was entered, or what the webhook has; and the refusal if there was one."""
+class WebhookForm(JudgedForm):
+    """A receiver's address, and the events that it wants."""
 
-    url: str = ""
-    events: Sequence[str] = tuple(EventKind.values)
-    refusal: Refusal | None = None
+    about = {"INVALID_URL": "url", "DOMAIN_BLOCKED": "url", "INVALID_PARAMS": "event"}
+    url = AddressField("Address", "https://example.com/hooks/scans", "off")
+    event = TicksField(
+        [(kind, HintedLabel(kind, hint)) for kind, hint in EVENT_HINTS.items()],
+        label="Events",
+        initial=EventKind.values,
+    )
 
-    @property
-    def choices(self) -> list[tuple[str, str, bool]]:
-        """The kinds of events: name, meaning, ticked or not."""
-        return [(str(kind), hint, kind in self.events) for kind, hint in EVENT_HINTS.items()]
-
-    @property
-    def problems(self) -> dict[str, str]:
-        """The refusal, under the field it is about; `form` for all others."""
-        return {FIELDS.get(self.refusal.code, "form"): str(self.refusal)} if self.refusal else {}
+    def add_refusal(self, refusal: Refusal) -> None:
+        """The form stands far down its pages; so its first field gets the focus."""
+        super().add_refusal(refusal)
+        self.fields["url"].widget.attrs["autofocus"] = True
 
 
 def _known(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -79,12 +75,16 @@ def webhook_new(request: MemberRequest) -> HttpResponse:
     """Register a receiver; the answer shows its secret, this once."""
     if request.method != "POST":
         return redirect("webhooks")
-    url, events = request.POST.get("url", ""), request.POST.getlist("event")
+    form = WebhookForm(request.POST)
+    if not form.is_valid():
+        return _list(request, form, 400)
+    url, events = form.cleaned_data["url"], form.cleaned_data["event"]
     try:
         refuse_over_rate(request, member_caller(request.membership))
         webhook, secret = by_member.register(request.membership, url=url, events=events)
     except Refusal as refusal:
-        return _list(request, WebhookForm(url, events, refusal), refusal.status)
+        form.add_refusal(refusal)
+        return _list(request, form, refusal.status)
     return _secret(request, webhook, secret, None)
 
 
@@ -94,7 +94,7 @@ def webhook_new(request: MemberRequest) -> HttpResponse:
 def webhook(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """A receiver: its settings, its state, its log."""
     found = access_webhook(request.membership.organization_id, webhook_id)
-    return _detail(request, found, WebhookForm(found.url, found.events), 200)
+    return _detail(request, found, WebhookForm(initial={"url": found.url, "event": found.events}), 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -104,15 +104,19 @@ def webhook_edit(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Change address and events."""
     if request.method != "POST":
         return redirect("webhook", webhook_id)
-    url, events = request.POST.get("url", ""), request.POST.getlist("event")
+    found = access_webhook(request.membership.organization_id, webhook_id)
+    form = WebhookForm(request.POST)
+    if not form.is_valid():
+        return _detail(request, found, form, 400)
     try:
         refuse_over_rate(request, member_caller(request.membership))
-        by_member.change(request.membership, webhook_id, {"url": url, "events": events})
+        changes = {"url": form.cleaned_data["url"], "events": form.cleaned_data["event"]}
+        by_member.change(request.membership, webhook_id, changes)
     except WebhookNotFound:
         raise
     except Refusal as refusal:
-        found = access_webhook(request.membership.organization_id, webhook_id)
-        return _detail(request, found, WebhookForm(url, events, refusal), refusal.status)
+        form.add_refusal(refusal)
+        return _detail(request, found, form, refusal.status)
     messages.success(request, "The webhook was changed.")
     return redirect("webhook", webhook_id)
 
