@@ -44,7 +44,7 @@ def change_role(*, actor: Membership, subject: Membership, role: str) -> None:
     before, subject.role = subject.role, role
     subject.save(update_fields=["role"])
     changed = {"from": before, "to": role}
-    audit.record(actor.organization, actor.user, "member.role_changed", subject.user.email, role=changed)
+    audit.record_by(actor, "member.role_changed", subject.user.email, role=changed)
 
 
 @transaction.atomic
@@ -57,7 +57,7 @@ def remove_member(*, actor: Membership, subject: Membership) -> None:
     _keep_an_owner(subject)
     subject.delete()
     action = "member.left" if leaves else "member.removed"
-    audit.record(actor.organization, actor.user, action, "" if leaves else subject.user.email)
+    audit.record_by(actor, action, "" if leaves else subject.user.email)
 
 
 @transaction.atomic
@@ -81,7 +81,7 @@ def invite(*, actor: Membership, email: str, role: str) -> Invitation:
         created_at=now,
         expires_at=now + INVITATION_LIFETIME,
     )
-    audit.record(actor.organization, actor.user, "member.invited", email, role=role)
+    audit.record_by(actor, "member.invited", email, role=role)
     return invitation
 
 
@@ -92,7 +92,7 @@ def revoke_invitation(*, actor: Membership, invitation: Invitation) -> None:
     if invitation.role not in grantable_roles(actor):
         raise AccountRefused("Your role does not allow this.")
     if open_invitations(actor.organization_id).filter(id=invitation.id).update(revoked_at=timezone.now()):
-        audit.record(actor.organization, actor.user, "invitation.revoked", invitation.email)
+        audit.record_by(actor, "invitation.revoked", invitation.email)
 
 
 def open_invitations(organization_id: int) -> QuerySet[Invitation]:

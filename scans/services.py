@@ -170,8 +170,7 @@ def _create(caller: Caller, target: Target, scan_type: ScanType, policy: Policy)
             enqueued_at=now,
             period=usage.month_of(now),
         )
-        if caller.member is not None:
-            _note(caller.member, "scan.created", scan)
+        audit.record_by(caller.member, "scan.created", scan.url, scan=scan.id, type=str(scan.type))
         transaction.on_commit(lambda: enqueue(scan.id, scan_type))
     return Created(ScanDetailSerializer(scan).data, replayed=False)
 
@@ -278,7 +277,7 @@ def cancel_scan(*, member: Membership, scan_id: str) -> bool:
         message = f"Cancelled by {member.user.email} before it began. It does not count against your quota."
         _end(scan, ScanError("SCAN_CANCELLED", message))
         record_scan_end(scan, findings=0)
-        _note(member, "scan.cancelled", scan)
+        audit.record_by(member, "scan.cancelled", scan.url, scan=scan.id, type=str(scan.type))
     return True
 
 
@@ -323,10 +322,6 @@ def _repeat(failed: Scan, now: datetime) -> Scan:
         raise NotRequeued(str(refusal)) from refusal
     copied = {each: getattr(failed, each) for each in ("organization_id", "api_key_id", "created_by_id", "type", "url")}
     return Scan.objects.create(**copied, created_at=now, enqueued_at=now, period=usage.month_of(now))
-
-
-def _note(member: Membership, action: str, scan: Scan) -> None:
-    audit.record(member.organization, member.user, action, scan.url, scan=scan.id, type=str(scan.type))
 
 
 def sweep_scans(queue_depth: Callable[[], int], enqueue: Callable[[str, ScanType], None] = enqueue) -> int:

@@ -20,7 +20,7 @@ from accounts.roles import MemberRequest, requires
 from config.api.throttling import refuse_over_rate
 from config.errors import Refusal
 from config.web.forms import AddressField, HintedLabel, JudgedForm, TicksField
-from webhooks import by_member, pages
+from webhooks import pages, services
 from webhooks.models import EventKind, Webhook
 from webhooks.services import SECRET_OVERLAP, DeliveryNotFound, WebhookNotFound, access_webhook
 
@@ -81,7 +81,13 @@ def webhook_new(request: MemberRequest) -> HttpResponse:
     url, events = form.cleaned_data["url"], form.cleaned_data["event"]
     try:
         refuse_over_rate(request, member_caller(request.membership))
-        webhook, secret = by_member.register(request.membership, url=url, events=events)
+        webhook, secret = services.register_webhook(
+            organization_id=request.membership.organization_id,
+            limit=request.membership.organization.tier.webhooks,
+            url=url,
+            events=events,
+            actor=request.membership,
+        )
     except Refusal as refusal:
         form.add_refusal(refusal)
         return _list(request, form, refusal.status)
@@ -111,7 +117,7 @@ def webhook_edit(request: MemberRequest, webhook_id: str) -> HttpResponse:
     try:
         refuse_over_rate(request, member_caller(request.membership))
         changes = {"url": form.cleaned_data["url"], "events": form.cleaned_data["event"]}
-        by_member.change(request.membership, webhook_id, changes)
+        services.update_webhook(**_own(request, webhook_id), changes=changes)
     except WebhookNotFound:
         raise
     except Refusal as refusal:
@@ -126,7 +132,7 @@ def webhook_edit(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @_known
 def webhook_enable(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """What has waited meanwhile goes out."""
-    by_member.change(request.membership, webhook_id, {"enabled": True})
+    services.update_webhook(**_own(request, webhook_id), changes={"enabled": True})
     messages.success(request, "The webhook is enabled. What has waited is being sent.")
     return redirect("webhook", webhook_id)
 
@@ -136,7 +142,7 @@ def webhook_enable(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @_known
 def webhook_disable(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Nothing is sent until it is enabled again."""
-    by_member.change(request.membership, webhook_id, {"enabled": False})
+    services.update_webhook(**_own(request, webhook_id), changes={"enabled": False})
     messages.success(request, "The webhook is disabled. Its events wait until you enable it again.")
     return redirect("webhook", webhook_id)
 
@@ -149,7 +155,7 @@ def webhook_delete(request: MemberRequest, webhook_id: str) -> HttpResponse:
     found = access_webhook(request.membership.organization_id, webhook_id)
     if request.method != "POST":
         return render(request, "dashboard/webhooks/delete.html", {"section": "webhooks", "webhook": found})
-    by_member.delete(request.membership, webhook_id)
+    services.delete_webhook(**_own(request, webhook_id))
     messages.success(request, "The webhook was deleted.")
     return redirect("webhooks")
 
@@ -162,7 +168,7 @@ def webhook_rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
     if request.method != "POST":
         return redirect("webhook", webhook_id)
     try:
-        secret, valid_until = by_member.rotate(request.membership, webhook_id)
+        secret, valid_until = services.rotate_secret(**_own(request, webhook_id))
     except WebhookNotFound:
         raise
     except Refusal as refusal:
@@ -180,7 +186,7 @@ def webhook_test(request: MemberRequest, webhook_id: str) -> HttpResponse:
     return _sent(
         request,
         webhook_id,
-        lambda: by_member.test(request.membership, webhook_id, kind),
+        lambda: services.send_test(**_own(request, webhook_id), kind=kind),
         "The test event is on its way. What comes of it stands in the log.",
     )
 
@@ -193,7 +199,7 @@ def delivery_replay(request: MemberRequest, webhook_id: str, delivery_id: str) -
     return _sent(
         request,
         webhook_id,
-        lambda: by_member.replay(request.membership, webhook_id, delivery_id),
+        lambda: services.replay_delivery(**_own(request, webhook_id), delivery_id=delivery_id),
         "The delivery is on its way again.",
     )
 
@@ -209,15 +215,20 @@ def webhook_recover(request: MemberRequest, webhook_id: str) -> HttpResponse:
         messages.error(request, "Enter a date and a time, such as 2026-11-21 07:15.")
         return redirect("webhook", webhook_id)
     counts: list[int] = []
-    response = _sent(
-        request, webhook_id, lambda: counts.append(by_member.recover(request.membership, webhook_id, since)), ""
-    )
+    recover = functools.partial(services.recover_failed, **_own(request, webhook_id), since=since)
+    response = _sent(request, webhook_id, lambda: counts.append(recover()), "")
     for count in counts:
         if count:
             messages.success(request, f"{count} failed deliver{'y is' if count == 1 else 'ies are'} on the way again.")
         else:
             messages.info(request, "No delivery has failed since then.")
     return response
+
+
+def _own(request: MemberRequest, webhook_id: str) -> dict[str, Any]:
+    """Which webhook, and who does something with it."""
+    member = request.membership
+    return {"organization_id": member.organization_id, "webhook_id": webhook_id, "actor": member}
 
 
 def _sent(request: MemberRequest, webhook_id: str, send: Callable[[], object], message: str) -> HttpResponse:
