@@ -10,8 +10,7 @@ from django.db.models import Q, QuerySet
 
 from accounts import access, usage
 from accounts.usage import Limits, Quota
-from config.web import keyset
-from scans.dashboard import charts
+from config.web import charts, keyset
 from scans.dashboard.sites import Result, Site, recent_hosts, site_results
 from scans.models import Scan
 

@@ -23,8 +23,9 @@ from config.api.errors import refuse_in_maintenance
 from config.api.throttling import refuse_over_rate
 from config.errors import Refusal
 from config.ids import is_id
+from config.web import charts
 from scans import services
-from scans.dashboard import charts, scan_lists
+from scans.dashboard import scan_lists
 from scans.dashboard.forms import DEFAULT_TYPES, ScanForm
 from scans.dashboard.sites import site_page, site_results
 from scans.models import Scan
