@@ -12,7 +12,7 @@ from rest_framework.request import Request
 
 from accounts import keys
 from accounts.models import ApiKey, Membership
-from accounts.usage import Limits
+from accounts.usage import TierLimits
 from config.api.throttling import count, refuse_over
 from config.errors import Refusal
 from config.postgresql.statements import fetch
@@ -52,7 +52,7 @@ class Caller:
 
     key_id: str | None
     organization_id: int
-    limits: Limits
+    limits: TierLimits
     requests_per_minute: int
     webhooks: int
     member: Membership | None = None
@@ -65,7 +65,7 @@ def member_caller(membership: Membership) -> Caller:
     return Caller(
         key_id=None,
         organization_id=membership.organization_id,
-        limits=Limits(tier.scans_per_month, tier.concurrent_scans, tier.name),
+        limits=TierLimits(tier.scans_per_month, tier.concurrent_scans, tier.name),
         requests_per_minute=tier.requests_per_minute,
         webhooks=tier.webhooks,
         member=membership,
@@ -107,7 +107,7 @@ def _caller(header: str) -> Caller:
     if expires_at is not None and expires_at <= now:
         raise Unauthorized("This API key has expired. Create a new one in the dashboard.")
     _note_use(key_id, last_used_at, now)
-    return Caller(key_id, organization_id, Limits(*limits), requests_per_minute, webhooks)
+    return Caller(key_id, organization_id, TierLimits(*limits), requests_per_minute, webhooks)
 
 
 def _note_use(key_id: str, last_used_at: datetime | None, now: datetime) -> None:

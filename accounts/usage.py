@@ -53,7 +53,7 @@ class Quota:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TierLimits:
     """What the tier allows at the moment of asking."""
 
     scans_per_month: int
@@ -71,7 +71,7 @@ def next_month(period: date) -> date:
     return date(period.year + period.month // 12, period.month % 12 + 1, 1)
 
 
-def quota(organization_id: int, limits: Limits, now: datetime) -> Quota:
+def quota(organization_id: int, limits: TierLimits, now: datetime) -> Quota:
     """The current month's usage, one query."""
     ((used,),) = fetch(f"SELECT {USED}", {"organization": organization_id, "period": month_of(now)})
     return Quota(used, limits.scans_per_month, limits.tier)
@@ -83,7 +83,7 @@ def used_column(now: datetime) -> Coalesce:
     return Coalesce(Subquery(used), Value(0), output_field=IntegerField())
 
 
-def refuse_when_exhausted(organization_id: int, limits: Limits, running: Callable[[], int], now: datetime) -> None:
+def refuse_when_exhausted(organization_id: int, limits: TierLimits, running: Callable[[], int], now: datetime) -> None:
     """Refuse early what `reserve` would refuse anyway; raises the same refusals, holds no lock."""
     if quota(organization_id, limits, now).remaining <= 0:
         raise _quota_exceeded(limits.scans_per_month, now)
@@ -126,13 +126,13 @@ def refund(organization_id: int, period: date) -> None:
         )
 
 
-def _lock(organization_id: int) -> Limits:
+def _lock(organization_id: int) -> TierLimits:
     # NO KEY: rows that refer to the organization can still be inserted meanwhile.
     organization = (
         Organization.objects.select_for_update(no_key=True, of=("self",)).select_related("tier").get(id=organization_id)
     )
     tier = organization.tier
-    return Limits(tier.scans_per_month, tier.concurrent_scans, tier.name)
+    return TierLimits(tier.scans_per_month, tier.concurrent_scans, tier.name)
 
 
 def _quota_exceeded(limit: int, now: datetime) -> QuotaExceeded:

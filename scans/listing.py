@@ -11,7 +11,7 @@ from django.db.models import Sum
 from rest_framework.serializers import DateTimeField
 
 from accounts import access
-from accounts.usage import USED, Limits, Quota, month_of
+from accounts.usage import USED, Quota, TierLimits, month_of
 from config.postgresql.statements import sql_timestamp
 from scans.models import Scan, ScanCount
 from scans.serializers import QuotaObjectSerializer, ScanSummarySerializer
@@ -34,7 +34,7 @@ LIST_QUERY = """
 def scan_list(
     *,
     organization_id: int,
-    limits: Limits,
+    limits: TierLimits,
     filters: Mapping[str, str],
     limit: int,
     offset: int,

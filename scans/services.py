@@ -77,7 +77,7 @@ class Created:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ScanClaim:
     """The right to run one attempt of a scan until the lease runs out."""
 
     scan_id: str
@@ -190,7 +190,7 @@ def enqueue(scan_id: str, scan_type: ScanType) -> None:
     celery.enqueue("scans.tasks.run_scan", scan_id, BROWSER_QUEUE if with_browser else SCAN_QUEUE)
 
 
-def claim_scan(scan_id: str) -> Claim | None:
+def claim_scan(scan_id: str) -> ScanClaim | None:
     """Take the next attempt of a scan; None when it has ended, runs elsewhere, or does not exist."""
     now = timezone.now()
     token = uuid.uuid4()
@@ -208,10 +208,10 @@ def claim_scan(scan_id: str) -> Claim | None:
     if not claimed:
         return None
     url, scan_type = Scan.objects.values_list("url", "type").get(id=scan_id)
-    return Claim(scan_id, token, url, ScanType(scan_type))
+    return ScanClaim(scan_id, token, url, ScanType(scan_type))
 
 
-def renew_claim(claim: Claim, progress: Progress) -> bool:
+def renew_claim(claim: ScanClaim, progress: Progress) -> bool:
     """Write the progress and extend the lease; False when the claim was lost to another attempt."""
     renewed = Scan.objects.filter(id=claim.scan_id, claim_token=claim.token, status=Scan.Status.SCANNING).update(
         lease_expires_at=timezone.now() + timedelta(seconds=settings.SCAN_LEASE_S),
@@ -224,7 +224,7 @@ def renew_claim(claim: Claim, progress: Progress) -> bool:
     return bool(renewed)
 
 
-def finish_scan(claim: Claim, result: ScanResult) -> bool:
+def finish_scan(claim: ScanClaim, result: ScanResult) -> bool:
     """Write the end of a scan: status, report, event and deliveries, in one transaction.
 
     False when the claim was lost: then another attempt ends the scan, and nothing is written here.

@@ -44,7 +44,7 @@ class Log:
     """A page of the log and what it was filtered by; empty strings for no filter."""
 
     entries: list[Entry]
-    page: keyset.Page[Any]
+    page: keyset.RowPage[Any]
     status: str
     event: str
     is_watched: bool

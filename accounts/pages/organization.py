@@ -29,7 +29,7 @@ from accounts.pages.forms import AuditFilterForm, InvitationForm, KeyForm, PageF
 from accounts.pages.login import limit_mails, mail_not_sent
 from accounts.roles import MemberRequest, requires
 from accounts.services import AccountRefused, add_api_key, change_organization, revoke_api_key
-from accounts.usage import Limits
+from accounts.usage import TierLimits
 from config.ids import is_id
 
 Role = Membership.Role
@@ -203,7 +203,7 @@ def organization_settings(request: MemberRequest) -> HttpResponse:
         change_organization(actor=actor, **form.cleaned_data)
         messages.success(request, "The settings have been saved.")
         return redirect("organization-settings")
-    plan = Limits(tier.scans_per_month, tier.concurrent_scans, tier.name)
+    plan = TierLimits(tier.scans_per_month, tier.concurrent_scans, tier.name)
     context = {
         "section": "settings",
         "form": form,

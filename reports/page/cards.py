@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reports.page.evidence import Table, tables
-from reports.page.references import Criterion, Reference, criterion, reference
+from reports.page.references import CriterionLink, ReferenceLink, criterion, reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,8 @@ class CheckCard:
     win: str
     evidence: tuple[Table, ...]
     evidence_count: int
-    criteria: tuple[Criterion, ...]
-    references: tuple[Reference, ...]
+    criteria: tuple[CriterionLink, ...]
+    references: tuple[ReferenceLink, ...]
     anchor: str
 
 

@@ -15,10 +15,10 @@ from typing import Any
 from reports.page.cards import CheckCard, card_of
 from reports.page.diff import SEVERITY_RANK, STATUS_RANK
 from reports.page.evidence import cell, label
+from reports.page.explanations import ACCESSIBILITY_NOTE, category_meaning, grade_meaning
 from reports.page.metrics import Metric, metrics
 from reports.page.references import safe_link
-from reports.page.waterfall import Waterfall, waterfall
-from reports.page.wording import ACCESSIBILITY_NOTE, category_meaning, grade_meaning
+from reports.page.waterfall import WaterfallChart, waterfall
 
 # What `facts` holds is named by the engine; a name that is not listed is shown as it is written there.
 FACT_LABELS = {
@@ -65,7 +65,7 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
+class CoverageSummary:
     """How much was looked at, and with what; `browser` and `axe` are product and version, empty without."""
 
     planned: int
@@ -96,8 +96,8 @@ class ReportPage:
     first: tuple[CheckCard, ...]
     metrics: tuple[Metric, ...]
     facts: tuple[Fact, ...]
-    coverage: Coverage
-    waterfall: Waterfall | None
+    coverage: CoverageSummary
+    waterfall: WaterfallChart | None
 
 
 def report_page(
@@ -153,13 +153,13 @@ def _first(categories: tuple[CategorySection, ...], *, is_capped: bool) -> tuple
     return (*wins, *sorted(held, key=_weight))[:FIRST]
 
 
-def _coverage(document: Mapping[str, Any], facts: Mapping[str, Any]) -> Coverage:
+def _coverage(document: Mapping[str, Any], facts: Mapping[str, Any]) -> CoverageSummary:
     by_reason: dict[str, list[str]] = {}
     for each in document["skipped_checks"]:
         by_reason.setdefault(each["reason"], []).append(each["name"])
     planned = facts.get("checks_planned", 0)
     judged = document["summary"]["total_checks"] + len(document["skipped_checks"])
-    return Coverage(
+    return CoverageSummary(
         planned=planned,
         not_applicable=max(0, planned - judged),
         known=facts.get("checks_known", 0),

@@ -42,7 +42,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Waterfall:
+class WaterfallChart:
     """The whole drawing."""
 
     bars: tuple[Bar, ...]
@@ -56,13 +56,13 @@ class Waterfall:
         return tuple(dict.fromkeys(bar.kind for bar in self.bars))
 
 
-def waterfall(stored: Mapping[str, Any] | None) -> Waterfall | None:
+def waterfall(stored: Mapping[str, Any] | None) -> WaterfallChart | None:
     """The drawing of a stored waterfall, if there is one."""
     if not stored or not stored["rows"]:
         return None
     total = stored["total_ms"]
     own_host = _host(stored["rows"][0]["url"])
-    return Waterfall(
+    return WaterfallChart(
         bars=tuple(_bar(row, total, own_host) for row in stored["rows"]),
         marks=tuple(
             Mark(name, name.lower().replace(" ", "-"), _seconds(at), _place(at, total)) for name, at in stored["marks"]

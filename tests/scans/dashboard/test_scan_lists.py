@@ -113,7 +113,7 @@ def test_a_query_that_makes_no_sense_shows_the_newest(home: Member, query: str) 
 def test_a_place_survives_its_link(moment: datetime, random: str) -> None:
     place = (moment.replace(tzinfo=UTC), f"scan_{random}")
     ((raw,),) = parse_qs(keyset._link({}, before=place)).values()
-    assert keyset._place(raw) == place
+    assert keyset._cursor(raw) == place
 
 
 def test_scans_are_filtered_by_type_status_and_text(home: Member) -> None:
