@@ -34,7 +34,6 @@ def may_manage(actor: Membership, subject: Membership) -> bool:
 
 @transaction.atomic
 def change_role(*, actor: Membership, subject: Membership, role: str) -> None:
-    """Give another role; raises AccountRefused."""
     actor, subject = _lock(actor), _fresh(subject)
     if not may_manage(actor, subject) or role not in grantable_roles(actor):
         raise AccountRefused("Your role does not allow this.")
@@ -96,13 +95,11 @@ def revoke_invitation(*, actor: Membership, invitation: Invitation) -> None:
 
 
 def open_invitations(organization_id: int) -> QuerySet[Invitation]:
-    """Those that can still be accepted."""
     rows = access.rows(Invitation, organization_id)
     return rows.filter(accepted_at=None, revoked_at=None, expires_at__gt=timezone.now())
 
 
 def invitation_token(invitation: Invitation) -> str:
-    """What the link carries."""
     return signing.dumps(invitation.id, salt=INVITATION_SALT)
 
 

@@ -40,8 +40,6 @@ class ConcurrentLimit(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """An organization's month."""
-
     used: int
     limit: int
     tier: str
@@ -67,7 +65,6 @@ def month_of(moment: datetime) -> date:
 
 
 def next_month(period: date) -> date:
-    """The first day of the month after."""
     return date(period.year + period.month // 12, period.month % 12 + 1, 1)
 
 

@@ -24,7 +24,6 @@ def new_id(prefix: str) -> str:
 
 
 def new_scan_id() -> str:
-    """The public ID of a scan."""
     return new_id("scan")
 
 

@@ -15,8 +15,6 @@ from scans.engine import messages
 
 @admin.register(Report)
 class ReportAdmin(ReadOnlyAdmin):
-    """Every retained report, newest first."""
-
     list_display = ("id", "scan_id", "organization", "created_at", "expires_at", "shared_at")
     list_select_related = ("organization",)
     # By the indexed time, which comes in the same order as that of creation.
@@ -26,7 +24,6 @@ class ReportAdmin(ReadOnlyAdmin):
     fields = ("id", "scan", "organization", "created_at", "expires_at", "shared_at", "size", "page")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Report]:
-        """Without the long columns."""
         return super().get_queryset(request).defer("body", "export", "facts", "waterfall", "screenshot")
 
     @admin.display(description="size of the document")
@@ -37,5 +34,4 @@ class ReportAdmin(ReadOnlyAdmin):
 
     @admin.display(description="report page")
     def page(self, report: Report) -> SafeString:
-        """For members, and for everybody while it is shared."""
         return link(reverse("report-page", args=[report.scan_id]), "Open (members only, unless it is shared)")

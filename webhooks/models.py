@@ -14,7 +14,6 @@ from config.ids import new_id
 
 
 def new_webhook_id() -> str:
-    """The public ID of a webhook."""
     return new_id("wh")
 
 
@@ -24,13 +23,10 @@ def new_event_id() -> str:
 
 
 def new_delivery_id() -> str:
-    """The public ID of a delivery."""
     return new_id("dlv")
 
 
 class EventKind(models.TextChoices):
-    """The kinds of events, as the API names them."""
-
     SCAN_COMPLETED = "scan.completed"
     SCAN_FAILED = "scan.failed"
     SCAN_PARTIAL = "scan.partial"
@@ -40,8 +36,6 @@ class Webhook(models.Model):
     """A receiver that an organization registered. Disabled, it keeps its deliveries but is sent nothing."""
 
     class Reason(models.TextChoices):
-        """Why it is disabled."""
-
         REQUESTED = "requested", "by its organization"
         GONE = "gone", "it answered 410"
         FAILING = "failing", "nothing but failures for days"
@@ -149,7 +143,6 @@ class Delivery(models.Model):
 
     @property
     def is_sending(self) -> bool:
-        """Whether an attempt runs at this moment."""
         return self.lease_expires_at is not None and self.lease_expires_at > timezone.now()
 
     @property

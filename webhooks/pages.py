@@ -35,7 +35,6 @@ class Entry:
 
     @property
     def last(self) -> Attempt | None:
-        """The latest attempt."""
         return self.attempts[0] if self.attempts else None
 
 

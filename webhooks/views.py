@@ -33,8 +33,6 @@ EVENT_HINTS = {
 
 
 class WebhookForm(JudgedForm):
-    """A receiver's address, and the events that it wants."""
-
     about = {"INVALID_URL": "url", "DOMAIN_BLOCKED": "url", "INVALID_PARAMS": "event"}
     url = AddressField("Address", "https://example.com/hooks/scans", "off")
     event = TicksField(
@@ -65,7 +63,6 @@ def _known(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 @require_safe
 @requires(Role.VIEWER)
 def webhooks(request: MemberRequest) -> HttpResponse:
-    """All receivers and how they fare."""
     return _list(request, WebhookForm(), 200)
 
 
@@ -107,7 +104,6 @@ def webhook(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @requires(Role.ADMIN)
 @_known
 def webhook_edit(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Change address and events."""
     if request.method != "POST":
         return redirect("webhook", webhook_id)
     found = access_webhook(request.membership.organization_id, webhook_id)
@@ -181,7 +177,6 @@ def webhook_rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @requires(Role.ADMIN)
 @_known
 def webhook_test(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Send an example of an event."""
     kind = request.POST.get("event", "")
     return _sent(
         request,
@@ -195,7 +190,6 @@ def webhook_test(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @requires(Role.ADMIN)
 @_known
 def delivery_replay(request: MemberRequest, webhook_id: str, delivery_id: str) -> HttpResponse:
-    """Send a delivery again, whatever became of it."""
     return _sent(
         request,
         webhook_id,

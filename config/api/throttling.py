@@ -41,7 +41,6 @@ class Rate:
         return max(0, self.limit - self.used)
 
     def headers(self) -> dict[str, str]:
-        """The three X-RateLimit headers."""
         return {
             "X-RateLimit-Limit": str(self.limit),
             "X-RateLimit-Remaining": str(self.remaining),

@@ -60,7 +60,6 @@ def enter_user_namespace() -> None:
 
 
 def become(uid: int, gid: int) -> None:
-    """Be another user for good."""
     os.setgroups([])
     os.setgid(gid)
     os.setuid(uid)

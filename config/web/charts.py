@@ -16,8 +16,6 @@ GRID = (100, 75, 50, 25, 0)
 
 
 class Scored(Protocol):
-    """What a scan came to."""
-
     @property
     def score(self) -> int: ...
 
@@ -42,14 +40,11 @@ class Spark:
 
     @property
     def size(self) -> str:
-        """The viewBox."""
         return f"0 0 {SPARK_WIDTH} {SPARK_HEIGHT}"
 
 
 @dataclass(frozen=True, slots=True)
 class Point(Generic[S]):
-    """A result and its place."""
-
     x: float
     y: float
     result: S
@@ -72,7 +67,6 @@ class Trend(Generic[S]):
 
     @property
     def size(self) -> str:
-        """The viewBox."""
         return f"0 0 {TREND_WIDTH} {TREND_HEIGHT}"
 
     @property
@@ -86,7 +80,6 @@ class Trend(Generic[S]):
 
     @property
     def summary(self) -> str:
-        """In words, for who does not see it."""
         first, last = self.points[0].result, self.points[-1].result
         return (
             f"Scores of {len(self.points)} scans from {self.begin:%-d %B %Y} to {self.end:%-d %B %Y}:"

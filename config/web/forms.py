@@ -13,8 +13,6 @@ from config.errors import Refusal
 
 @dataclass(frozen=True, slots=True)
 class HintedLabel:
-    """What stands beside a box to tick."""
-
     name: str
     hint: str
 

@@ -30,7 +30,6 @@ class CheckCard:
 
 
 def card_of(exported: Mapping[str, Any]) -> CheckCard:
-    """From a check of the JSON export."""
     named = [(text, criterion(text)) for text in exported["references"]]
     criteria = tuple(found for _, found in named if found)
     evidence = tables(exported["evidence"], without=("wcag", "level") if criteria else ())

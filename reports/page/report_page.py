@@ -49,8 +49,6 @@ class CategorySection:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something the scan noted beside its checks."""
-
     label: str
     value: str
     url: str | None
@@ -58,8 +56,6 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Checks that could not run for the same reason."""
-
     reason: str
     names: tuple[str, ...]
 

@@ -33,8 +33,6 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A moment of the load."""
-
     name: str
     slug: str
     seconds: str
@@ -43,8 +41,6 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class WaterfallChart:
-    """The whole drawing."""
-
     bars: tuple[Bar, ...]
     marks: tuple[Mark, ...]
     seconds: str
@@ -57,7 +53,6 @@ class WaterfallChart:
 
 
 def waterfall(stored: Mapping[str, Any] | None) -> WaterfallChart | None:
-    """The drawing of a stored waterfall, if there is one."""
     if not stored or not stored["rows"]:
         return None
     total = stored["total_ms"]

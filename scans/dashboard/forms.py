@@ -15,8 +15,6 @@ HINTS = {
 
 
 class ScanForm(JudgedForm):
-    """A page, and the types to scan it with."""
-
     about = {"INVALID_URL": "url", "URL_NOT_REACHABLE": "url", "DOMAIN_BLOCKED": "url", "INVALID_TYPE": "type"}
     url = AddressField("Address of the page", "https://example.com/", "url")
     type = TicksField(

@@ -36,7 +36,6 @@ class Month:
 
     @property
     def tone(self) -> str:
-        """How urgent it is."""
         return "bad" if not self.quota.remaining else "warn" if self.percent >= 80 else "calm"
 
 

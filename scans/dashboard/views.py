@@ -69,7 +69,6 @@ def activity(request: MemberRequest) -> HttpResponse:
 @require_safe
 @requires(Membership.Role.VIEWER)
 def scans(request: MemberRequest) -> HttpResponse:
-    """All scans, newest first."""
     found = scan_lists.scan_page(request.membership.organization_id, request.GET)
     return render(request, "dashboard/scans.html", {"section": "scans", "list": found})
 

@@ -92,5 +92,4 @@ def parse_retry_after(value: str | None, now: datetime) -> timedelta:
 
 
 def is_to_be_disabled(*, failing_since: datetime, failures: int, now: datetime) -> bool:
-    """Whether a webhook with these failures in a row has to be disabled."""
     return failures > FAILURES_TOLERATED and now - failing_since >= FAILING_TOLERATED

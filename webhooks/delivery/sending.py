@@ -48,7 +48,6 @@ class AttemptResult:
 
     @property
     def is_success(self) -> bool:
-        """Whether the receiver has taken the event."""
         return not self.error_code
 
     @property

@@ -235,7 +235,6 @@ def _one_line(error: Exception) -> str:
 
 
 def _environment(data_dir: Path, port: int, stack: embedded.Stack) -> dict[str, str]:
-    """What every child is given."""
     env = dict(os.environ) | stack.env
     env |= {"DATA_DIR": str(data_dir), "PORT": str(port), "PYTHONUNBUFFERED": "1"}
     env.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
