@@ -66,7 +66,6 @@ def boolean(raw: str) -> bool:
 
 
 def words(raw: str) -> list[str]:
-    """Words separated by commas or blanks."""
     return raw.replace(",", " ").split()
 
 
@@ -104,12 +103,10 @@ def contact(raw: str) -> str:
 
 
 def networks(raw: str) -> tuple[IPNetwork, ...]:
-    """CIDRs separated by commas or blanks."""
     return tuple(ipaddress.ip_network(word) for word in words(raw))
 
 
 def ports(raw: str) -> frozenset[int]:
-    """Port numbers separated by commas or blanks."""
     numbers = frozenset(int(word) for word in words(raw))
     if not all(0 < number < 65536 for number in numbers):
         raise ValueError("ports lie between 1 and 65535")
@@ -117,7 +114,6 @@ def ports(raw: str) -> frozenset[int]:
 
 
 def positive(raw: str) -> int:
-    """A whole number above zero."""
     number = int(raw)
     if number <= 0:
         raise ValueError(f"{number} is not above zero")
@@ -133,7 +129,6 @@ def base_url(raw: str) -> str:
 
 
 def certificates(raw: str) -> Path:
-    """A path to a file of PEM certificates."""
     from cryptography.x509 import load_pem_x509_certificates  # loaded by those only who set such a variable
 
     path = Path(raw).expanduser()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from reports.page.explanations import ADVICE, CATEGORIES, GRADES, advice, category_meaning, grade_meaning
 from reports.page.metrics import METRICS, metrics
-from reports.page.wording import ADVICE, CATEGORIES, GRADES, advice, category_meaning, grade_meaning
+from reports.serializers import GRADES as LETTERS
 from scans.engine.catalogue import checks
 from scans.engine.findings import ScanType
-from scans.serializers import GRADES as LETTERS
 
 
 def test_every_grade_of_every_type_has_its_meaning() -> None:
