@@ -8,10 +8,11 @@ from urllib.parse import urlencode
 from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
+from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Model, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.forms import ModelForm
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
@@ -52,6 +53,9 @@ def note_membership(request: HttpRequest, membership: Membership, action: str, *
     audit.record(membership.organization, request.user, action, membership.user.email, **details)
 
 
+FOR_SUPERUSERS = ("email", "is_staff", "is_superuser", "groups", "user_permissions")
+
+
 @admin.register(User)
 class UserAdmin(UncountedAdmin, DjangoUserAdmin):
     form = UserEditForm
@@ -71,9 +75,33 @@ class UserAdmin(UncountedAdmin, DjangoUserAdmin):
     )
     add_fieldsets = ((None, {"fields": ("email", "usable_password", "password1", "password2")}),)
 
+    def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
+        """Nobody takes more than they have: neither rights, nor another person's account by its e-mail address."""
+        own = super().get_readonly_fields(request, obj)
+        return own if _is_superuser(request) or obj is None else (*own, *FOR_SUPERUSERS)
+
+    def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        """A superuser's row, and password, are for superusers."""
+        is_above = obj is not None and obj.is_superuser and not _is_superuser(request)
+        return not is_above and super().has_change_permission(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
+        is_above = obj is not None and obj.is_superuser and not _is_superuser(request)
+        return not is_above and super().has_delete_permission(request, obj)
+
+    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
+        """Whoever sets a person's password can be that person, in all of their organizations."""
+        if not _is_superuser(request):
+            raise PermissionDenied
+        return super().user_change_password(request, id, form_url)
+
     @admin.display(description="memberships")
     def memberships(self, user: User) -> SafeString:
         return memberships_table(Membership.objects.filter(user=user), user=user.pk)
+
+
+def _is_superuser(request: HttpRequest) -> bool:
+    return isinstance(request.user, User) and request.user.is_superuser
 
 
 @admin.register(Organization)

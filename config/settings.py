@@ -169,7 +169,7 @@ CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": REDIS_URL,
-        "OPTIONS": REDIS_TIMEOUTS,
+        "OPTIONS": REDIS_TIMEOUTS | {"serializer": "config.cache.JsonSerializer"},
     },
 }
 

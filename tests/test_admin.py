@@ -8,6 +8,7 @@ import pytest
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.utils import quote
+from django.contrib.auth.models import Permission
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -20,7 +21,7 @@ from accounts.usage import month_of
 from config.web.admin import UncountedAdmin
 from reports.models import Report
 from scans.models import BlockedDomain, Scan
-from tests.world import Member, finished_scan, make_scan
+from tests.world import Member, browser_of, finished_scan, make_scan, person_of
 from webhooks.delivery import secrets
 from webhooks.delivery.signing import new_secret
 from webhooks.models import Delivery, Event, EventKind, Webhook
@@ -238,3 +239,43 @@ def test_the_list_of_reports_leaves_the_long_columns_where_they_are(operator: Cl
     with CaptureQueriesContext(connection) as queries:
         operator.get(address(Report, "changelist"))
     assert not [each["sql"] for each in queries if '"reports_report"."export"' in each["sql"]]
+
+
+@pytest.fixture
+def helper(db: None) -> Client:
+    """Staff who may change people, and nothing else."""
+    person = User.objects.create_user("helper@people.test", is_staff=True)
+    person.user_permissions.set(Permission.objects.filter(codename__in=["change_user", "view_user", "delete_user"]))
+    return browser_of(person)
+
+
+def test_staff_make_nobody_more_than_they_are(helper: Client, home: Member) -> None:
+    person = person_of(home, "member", "ada@people.test")
+    page = helper.get(f"/admin/accounts/user/{person.pk}/change/")
+    fields = {
+        "first_name": "Eve",
+        "email": "eve@people.test",
+        "is_superuser": "on",
+        "is_staff": "on",
+        "is_active": "on",
+    }
+    assert helper.post(f"/admin/accounts/user/{person.pk}/change/", fields).status_code == 302
+    person.refresh_from_db()
+    assert page.status_code == 200
+    assert (person.first_name, person.email) == ("Eve", "ada@people.test")
+    assert (person.is_superuser, person.is_staff) == (False, False)
+
+
+def test_staff_do_not_become_somebody_else_by_a_password(helper: Client, home: Member) -> None:
+    person = person_of(home, "owner", "ada@people.test")
+    path = f"/admin/accounts/user/{person.pk}/password/"
+    assert helper.post(path, {"password1": "a new one 17", "password2": "a new one 17"}).status_code == 403
+    person.refresh_from_db()
+    assert not person.check_password("a new one 17")
+
+
+def test_a_superuser_is_changed_by_superusers_alone(helper: Client) -> None:
+    above = User.objects.create_superuser("root@people.test")
+    assert helper.post(f"/admin/accounts/user/{above.pk}/change/", {"first_name": "Eve"}).status_code == 403
+    assert helper.post(f"/admin/accounts/user/{above.pk}/delete/", {"post": "yes"}).status_code == 403
+    assert User.objects.filter(pk=above.pk, first_name="").exists()

@@ -17,7 +17,7 @@ KEY = "operations:scheduled"
 def beat() -> None:
     """Note that a periodic task runs. Never fails: the task has more to do than this."""
     try:
-        cache.set(KEY, timezone.now(), timeout=None)
+        cache.set(KEY, timezone.now().isoformat(), timeout=None)
     except redis.RedisError as error:
         logger.warning("the scheduler's sign of life could not be noted: %s", error)
 
@@ -25,8 +25,8 @@ def beat() -> None:
 def last_beat() -> datetime | None:
     """When a periodic task ran; None when none has since Redis was emptied, or Redis does not answer."""
     try:
-        found: datetime | None = cache.get(KEY)
+        found: str | None = cache.get(KEY)
     except redis.RedisError as error:
         logger.error("the scheduler's sign of life could not be read: %s", error)
         return None
-    return found
+    return datetime.fromisoformat(found) if found else None

@@ -1,0 +1,41 @@
+"""What stands in Redis is data."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.cache import cache
+from django.test import Client
+from redis import Redis
+
+
+class Payload:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Path.touch, (self.path,)
+
+
+@pytest.mark.django_db
+def test_who_writes_to_redis_runs_nothing_in_web(tmp_path: Path) -> None:
+    trace = tmp_path / "run"
+    Redis.from_url(settings.REDIS_URL).set(":1:readiness", pickle.dumps(Payload(trace)))
+    assert Client().get("/readyz").status_code == 200
+    assert cache.get("readiness") is None
+    assert not trace.exists()
+
+
+@pytest.mark.parametrize("value", [0, 7, "7", "text", None, True, ["a"], {"a": [1, 2.5]}])
+def test_what_is_kept_comes_back(value: object, db: None) -> None:
+    cache.set("kept", value)
+    found = cache.get("kept", "missing")
+    assert (type(found), found) == (type(value), value)
+
+
+def test_numbers_can_be_counted_with(db: None) -> None:
+    cache.set("count", 1)
+    assert cache.incr("count") == 2
