@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from selectolax.lexbor import LexborNode
 
 from scans.engine.browser.evidence import Layout, Load, LoadedRequest, ShownImage, Viewport
-from scans.engine.page.css import style_references
+from scans.engine.page.css import style_images, style_references
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.image_headers import ImageFormat
 from scans.engine.page.markup import attribute, live, resolve
@@ -182,9 +182,10 @@ def _addresses(node: LexborNode) -> Iterator[str]:
         # Descriptors are taken along: as addresses they lead elsewhere.
         for candidate in (attribute(node, name) or "")[:MAX_SOURCE_SET].split(maxsplit=MAX_CANDIDATES)[:MAX_CANDIDATES]:
             yield candidate.strip(",")
-    css = node.text() or "" if node.tag == "style" else attribute(node, "style") or ""
-    if css:
-        yield from style_references(css).images
+    if node.tag == "style":
+        yield from style_references(node.text() or "").images
+    else:
+        yield from style_images(attribute(node, "style") or "")
 
 
 def _preloads(page: Page, *parameters: re.Pattern[str]) -> Iterator[str]:
