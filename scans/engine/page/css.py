@@ -17,7 +17,7 @@ ADDRESS = r"""url\(\s*+(?:"(?P<double>[^"\n]*+)"|'(?P<single>[^'\n]*+)'|(?P<bare
 # is passed over whole. Possessive and bounded, so that a style sheet that is made to be slow is not.
 TOKENS = re.compile(
     r"(?P<dropped>/\*.*?(?:\*/|\Z)|<!--)"
-    rf"|{ADDRESS}|url\(\s*+[^\s\"'()]*+"
+    rf"|{ADDRESS}|url\([^\"'()]*+\)|url\(\s*+[^\s\"'()]*+"
     r"""|"(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?|\\."""
     r"""|\bformat\(\s{0,9}["']?(?P<format>[\w-]{1,40})["']?[^)]{0,100}\)"""
     r"|(?P<mark>[{};])",
@@ -27,6 +27,7 @@ IMPORT = re.compile(
     rf"""@import\s{{0,99}}(?:{ADDRESS}|["'](?P<text>[^"'\n]++)(?:["']|\Z))(?P<conditions>.*)""",
     re.IGNORECASE | re.DOTALL,
 )
+WHITE_SPACE = re.compile(r"[ \t\n\r\f\v]++")
 # What browsers of today take, whatever older formats stand beside it.
 FONT_FORMATS = frozenset(
     {"woff2", "woff", "truetype", "opentype", "collection", "woff2-variations", "woff-variations"}
@@ -110,6 +111,17 @@ def rules(css: str, *, is_closed: bool = False) -> Iterator[Rule]:
         for _ in range(len(blocks) if mark == "" and is_closed else mark == "}" and len(blocks) > 0):
             prelude, found = blocks.pop()
             yield Rule(prelude, tuple(found), tuple(outer for outer, _ in blocks) if blocks else ())
+
+
+def blanks(css: str) -> Iterator[tuple[int, int]]:
+    """Where white space and comments begin and end, in order, without those in strings and addresses."""
+    position = 0
+    for token in chain(TOKENS.finditer(css), (None,)):
+        start, end = token.span() if token else (len(css), len(css))
+        yield from (space.span() for space in WHITE_SPACE.finditer(css, position, start))
+        if token and token["dropped"]:
+            yield start, end
+        position = end
 
 
 def declarations(style: str) -> tuple[tuple[str, str], ...]:
