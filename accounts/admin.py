@@ -26,8 +26,6 @@ SHOWN_MEMBERSHIPS = 100
 
 
 class UserAddForm(AdminUserCreationForm):
-    """A new person, with or without a password."""
-
     class Meta:
         model = User
         fields = ("email",)
@@ -56,8 +54,6 @@ def note_membership(request: HttpRequest, membership: Membership, action: str, *
 
 @admin.register(User)
 class UserAdmin(UncountedAdmin, DjangoUserAdmin):
-    """People, by e-mail address."""
-
     form = UserEditForm
     add_form = UserAddForm
     list_display = ("email", "first_name", "last_name", "is_active", "is_staff", "last_login")
@@ -116,7 +112,6 @@ class OrganizationAdmin(UncountedAdmin):
 
     @admin.display(description="scans this month")
     def used_this_month(self, organization: Organization) -> str:
-        """Of how many."""
         used = getattr(organization, "used", 0)  # an organization that is just being added has no row yet
         return f"{used:,} of {organization.tier.scans_per_month:,}" if organization.pk else ""
 
@@ -240,8 +235,6 @@ class InvitationAdmin(ReadOnlyAdmin):
 
 @admin.register(AuditEvent)
 class AuditEventAdmin(ReadOnlyAdmin):
-    """Who did what, in every organization."""
-
     list_display = ("created_at", "who", "action", "target", "organization")
     list_select_related = ("organization",)
     ordering = ("-id",)
@@ -309,7 +302,6 @@ class ApiKeyAdmin(UncountedAdmin):
 
     @admin.action(description="Revoke selected API keys", permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
-        """At once, and for good."""
         keys = queryset.filter(revoked_at=None).select_related("organization")
         assert isinstance(request.user, User)
         revoked = sum(revoke_api_key(key, request.user) for key in keys)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from accounts import access
-from accounts.models import AuditEvent, Organization, User
+from accounts.models import AuditEvent, Membership, Organization, User
 
 PAGE_SIZE = 50
 
@@ -51,6 +51,12 @@ def record(organization: Organization, actor: User | None, action: str, target: 
         target=target[: AuditEvent._meta.get_field("target").max_length],
         details=details,
     )
+
+
+def record_by(member: Membership | None, action: str, target: str = "", **details: Any) -> None:
+    """Note what a member has just done; nothing for None: what API keys do is not in the log."""
+    if member is not None:
+        record(member.organization, member.user, action, target, **details)
 
 
 def events_page(organization_id: int, *, action: str = "", before: int | None = None) -> tuple[list[AuditEvent], bool]:

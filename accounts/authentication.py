@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -13,9 +12,8 @@ from rest_framework.request import Request
 
 from accounts import keys
 from accounts.models import ApiKey, Membership
-from accounts.usage import Limits
-from config.api.errors import RateLimited
-from config.api.throttling import count
+from accounts.usage import TierLimits
+from config.api.throttling import count, refuse_over
 from config.errors import Refusal
 from config.postgresql.statements import fetch
 
@@ -54,7 +52,7 @@ class Caller:
 
     key_id: str | None
     organization_id: int
-    limits: Limits
+    limits: TierLimits
     requests_per_minute: int
     webhooks: int
     member: Membership | None = None
@@ -67,7 +65,7 @@ def member_caller(membership: Membership) -> Caller:
     return Caller(
         key_id=None,
         organization_id=membership.organization_id,
-        limits=Limits(tier.scans_per_month, tier.concurrent_scans, tier.name),
+        limits=TierLimits(tier.scans_per_month, tier.concurrent_scans, tier.name),
         requests_per_minute=tier.requests_per_minute,
         webhooks=tier.webhooks,
         member=membership,
@@ -109,7 +107,7 @@ def _caller(header: str) -> Caller:
     if expires_at is not None and expires_at <= now:
         raise Unauthorized("This API key has expired. Create a new one in the dashboard.")
     _note_use(key_id, last_used_at, now)
-    return Caller(key_id, organization_id, Limits(*limits), requests_per_minute, webhooks)
+    return Caller(key_id, organization_id, TierLimits(*limits), requests_per_minute, webhooks)
 
 
 def _note_use(key_id: str, last_used_at: datetime | None, now: datetime) -> None:
@@ -119,10 +117,8 @@ def _note_use(key_id: str, last_used_at: datetime | None, now: datetime) -> None
 
 def _limit_failures(request: Request) -> None:
     address = request.META.get("REMOTE_ADDR", "")
-    rate, over = count(request._request, "failed-keys", address, FAILURES_PER_MINUTE)
-    if over:
-        request._request.rate = rate  # type: ignore[attr-defined]  # read by config.api.views for the headers
-        raise RateLimited("Too many failed attempts from this address.", rate.reset - int(time.time()))
+    rate = count(f"failed-keys:{address}", FAILURES_PER_MINUTE)
+    refuse_over(request._request, rate, "Too many failed attempts from this address.")
 
 
 def caller_of(request: Request) -> Caller:

@@ -34,7 +34,6 @@ def may_manage(actor: Membership, subject: Membership) -> bool:
 
 @transaction.atomic
 def change_role(*, actor: Membership, subject: Membership, role: str) -> None:
-    """Give another role; raises AccountRefused."""
     actor, subject = _lock(actor), _fresh(subject)
     if not may_manage(actor, subject) or role not in grantable_roles(actor):
         raise AccountRefused("Your role does not allow this.")
@@ -44,7 +43,7 @@ def change_role(*, actor: Membership, subject: Membership, role: str) -> None:
     before, subject.role = subject.role, role
     subject.save(update_fields=["role"])
     changed = {"from": before, "to": role}
-    audit.record(actor.organization, actor.user, "member.role_changed", subject.user.email, role=changed)
+    audit.record_by(actor, "member.role_changed", subject.user.email, role=changed)
 
 
 @transaction.atomic
@@ -57,7 +56,7 @@ def remove_member(*, actor: Membership, subject: Membership) -> None:
     _keep_an_owner(subject)
     subject.delete()
     action = "member.left" if leaves else "member.removed"
-    audit.record(actor.organization, actor.user, action, "" if leaves else subject.user.email)
+    audit.record_by(actor, action, "" if leaves else subject.user.email)
 
 
 @transaction.atomic
@@ -81,7 +80,7 @@ def invite(*, actor: Membership, email: str, role: str) -> Invitation:
         created_at=now,
         expires_at=now + INVITATION_LIFETIME,
     )
-    audit.record(actor.organization, actor.user, "member.invited", email, role=role)
+    audit.record_by(actor, "member.invited", email, role=role)
     return invitation
 
 
@@ -92,17 +91,15 @@ def revoke_invitation(*, actor: Membership, invitation: Invitation) -> None:
     if invitation.role not in grantable_roles(actor):
         raise AccountRefused("Your role does not allow this.")
     if open_invitations(actor.organization_id).filter(id=invitation.id).update(revoked_at=timezone.now()):
-        audit.record(actor.organization, actor.user, "invitation.revoked", invitation.email)
+        audit.record_by(actor, "invitation.revoked", invitation.email)
 
 
 def open_invitations(organization_id: int) -> QuerySet[Invitation]:
-    """Those that can still be accepted."""
     rows = access.rows(Invitation, organization_id)
     return rows.filter(accepted_at=None, revoked_at=None, expires_at__gt=timezone.now())
 
 
 def invitation_token(invitation: Invitation) -> str:
-    """What the link carries."""
     return signing.dumps(invitation.id, salt=INVITATION_SALT)
 
 

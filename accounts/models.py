@@ -89,8 +89,6 @@ class Organization(models.Model):
 
 
 class Membership(models.Model):
-    """A person's role in an organization."""
-
     class Role(models.TextChoices):
         OWNER = "owner"
         ADMIN = "admin"
@@ -114,7 +112,6 @@ class Membership(models.Model):
 
     @property
     def is_owner(self) -> bool:
-        """Whether everything is allowed."""
         return self.has(self.Role.OWNER)
 
     @property
@@ -168,7 +165,6 @@ class Invitation(models.Model):
 
 
 def new_key_id() -> str:
-    """The public ID of an API key."""
     return new_id("key")
 
 

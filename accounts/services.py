@@ -148,7 +148,7 @@ def change_organization(*, actor: Membership, name: str, shares_reports: bool) -
         if not changes:
             return
         Organization.objects.filter(id=organization.id).update(**wanted)
-        audit.record(organization, actor.user, "organization.changed", name, **changes)
+        audit.record_by(actor, "organization.changed", name, **changes)
 
 
 def ensure_organization(*, name: str, tier: str | None = None) -> Organization:

@@ -64,7 +64,6 @@ def end(request: HttpRequest) -> None:
 
 
 def current_id(request: HttpRequest) -> str:
-    """The ID of the row of this very session."""
     found: str = request.session.get(SESSION_KEY, "")
     return found
 

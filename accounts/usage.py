@@ -40,8 +40,6 @@ class ConcurrentLimit(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """An organization's month."""
-
     used: int
     limit: int
     tier: str
@@ -51,13 +49,9 @@ class Quota:
         """What is left; never below 0, also when a tier was lowered."""
         return max(0, self.limit - self.used)
 
-    def as_dict(self) -> dict[str, int | str]:
-        """The quota object of the API."""
-        return {"used": self.used, "limit": self.limit, "remaining": self.remaining, "tier": self.tier}
-
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class TierLimits:
     """What the tier allows at the moment of asking."""
 
     scans_per_month: int
@@ -71,11 +65,10 @@ def month_of(moment: datetime) -> date:
 
 
 def next_month(period: date) -> date:
-    """The first day of the month after."""
     return date(period.year + period.month // 12, period.month % 12 + 1, 1)
 
 
-def quota(organization_id: int, limits: Limits, now: datetime) -> Quota:
+def quota(organization_id: int, limits: TierLimits, now: datetime) -> Quota:
     """The current month's usage, one query."""
     ((used,),) = fetch(f"SELECT {USED}", {"organization": organization_id, "period": month_of(now)})
     return Quota(used, limits.scans_per_month, limits.tier)
@@ -87,7 +80,7 @@ def used_column(now: datetime) -> Coalesce:
     return Coalesce(Subquery(used), Value(0), output_field=IntegerField())
 
 
-def refuse_when_exhausted(organization_id: int, limits: Limits, running: Callable[[], int], now: datetime) -> None:
+def refuse_when_exhausted(organization_id: int, limits: TierLimits, running: Callable[[], int], now: datetime) -> None:
     """Refuse early what `reserve` would refuse anyway; raises the same refusals, holds no lock."""
     if quota(organization_id, limits, now).remaining <= 0:
         raise _quota_exceeded(limits.scans_per_month, now)
@@ -130,13 +123,13 @@ def refund(organization_id: int, period: date) -> None:
         )
 
 
-def _lock(organization_id: int) -> Limits:
+def _lock(organization_id: int) -> TierLimits:
     # NO KEY: rows that refer to the organization can still be inserted meanwhile.
     organization = (
         Organization.objects.select_for_update(no_key=True, of=("self",)).select_related("tier").get(id=organization_id)
     )
     tier = organization.tier
-    return Limits(tier.scans_per_month, tier.concurrent_scans, tier.name)
+    return TierLimits(tier.scans_per_month, tier.concurrent_scans, tier.name)
 
 
 def _quota_exceeded(limit: int, now: datetime) -> QuotaExceeded:

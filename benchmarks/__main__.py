@@ -1,17 +1,18 @@
-"""`make bench`: scans, the browser, webhooks, API, pages, admin. `ARGS=browser`, for example, for one of them."""
+"""`make bench`: scans, browser, webhooks, API, slow clients, pages, admin. `ARGS=browser`, say, for one of them."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
-from benchmarks import admin, api, browser, pages, scans, webhooks
+from benchmarks import admin, api, browser, clients, pages, scans, webhooks
 
 PARTS = {
     "scans": scans.main,
     "browser": browser.main,
     "webhooks": webhooks.main,
     "api": api.main,
+    "clients": clients.main,
     "pages": pages.main,
     "admin": admin.main,
 }

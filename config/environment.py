@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 T = TypeVar("T")
 
 MIN_SECRET_KEY_LENGTH = 32
+HOW_TO_MAKE_A_KEY = "A long random string; `manage.py up` makes one and keeps it in DATA_DIR."
 
 IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
 # How many there are, or where.
@@ -65,8 +66,14 @@ def boolean(raw: str) -> bool:
 
 
 def words(raw: str) -> list[str]:
-    """Words separated by commas or blanks."""
     return raw.replace(",", " ").split()
+
+
+def secret_key(raw: str) -> str:
+    """It signs sessions and encrypts webhook secrets: a short one would open both."""
+    if len(raw) < MIN_SECRET_KEY_LENGTH:
+        raise ValueError(f"it has fewer than {MIN_SECRET_KEY_LENGTH} characters.")
+    return raw
 
 
 def secret_keys(raw: str) -> list[str]:
@@ -96,12 +103,10 @@ def contact(raw: str) -> str:
 
 
 def networks(raw: str) -> tuple[IPNetwork, ...]:
-    """CIDRs separated by commas or blanks."""
     return tuple(ipaddress.ip_network(word) for word in words(raw))
 
 
 def ports(raw: str) -> frozenset[int]:
-    """Port numbers separated by commas or blanks."""
     numbers = frozenset(int(word) for word in words(raw))
     if not all(0 < number < 65536 for number in numbers):
         raise ValueError("ports lie between 1 and 65535")
@@ -109,7 +114,6 @@ def ports(raw: str) -> frozenset[int]:
 
 
 def positive(raw: str) -> int:
-    """A whole number above zero."""
     number = int(raw)
     if number <= 0:
         raise ValueError(f"{number} is not above zero")
@@ -125,7 +129,6 @@ def base_url(raw: str) -> str:
 
 
 def certificates(raw: str) -> Path:
-    """A path to a file of PEM certificates."""
     from cryptography.x509 import load_pem_x509_certificates  # loaded by those only who set such a variable
 
     path = Path(raw).expanduser()
@@ -181,6 +184,12 @@ def database_url(raw: str) -> str:
 
 
 def refuse_problems() -> None:
-    """End the process with one line for each value that can't be used; for processes that run no system checks."""
-    if problems:
-        raise SystemExit("\n".join(str(each) for each in problems))
+    """End the process with one line for each value that can't be used; for processes that run no system checks.
+
+    They need a key too: without one they would start, and fail with every request.
+    """
+    found = list(problems)
+    if not os.environ.get("SECRET_KEY", "").strip():
+        found.append(Problem("SECRET_KEY", "SECRET_KEY is not set.", HOW_TO_MAKE_A_KEY))
+    if found:
+        raise SystemExit("\n".join(str(each) for each in found))

@@ -8,6 +8,7 @@ import string
 from datetime import UTC, datetime
 
 BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
+TIMESTAMP_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 # 22 base62 digits hold 130.9 bits.
 RANDOM_DIGITS = 22
 
@@ -23,7 +24,6 @@ def new_id(prefix: str) -> str:
 
 
 def new_scan_id() -> str:
-    """The public ID of a scan."""
     return new_id("scan")
 
 
@@ -39,4 +39,4 @@ def is_id(prefix: str, value: str) -> bool:
 
 def timestamp(moment: datetime) -> str:
     """ISO 8601 in UTC, whole seconds, `Z`. `moment` must be aware."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moment.astimezone(UTC).strftime(TIMESTAMP_FORMAT)

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import environ
+from jinja2 import StrictUndefined
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from config import __version__, environment
 from config.environment import read
+from config.ids import TIMESTAMP_FORMAT
 from config.logging import logging_config
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = read("DATA_DIR", lambda raw: Path(raw).expanduser().resolve(), BASE_DIR / "var", "A folder.")
 
 DEBUG = read("DEBUG", environment.boolean, False, "Set it to 1 or 0.")
-SECRET_KEY = read("SECRET_KEY", str, "", "A long random string; `manage.py up` makes one.")
-SECRET_KEY_FALLBACKS: list[str] = read("SECRET_KEY_FALLBACKS", environment.words, [], "Former keys, newest first.")
+SECRET_KEY = read("SECRET_KEY", environment.secret_key, "", environment.HOW_TO_MAKE_A_KEY)
+SECRET_KEY_FALLBACKS: list[str] = read(
+    "SECRET_KEY_FALLBACKS", environment.secret_keys, [], "Former keys, newest first, each of at least 32 characters."
+)
 # The first encrypts secrets at rest, all decrypt; then Django's keys do.
 ENCRYPTION_KEYS: list[str] = read(
     "ENCRYPTION_KEYS", environment.secret_keys, [], "Long random strings; `openssl rand -hex 32` makes one."
@@ -103,6 +106,8 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
+FILE_UPLOAD_HANDLERS = ["config.web.uploads.NoFiles"]
+
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False
@@ -120,7 +125,13 @@ TEMPLATES = [
                 "accounts.roles.membership",
             ],
         },
-    }
+    },
+    # For what the report page has hundreds of: config/templatetags/fast.py. It escapes what it writes.
+    {
+        "BACKEND": "django.template.backends.jinja2.Jinja2",
+        "DIRS": [BASE_DIR / "templates" / "jinja2"],
+        "OPTIONS": {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True},
+    },
 ]
 
 DATABASE_URL = read(
@@ -137,7 +148,8 @@ DATABASES = {
         # Every thread keeps its connection. One that died with the server is noticed before it is used.
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": {"connect_timeout": 5, **DATABASE.get("OPTIONS", {})},
+        # Django turns prepared statements off unless told; config.postgresql.statements says which are prepared.
+        "OPTIONS": {"connect_timeout": 5, "prepare_threshold": 5, **DATABASE.get("OPTIONS", {})},
     }
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -159,7 +171,6 @@ CACHES = {
         "LOCATION": REDIS_URL,
         "OPTIONS": REDIS_TIMEOUTS,
     },
-    "requests": {"BACKEND": "config.api.counter.RequestCounter", "LOCATION": REDIS_URL},
 }
 
 AUTH_USER_MODEL = "accounts.User"
@@ -250,6 +261,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["config.api.parsing.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DATETIME_FORMAT": TIMESTAMP_FORMAT,
     "EXCEPTION_HANDLER": "config.api.errors.handle",
     "UNAUTHENTICATED_USER": None,
     "URL_FORMAT_OVERRIDE": None,  # `format` is a parameter of the export
@@ -275,12 +287,6 @@ SPECTACULAR_SETTINGS = {
         "EventKind": "webhooks.models.EventKind",
     },
 }
-
-RATELIMIT_USE_CACHE = "requests"
-# The library's own defaults: it asks for them with every request, and an absent setting costs an exception.
-RATELIMIT_ENABLE = True
-RATELIMIT_CACHE_PREFIX = "rl:"
-RATELIMIT_HASH_ALGORITHM = hashlib.sha256
 
 LOG_FORMAT = read("LOG_FORMAT", str, "text", "text or json")
 LOGGING = logging_config(LOG_FORMAT)

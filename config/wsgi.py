@@ -19,7 +19,7 @@ environment.refuse_problems()
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-    """Django's application, for chunked bodies too.
+    """Django's application, for chunked bodies too, and without a body where HEAD asks for none.
 
     Django reads as many bytes as Content-Length says, so a chunked body would look empty. It is read here, up
     to what the API takes and one byte more, so that the parser refuses what is larger.
@@ -27,4 +27,10 @@ def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> 
     if environ.get("HTTP_TRANSFER_ENCODING", "").lower() == "chunked" and environ.get("wsgi.input_terminated"):
         body = environ["wsgi.input"].read(MAX_BODY_BYTES + 1)
         environ |= {"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body))}
-    return django_application(environ, start_response)
+    response = django_application(environ, start_response)
+    if environ["REQUEST_METHOD"] != "HEAD":
+        return response
+    # The server would leave the body out as well, with a warning for each.
+    if (close := getattr(response, "close", None)) is not None:
+        close()
+    return ()

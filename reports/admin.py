@@ -5,18 +5,16 @@ from __future__ import annotations
 from django.contrib import admin
 from django.db.models import F, Func, IntegerField, QuerySet
 from django.http import HttpRequest
-from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from config.web.admin import ReadOnlyAdmin, link
 from reports.models import Report
+from scans.engine import messages
 
 
 @admin.register(Report)
 class ReportAdmin(ReadOnlyAdmin):
-    """Every retained report, newest first."""
-
     list_display = ("id", "scan_id", "organization", "created_at", "expires_at", "shared_at")
     list_select_related = ("organization",)
     # By the indexed time, which comes in the same order as that of creation.
@@ -26,16 +24,14 @@ class ReportAdmin(ReadOnlyAdmin):
     fields = ("id", "scan", "organization", "created_at", "expires_at", "shared_at", "size", "page")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Report]:
-        """Without the long columns."""
         return super().get_queryset(request).defer("body", "export", "facts", "waterfall", "screenshot")
 
     @admin.display(description="size of the document")
     def size(self, report: Report) -> str:
         """Asked of the database, which knows it without reading the text."""
-        size = Func(F("export"), function="octet_length", output_field=IntegerField())
-        return filesizeformat(Report.objects.filter(id=report.id).values_list(size).get()[0])
+        octets = Func(F("export"), function="octet_length", output_field=IntegerField())
+        return messages.size(Report.objects.filter(id=report.id).values_list(octets).get()[0])
 
     @admin.display(description="report page")
     def page(self, report: Report) -> SafeString:
-        """For members, and for everybody while it is shared."""
         return link(reverse("report-page", args=[report.scan_id]), "Open (members only, unless it is shared)")

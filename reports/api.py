@@ -12,7 +12,8 @@ from accounts.authentication import caller_of
 from config.api.pagination import choice
 from config.api.schema import RATE_HEADERS, headers, id_parameter, responses
 from config.api.views import ApiView
-from reports import exports, serializers
+from reports import exports
+from reports.serializers import ReportExportSerializer, ReportSerializer
 from reports.services import access_report
 
 CACHE_CONTROL = "public, max-age=86400"
@@ -37,7 +38,7 @@ class ReportView(ApiView):
             ),
         ],
         responses=responses(
-            {200: serializers.Report, 304: None},
+            {200: ReportSerializer, 304: None},
             e404="`SCAN_NOT_FOUND`: no such scan, another organization's, or the report has expired.",
             e409="`SCAN_NOT_COMPLETE`: the scan still runs, or it failed and has no report.",
         ),
@@ -72,7 +73,7 @@ class ReportExport(ApiView):
         ],
         responses=responses(
             {
-                (200, "application/json"): serializers.ReportExport,
+                (200, "application/json"): ReportExportSerializer,
                 (200, "application/sarif+json"): OpenApiTypes.OBJECT,
                 (200, "text/csv"): OpenApiTypes.STR,
             },

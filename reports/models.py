@@ -33,6 +33,5 @@ class Report(models.Model):
 
     @property
     def document(self) -> dict[str, Any]:
-        """The export, parsed."""
         parsed: dict[str, Any] = json.loads(self.export)
         return parsed

@@ -1,19 +1,23 @@
-"""The report's shape, for openapi.yaml. Reports themselves are stored and sent as bytes."""
+"""The report and its export as `reports.build` writes them, once, and openapi.yaml describes them."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from rest_framework import serializers
 
-from scans.engine.findings import Severity
-from scans.models import Scan
-from scans.serializers import GRADES, SkippedCheck
+from scans.engine.findings import ScanType, Severity
+from scans.engine.result import CheckResult
 
+# Without models, so that the command line writes reports before the applications are loaded.
+TYPES = [(str(each), each.label) for each in ScanType]
+GRADES = ("A+", "A", "B", "C", "D", "F")
 SEVERITIES = [str(severity) for severity in Severity]
 CHECK_STATUSES = ("pass", "fail", "warn")
-REPORT_STATUSES = (str(Scan.Status.COMPLETED), str(Scan.Status.PARTIAL))
+REPORT_STATUSES = ("completed", "partial")
 
 
-class Check(serializers.Serializer):
+class CheckSerializer(serializers.Serializer):
     """2.4 of the interface."""
 
     name = serializers.CharField()
@@ -22,16 +26,22 @@ class Check(serializers.Serializer):
     message = serializers.CharField()
     fix = serializers.CharField(required=False)
 
+    def to_representation(self, check: CheckResult) -> dict[str, Any]:
+        shown = super().to_representation(check)
+        if check.fix is None:
+            del shown["fix"]
+        return shown
 
-class Category(serializers.Serializer):
+
+class CategorySerializer(serializers.Serializer):
     """2.3 of the interface."""
 
     name = serializers.CharField()
     score = serializers.IntegerField(min_value=0, max_value=100)
-    checks = Check(many=True)
+    checks = CheckSerializer(many=True)
 
 
-class ReportSummary(serializers.Serializer):
+class ReportSummarySerializer(serializers.Serializer):
     """2.5 of the interface."""
 
     total_checks = serializers.IntegerField(min_value=0)
@@ -44,54 +54,62 @@ class ReportSummary(serializers.Serializer):
     low = serializers.IntegerField(min_value=0)
 
 
-class Report(serializers.Serializer):
+class ReportSerializer(serializers.Serializer):
     """2.2 of the interface."""
 
     id = serializers.RegexField(r"^scan_[0-9A-Za-z]{22}$")
-    type = serializers.ChoiceField(Scan.Type.choices)
+    type = serializers.ChoiceField(TYPES)
     url = serializers.CharField()
     score = serializers.IntegerField(min_value=0, max_value=100)
     grade = serializers.ChoiceField(GRADES)
     created_at = serializers.DateTimeField()
     completed_at = serializers.DateTimeField()
-    categories = Category(many=True)
-    summary = ReportSummary()
+    categories = CategorySerializer(many=True)
+    summary = ReportSummarySerializer()
 
 
-class ExportedCheck(Check):
+class ExportedCheckSerializer(CheckSerializer):
     """A check with what exports add."""
 
     id = serializers.CharField()
+    title = serializers.CharField(help_text="What was found; on a pass the check's name.")
     evidence = serializers.ListField(child=serializers.DictField())
     references = serializers.ListField(child=serializers.CharField())
     points = serializers.FloatField(help_text="What the score would gain if this check passed.")
 
 
-class ExportedCategory(Category):
+class ExportedCategorySerializer(CategorySerializer):
     """A category of an export."""
 
-    checks = ExportedCheck(many=True)
+    checks = ExportedCheckSerializer(many=True)
 
 
-class Cap(serializers.Serializer):
+class CapSerializer(serializers.Serializer):
     """A ceiling that lowered the score."""
 
     limit = serializers.IntegerField(min_value=0, max_value=100)
     reason = serializers.CharField()
 
 
-class ExportedSkippedCheck(SkippedCheck):
+class SkippedCheckSerializer(serializers.Serializer):
+    """A check that could not run."""
+
+    name = serializers.CharField()
+    reason = serializers.CharField()
+
+
+class ExportedSkippedCheckSerializer(SkippedCheckSerializer):
     """A check that could not run, with its ID."""
 
     id = serializers.CharField()
 
 
-class ReportExport(Report):
+class ReportExportSerializer(ReportSerializer):
     """The JSON export: the report and everything else that was stored with it."""
 
-    categories = ExportedCategory(many=True)
+    categories = ExportedCategorySerializer(many=True)
     report_id = serializers.RegexField(r"^rpt_[0-9A-Za-z]{22}$")
     status = serializers.ChoiceField(REPORT_STATUSES)
-    skipped_checks = ExportedSkippedCheck(many=True)
-    caps = Cap(many=True)
+    skipped_checks = ExportedSkippedCheckSerializer(many=True)
+    caps = CapSerializer(many=True)
     catalogue_version = serializers.CharField()

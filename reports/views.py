@@ -22,10 +22,10 @@ from django_htmx.http import HttpResponseClientRefresh
 from accounts.models import Membership
 from accounts.roles import choose, current_membership
 from reports.exports import FORMATS, rendered
+from reports.page.explanations import advice
 from reports.page.history import history
 from reports.page.references import safe_link
 from reports.page.report_page import report_page
-from reports.page.wording import advice
 from reports.visibility import Seen, seen_by, set_sharing
 from scans.models import Scan
 

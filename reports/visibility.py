@@ -62,11 +62,11 @@ def set_sharing(seen: Seen, *, is_shared: bool) -> bool:
     """
     if seen.membership is None or not seen.membership.is_member:
         raise PermissionDenied
-    organization, actor, scan = seen.membership.organization, seen.membership.user, seen.scan
+    scan = seen.scan
     with transaction.atomic():
         other_way = seen.reports().filter(shared_at__isnull=is_shared)
         changed = bool(other_way.update(shared_at=seen.now if is_shared else None))
         if changed:
             action = "report.shared" if is_shared else "report.unshared"
-            audit.record(organization, actor, action, scan.url, scan=scan.id, type=str(scan.type))
+            audit.record_by(seen.membership, action, scan.url, scan=scan.id, type=str(scan.type))
     return changed

@@ -30,8 +30,6 @@ SHOWN_DELIVERIES = 100
 
 
 class BlockedDomainForm(forms.ModelForm):
-    """A domain in the one form in which it is kept."""
-
     class Meta:
         model = BlockedDomain
         fields = ("domain", "reason")
@@ -56,8 +54,6 @@ class BlockedDomainAdmin(admin.ModelAdmin):
 
 @admin.register(Scan)
 class ScanAdmin(ReadOnlyAdmin):
-    """Every scan, newest first."""
-
     list_display = (*("id", "status", "type", "created_at", "organization", "score", "error_code", "address"),)
     list_filter = ("status", "type", "created_at")
     list_select_related = ("organization",)
@@ -107,8 +103,6 @@ class ScanAdmin(ReadOnlyAdmin):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A line of the timeline."""
-
     at: datetime
     what: str
     detail: str = ""
@@ -142,8 +136,6 @@ admin.site.unregister(Organization)
 
 @admin.register(Organization)
 class TenantAdmin(OrganizationAdmin):
-    """Organizations with their running scans, too."""
-
     list_display = (*OrganizationAdmin.list_display[:-1], "running", "created_at")
     fields = (*OrganizationAdmin.fields[:-1], "running", "scans", "created_at")
     readonly_fields = (*OrganizationAdmin.readonly_fields, "running", "scans")
@@ -155,7 +147,6 @@ class TenantAdmin(OrganizationAdmin):
 
     @admin.display(description="running scans")
     def running(self, organization: Organization) -> str:
-        """Of how many at once."""
         running = getattr(organization, "running_count", 0)
         return f"{running} of {organization.tier.concurrent_scans}" if organization.pk else ""
 

@@ -15,13 +15,12 @@ from accounts.authentication import caller_of
 from config.api import idempotency
 from config.api.pagination import MAX_OFFSET, choice, integer
 from config.api.schema import RATE_HEADERS, headers, id_parameter, responses
-from config.api.throttling import WINDOW_S
 from config.api.views import ApiView, json_body
-from config.ids import is_id, timestamp
+from config.ids import is_id
 from scans import services
 from scans.listing import scan_counts, scan_list
 from scans.models import Scan
-from scans.serializers import ScanDetail, ScanList, ScanRequest, Usage, scan_status
+from scans.serializers import ScanDetailSerializer, ScanListSerializer, ScanRequestSerializer, UsageSerializer
 
 POLL_AFTER_S = 2
 MAX_PAGE = 100
@@ -34,7 +33,7 @@ class ScanCollection(ApiView):
         operation_id="create_scan",
         summary="Create a scan",
         tags=["Scans"],
-        request=ScanRequest,
+        request=ScanRequestSerializer,
         parameters=[
             OpenApiParameter(
                 "Idempotency-Key",
@@ -50,7 +49,7 @@ class ScanCollection(ApiView):
             ),
         ],
         responses=responses(
-            {201: ScanDetail},
+            {201: ScanDetailSerializer},
             e400="`INVALID_URL`, `INVALID_TYPE`, `URL_NOT_REACHABLE` or `INVALID_PARAMS`.",
             e403="`DOMAIN_BLOCKED`: the target is not publicly accessible, or blocked here.",
             e409="`IDEMPOTENCY_CONFLICT`: a request with this key is still in progress.",
@@ -85,13 +84,15 @@ class ScanItem(ApiView):
             *RATE_HEADERS,
             *headers([200], Retry_After=(int, "Seconds until it is worth asking again; absent once final.")),
         ],
-        responses=responses({200: ScanDetail}, e404="`SCAN_NOT_FOUND`: no such scan, or another organization's."),
+        responses=responses(
+            {200: ScanDetailSerializer}, e404="`SCAN_NOT_FOUND`: no such scan, or another organization's."
+        ),
     )
     def get(self, request: Request, scan_id: str) -> Response:
         """Poll this until the status is `completed` or `partial` (or `failed`)."""
         scan = _scan(request, scan_id)
         waiting = {} if scan.is_final else {"Retry-After": str(POLL_AFTER_S)}
-        return Response(scan_status(scan), headers=waiting)
+        return Response(ScanDetailSerializer(scan).data, headers=waiting)
 
 
 class ScanListing(ApiView):
@@ -108,7 +109,9 @@ class ScanListing(ApiView):
             OpenApiParameter("type", str, enum=Scan.Type.values),
             *RATE_HEADERS,
         ],
-        responses=responses({200: ScanList}, e400="`INVALID_PARAMS`: a parameter is out of range or unknown."),
+        responses=responses(
+            {200: ScanListSerializer}, e400="`INVALID_PARAMS`: a parameter is out of range or unknown."
+        ),
     )
     def get(self, request: Request) -> HttpResponse:
         """The organization's scans, newest first."""
@@ -140,32 +143,27 @@ class UsageView(ApiView):
         summary="Get usage and quota",
         tags=["Usage"],
         parameters=RATE_HEADERS,
-        responses=responses({200: Usage}),
+        responses=responses({200: UsageSerializer}),
     )
     def get(self, request: Request) -> Response:
         """This month's scans, the scans running now, and the request rate."""
         caller = caller_of(request)
         now = timezone.now()
         period = usage.month_of(now)
-        rate = request._request.rate  # type: ignore[attr-defined]  # set by the throttle
-        return Response(
+        used = UsageSerializer(
             {
                 "period": {"start": _midnight(period), "end": _midnight(usage.next_month(period))},
-                "quota": usage.quota(caller.organization_id, caller.limits, now).as_dict(),
+                "quota": usage.quota(caller.organization_id, caller.limits, now),
                 "concurrent": {
                     "running": services.running_scans(caller.organization_id),
                     "limit": caller.limits.concurrent_scans,
                 },
-                "rate_limit": {
-                    "limit": rate.limit,
-                    "remaining": rate.remaining,
-                    "reset": rate.reset,
-                    "window_seconds": WINDOW_S,
-                },
+                "rate_limit": request._request.rate,  # type: ignore[attr-defined]  # set by the throttle
                 "by_type": scan_counts(caller.organization_id, "type", period),
                 "by_status": scan_counts(caller.organization_id, "status", period),
             }
         )
+        return Response(used.data)
 
 
 def _scan(request: Request, scan_id: str) -> Scan:
@@ -177,5 +175,5 @@ def _scan(request: Request, scan_id: str) -> Scan:
     return scan
 
 
-def _midnight(day: date) -> str:
-    return timestamp(datetime(day.year, day.month, day.day, tzinfo=UTC))
+def _midnight(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day, tzinfo=UTC)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Mapping
 from datetime import date, datetime
 
 from django.db.models import Sum
+from rest_framework.serializers import DateTimeField
 
 from accounts import access
-from accounts.usage import USED, Limits, Quota, month_of
+from accounts.usage import USED, Quota, TierLimits, month_of
 from config.postgresql.statements import sql_timestamp
 from scans.models import Scan, ScanCount
+from scans.serializers import QuotaObjectSerializer, ScanSummarySerializer
 
 # GET /v1/scans is what dashboards and pollers ask most: one prepared statement, whose JSON goes out as it is.
 # The conditions are made of these two column names only; their values are parameters.
@@ -19,8 +22,7 @@ FILTERS = ("status", "type")
 LIST_QUERY = """
     SELECT (
         SELECT coalesce(json_agg(summary), '[]') FROM (
-            SELECT id, type, url, status, score, grade, {created_at} AS created_at, {completed_at} AS completed_at
-            FROM scans_scan AS scan WHERE organization_id = %(organization)s{conditions}
+            SELECT {summary} FROM scans_scan AS scan WHERE organization_id = %(organization)s{conditions}
             ORDER BY scan.created_at DESC, id DESC {page}
         ) AS summary
     )::text, (
@@ -32,7 +34,7 @@ LIST_QUERY = """
 def scan_list(
     *,
     organization_id: int,
-    limits: Limits,
+    limits: TierLimits,
     filters: Mapping[str, str],
     limit: int,
     offset: int,
@@ -40,8 +42,7 @@ def scan_list(
 ) -> str:
     """The answer of GET /v1/scans as JSON text: newest first; the ID settles ties, so pages never overlap."""
     query = LIST_QUERY.format(
-        created_at=sql_timestamp("scan.created_at"),
-        completed_at=sql_timestamp("scan.completed_at"),
+        summary=_summary_columns(),
         conditions="".join(f" AND {column} = %({column})s" for column in FILTERS if column in filters),
         # The first page has a text of its own: without the numbers PostgreSQL would plan it anew every time.
         page="LIMIT %(limit)s OFFSET %(offset)s" if offset else f"LIMIT {limit:d}",
@@ -50,9 +51,19 @@ def scan_list(
     ((scans, total, used),) = access.fetch_rows(
         query, organization_id, limit=limit, offset=offset, period=month_of(now), **filters
     )
-    quota = Quota(used, limits.scans_per_month, limits.tier).as_dict()
+    quota = QuotaObjectSerializer(Quota(used, limits.scans_per_month, limits.tier)).data
     rest = json.dumps({"total": total, "limit": limit, "offset": offset, "quota": quota})
     return f'{{"scans": {scans}, {rest[1:]}'
+
+
+@functools.cache
+def _summary_columns() -> str:
+    """Those of the serializer, written as it writes them."""
+    fields = ScanSummarySerializer().fields.items()
+    return ", ".join(
+        f"{sql_timestamp(f'scan.{name}')} AS {name}" if isinstance(field, DateTimeField) else name
+        for name, field in fields
+    )
 
 
 def scan_counts(organization_id: int, column: str, period: date) -> dict[str, int]:

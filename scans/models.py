@@ -31,8 +31,6 @@ HOST_PATTERN = "^https?://([^/?#]+)"
 
 
 class ScanQuerySet(models.QuerySet["Scan"]):
-    """Reads with names from the domain."""
-
     def unfinished(self) -> ScanQuerySet:
         """Queued or running: what counts against the concurrency limit."""
         return self.filter(status__in=(Scan.Status.QUEUED, Scan.Status.SCANNING))
@@ -141,8 +139,12 @@ class Scan(models.Model):
 
     @property
     def is_final(self) -> bool:
-        """Whether the scan has ended, in whatever way."""
         return self.status in self.FINAL
+
+    @property
+    def failure(self) -> Scan | None:
+        """The scan itself with its `error_code` and `error_message` when it has failed."""
+        return self if self.error_code else None
 
     @property
     def moment(self) -> str:

@@ -31,18 +31,17 @@ from reports.models import Report
 from scans.engine.findings import ScanType
 from scans.engine.result import Progress, ScanError, ScanResult
 from scans.models import IdempotencyRecord, Scan
-from scans.net.client import Network
 from scans.net.errors import Blocked
 from scans.net.policy import Policy
 from scans.net.targets import Target, parse_target
 from scans.policy import scan_policy
-from scans.serializers import scan_status
+from scans.reachability import looking, refuse_unreachable
+from scans.serializers import ScanDetailSerializer
 from webhooks.events import record_scan_end
 
 logger = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 3
-REACH_TIMEOUT_S = 5
 # A queued scan that nobody claimed for so long was lost by the queue, or the queue is long: a duplicate is harmless.
 REQUEUE_AFTER = timedelta(seconds=30)
 # With so many messages still in the queue, a scan that waits has most likely not been lost.
@@ -77,7 +76,7 @@ class Created:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ScanClaim:
     """The right to run one attempt of a scan until the lease runs out."""
 
     scan_id: str
@@ -95,14 +94,14 @@ def create_scan(*, caller: Caller, url: object, type: object, idempotency_key: s
     policy = scan_policy()
     target, scan_type = _parse(url, type, policy)
     if idempotency_key is None:
-        return _create(caller, target, scan_type, policy)
+        return _create(caller, target, scan_type)
     digest = idempotency.digest_of({"url": url, "type": type})
     with transaction.atomic():
         idempotency.hold(caller.organization_id, idempotency_key)
         earlier = _replay(caller, idempotency_key, digest)
         if earlier is not None:
             return earlier
-        created = _create(caller, target, scan_type, policy)
+        created = _create(caller, target, scan_type)
         IdempotencyRecord.objects.update_or_create(
             organization_id=caller.organization_id,
             key=idempotency_key,
@@ -149,14 +148,15 @@ def running_scans(organization_id: int) -> int:
     return access.rows(Scan, organization_id).unfinished().count()  # type: ignore[attr-defined]  # ScanQuerySet
 
 
-def _create(caller: Caller, target: Target, scan_type: ScanType, policy: Policy) -> Created:
+def _create(caller: Caller, target: Target, scan_type: ScanType) -> Created:
     _refuse_when_overloaded()
     now = timezone.now()
 
     running = functools.partial(running_scans, caller.organization_id)
-    usage.refuse_when_exhausted(caller.organization_id, caller.limits, running, now)
-    with Network(policy, time_limit_s=REACH_TIMEOUT_S) as network:
-        network.reach(target, timeout_s=REACH_TIMEOUT_S)
+    usage.refuse_when_exhausted(
+        caller.organization_id, caller.limits, lambda: running() + looking(caller.organization_id), now
+    )
+    refuse_unreachable(target, caller.organization_id)
     with transaction.atomic():
         now = timezone.now()
         usage.reserve(caller.organization_id, running, now)
@@ -170,10 +170,9 @@ def _create(caller: Caller, target: Target, scan_type: ScanType, policy: Policy)
             enqueued_at=now,
             period=usage.month_of(now),
         )
-        if caller.member is not None:
-            _note(caller.member, "scan.created", scan)
+        audit.record_by(caller.member, "scan.created", scan.url, scan=scan.id, type=str(scan.type))
         transaction.on_commit(lambda: enqueue(scan.id, scan_type))
-    return Created(scan_status(scan), replayed=False)
+    return Created(ScanDetailSerializer(scan).data, replayed=False)
 
 
 def _refuse_when_overloaded() -> None:
@@ -191,7 +190,7 @@ def enqueue(scan_id: str, scan_type: ScanType) -> None:
     celery.enqueue("scans.tasks.run_scan", scan_id, BROWSER_QUEUE if with_browser else SCAN_QUEUE)
 
 
-def claim_scan(scan_id: str) -> Claim | None:
+def claim_scan(scan_id: str) -> ScanClaim | None:
     """Take the next attempt of a scan; None when it has ended, runs elsewhere, or does not exist."""
     now = timezone.now()
     token = uuid.uuid4()
@@ -209,10 +208,10 @@ def claim_scan(scan_id: str) -> Claim | None:
     if not claimed:
         return None
     url, scan_type = Scan.objects.values_list("url", "type").get(id=scan_id)
-    return Claim(scan_id, token, url, ScanType(scan_type))
+    return ScanClaim(scan_id, token, url, ScanType(scan_type))
 
 
-def renew_claim(claim: Claim, progress: Progress) -> bool:
+def renew_claim(claim: ScanClaim, progress: Progress) -> bool:
     """Write the progress and extend the lease; False when the claim was lost to another attempt."""
     renewed = Scan.objects.filter(id=claim.scan_id, claim_token=claim.token, status=Scan.Status.SCANNING).update(
         lease_expires_at=timezone.now() + timedelta(seconds=settings.SCAN_LEASE_S),
@@ -225,7 +224,7 @@ def renew_claim(claim: Claim, progress: Progress) -> bool:
     return bool(renewed)
 
 
-def finish_scan(claim: Claim, result: ScanResult) -> bool:
+def finish_scan(claim: ScanClaim, result: ScanResult) -> bool:
     """Write the end of a scan: status, report, event and deliveries, in one transaction.
 
     False when the claim was lost: then another attempt ends the scan, and nothing is written here.
@@ -278,7 +277,7 @@ def cancel_scan(*, member: Membership, scan_id: str) -> bool:
         message = f"Cancelled by {member.user.email} before it began. It does not count against your quota."
         _end(scan, ScanError("SCAN_CANCELLED", message))
         record_scan_end(scan, findings=0)
-        _note(member, "scan.cancelled", scan)
+        audit.record_by(member, "scan.cancelled", scan.url, scan=scan.id, type=str(scan.type))
     return True
 
 
@@ -323,10 +322,6 @@ def _repeat(failed: Scan, now: datetime) -> Scan:
         raise NotRequeued(str(refusal)) from refusal
     copied = {each: getattr(failed, each) for each in ("organization_id", "api_key_id", "created_by_id", "type", "url")}
     return Scan.objects.create(**copied, created_at=now, enqueued_at=now, period=usage.month_of(now))
-
-
-def _note(member: Membership, action: str, scan: Scan) -> None:
-    audit.record(member.organization, member.user, action, scan.url, scan=scan.id, type=str(scan.type))
 
 
 def sweep_scans(queue_depth: Callable[[], int], enqueue: Callable[[str, ScanType], None] = enqueue) -> int:

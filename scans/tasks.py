@@ -60,7 +60,7 @@ def run_scan(scan_id: str) -> None:
         give_back()
 
 
-def _scan(claim: services.Claim) -> ScanResult:
+def _scan(claim: services.ScanClaim) -> ScanResult:
     started_at = datetime.now(UTC)
     policy = scan_policy()
     limit_s = settings.SCAN_TIME_LIMIT_S
@@ -92,7 +92,7 @@ class _Reporter:
     When the claim is lost, the network is closed: the scan then ends by itself, soon.
     """
 
-    def __init__(self, claim: services.Claim, network: Network) -> None:
+    def __init__(self, claim: services.ScanClaim, network: Network) -> None:
         self._claim = claim
         self._network = network
         self._latest = Progress(0, "connecting", 0, 0)

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
-from django.db import connection
+import psycopg
 
 
 @contextmanager
 def counted() -> Iterator[list[str]]:
-    """The queries meanwhile: those of Django's cursors, and the prepared ones, which go round them."""
+    """The queries meanwhile: those of Django's cursors, and the prepared ones."""
     asked: list[str] = []
-    prepared = connection.fetch_prepared
+    execute = psycopg.Cursor.execute
 
-    def noted(sql: str, params: Any) -> list[tuple[Any, ...]]:
-        asked.append(sql)
-        return prepared(sql, params)
+    def noted(cursor: psycopg.Cursor[Any], query: str, *args: Any, **kwargs: Any) -> psycopg.Cursor[Any]:
+        asked.append(query)
+        return execute(cursor, query, *args, **kwargs)
 
-    def wrapped(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
-        asked.append(sql)
-        return execute(sql, *rest)
-
-    connection.fetch_prepared = noted
-    try:
-        with connection.execute_wrapper(wrapped):
-            yield asked
-    finally:
-        connection.fetch_prepared = prepared
+    with mock.patch.object(psycopg.Cursor, "execute", noted):
+        yield asked

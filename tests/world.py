@@ -23,9 +23,9 @@ from scans.models import Scan
 from scans.net.resolver import Resolver
 from scans.policy import scan_policy
 from scans.services import claim_scan, finish_scan
+from webhooks.delivery.attempts import record
 from webhooks.delivery.claims import claim
-from webhooks.delivery.outcomes import record
-from webhooks.delivery.sending import Report, send
+from webhooks.delivery.sending import AttemptResult, send
 from webhooks.models import Delivery, Webhook
 
 
@@ -162,7 +162,7 @@ def register_webhook(member: Member, url: str, events: list[str] = ALL_EVENTS) -
     return Webhook.objects.get(id=created["id"]), created["secret"]
 
 
-def attempt_deliveries(resolver: Resolver | None = None) -> list[Report]:
+def attempt_deliveries(resolver: Resolver | None = None) -> list[AttemptResult]:
     """One round of a worker, in this thread: everything that is due is tried once."""
     claims = claim(limit=1000, failing_limit=1000, now=timezone.now())
     reports = [send(each, scan_policy(), resolver=resolver) for each in claims]

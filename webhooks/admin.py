@@ -26,8 +26,6 @@ def deliveries_of(id: str, text: str = "Show them") -> SafeString:
 
 @admin.register(Webhook)
 class WebhookAdmin(ReadOnlyAdmin):
-    """Who is told."""
-
     list_display = ("id", "organization", "url", "events", "enabled", "failures", "failing_since", "created_at")
     list_filter = ("enabled", "disabled_reason")
     list_select_related = ("organization",)
@@ -48,8 +46,6 @@ class WebhookAdmin(ReadOnlyAdmin):
 
 @admin.register(Event)
 class EventAdmin(ReadOnlyAdmin):
-    """What happened."""
-
     list_display = ("id", "kind", "scan_id", "organization", "created_at")
     list_select_related = ("organization",)
     ids = {"evt": "id__startswith", "scan": "scan__id__startswith"}
@@ -115,6 +111,5 @@ class DeliveryAdmin(ReadOnlyAdmin):
 
     @admin.display(description="attempts")
     def log(self, delivery: Delivery) -> SafeString:
-        """The last attempts, newest first."""
         attempts = delivery.attempts.order_by("-at", "-id")[:SHOWN_ATTEMPTS]
         return render_to_string("admin/webhooks/attempts.html", {"attempts": attempts})

@@ -17,22 +17,18 @@ from config.api.errors import InvalidParams
 from config.api.pagination import MAX_OFFSET, choice, integer
 from config.api.schema import RATE_HEADERS, id_parameter, responses
 from config.api.views import ApiView, json_body
-from config.ids import timestamp
 from webhooks import services
 from webhooks.models import Delivery, EventKind, Webhook
 from webhooks.serializers import (
-    CreatedWebhook,
-    DeliveryDetail,
-    DeliveryList,
-    RotatedSecret,
-    TestRequest,
-    WebhookChanges,
-    WebhookDetail,
-    WebhookRequest,
-    WebhookSummary,
-    delivery_detail,
-    detail,
-    summary,
+    CreatedWebhookSerializer,
+    DeliveryDetailSerializer,
+    DeliveryListSerializer,
+    RotatedSecretSerializer,
+    TestRequestSerializer,
+    WebhookChangesSerializer,
+    WebhookDetailSerializer,
+    WebhookRequestSerializer,
+    WebhookSummarySerializer,
 )
 
 MAX_PAGE = 100
@@ -52,10 +48,10 @@ class WebhookCollection(ApiView):
         operation_id="create_webhook",
         summary="Register a webhook",
         tags=["Webhooks"],
-        request=WebhookRequest,
+        request=WebhookRequestSerializer,
         parameters=RATE_HEADERS,
         responses=responses(
-            {201: CreatedWebhook},
+            {201: CreatedWebhookSerializer},
             e400="`INVALID_URL` or `INVALID_PARAMS`.",
             e403="`DOMAIN_BLOCKED`: the receiver is not publicly accessible.",
             e409="`WEBHOOK_LIMIT`: your plan allows no more.",
@@ -72,20 +68,19 @@ class WebhookCollection(ApiView):
             url=body.get("url"),
             events=body.get("events"),
         )
-        created = summary(webhook) | {"secret": secret, "created_at": timestamp(webhook.created_at)}
-        return Response(created, status=201)
+        return Response(CreatedWebhookSerializer(vars(webhook) | {"secret": secret}).data, status=201)
 
     @extend_schema(
         operation_id="list_webhooks",
         summary="List webhooks",
         tags=["Webhooks"],
         parameters=RATE_HEADERS,
-        responses=responses({200: WebhookSummary(many=True)}),
+        responses=responses({200: WebhookSummarySerializer(many=True)}),
     )
     def get(self, request: Request) -> Response:
         """The organization's receivers, oldest first."""
         webhooks = access.rows(Webhook, caller_of(request).organization_id)
-        return Response([summary(webhook) for webhook in webhooks])
+        return Response(WebhookSummarySerializer(webhooks, many=True).data)
 
 
 class WebhookItem(ApiView):
@@ -96,20 +91,21 @@ class WebhookItem(ApiView):
         summary="Get a webhook",
         tags=["Webhooks"],
         parameters=[WEBHOOK_ID, *RATE_HEADERS],
-        responses=responses({200: WebhookDetail}, **NOT_FOUND),
+        responses=responses({200: WebhookDetailSerializer}, **NOT_FOUND),
     )
     def get(self, request: Request, webhook_id: str) -> Response:
         """The receiver, and whether anything is sent to it."""
-        return Response(detail(services.access_webhook(caller_of(request).organization_id, webhook_id)))
+        webhook = services.access_webhook(caller_of(request).organization_id, webhook_id)
+        return Response(WebhookDetailSerializer(webhook).data)
 
     @extend_schema(
         operation_id="update_webhook",
         summary="Change, disable or enable a webhook",
         tags=["Webhooks"],
-        request=WebhookChanges,
+        request=WebhookChangesSerializer,
         parameters=[WEBHOOK_ID, *RATE_HEADERS],
         responses=responses(
-            {200: WebhookDetail},
+            {200: WebhookDetailSerializer},
             e400="`INVALID_URL` or `INVALID_PARAMS`.",
             e403="`DOMAIN_BLOCKED`: the receiver is not publicly accessible.",
             **NOT_FOUND,
@@ -121,7 +117,7 @@ class WebhookItem(ApiView):
         webhook = services.update_webhook(
             organization_id=caller_of(request).organization_id, webhook_id=webhook_id, changes=json_body(request)
         )
-        return Response(detail(webhook))
+        return Response(WebhookDetailSerializer(webhook).data)
 
     @extend_schema(
         operation_id="delete_webhook",
@@ -143,9 +139,11 @@ class WebhookTest(ApiView):
         operation_id="test_webhook",
         summary="Send a test event",
         tags=["Webhooks"],
-        request={"application/json": TestRequest},
+        request={"application/json": TestRequestSerializer},
         parameters=[WEBHOOK_ID, *RATE_HEADERS],
-        responses=responses({202: DeliveryDetail}, e400="`INVALID_PARAMS`.", **NOT_FOUND, **DISABLED, **OF_BODY),
+        responses=responses(
+            {202: DeliveryDetailSerializer}, e400="`INVALID_PARAMS`.", **NOT_FOUND, **DISABLED, **OF_BODY
+        ),
     )
     def post(self, request: Request, webhook_id: str) -> Response:
         """It is sent once, with `test: true` in its body; what came of it stands in the list of deliveries."""
@@ -154,7 +152,7 @@ class WebhookTest(ApiView):
         delivery = services.send_test(
             organization_id=caller_of(request).organization_id, webhook_id=webhook_id, kind=body.get("event")
         )
-        return Response(delivery_detail(delivery), status=202)
+        return Response(DeliveryDetailSerializer(delivery).data, status=202)
 
 
 class WebhookSecret(ApiView):
@@ -167,7 +165,9 @@ class WebhookSecret(ApiView):
         request=None,
         parameters=[WEBHOOK_ID, *RATE_HEADERS],
         responses=responses(
-            {200: RotatedSecret}, e409="`ROTATION_LIMIT`: too many former secrets are still valid.", **NOT_FOUND
+            {200: RotatedSecretSerializer},
+            e409="`ROTATION_LIMIT`: too many former secrets are still valid.",
+            **NOT_FOUND,
         ),
     )
     def post(self, request: Request, webhook_id: str) -> Response:
@@ -175,7 +175,8 @@ class WebhookSecret(ApiView):
         secret, expires_at = services.rotate_secret(
             organization_id=caller_of(request).organization_id, webhook_id=webhook_id
         )
-        return Response({"id": webhook_id, "secret": secret, "previous_secret_expires_at": timestamp(expires_at)})
+        rotated = {"id": webhook_id, "secret": secret, "previous_secret_expires_at": expires_at}
+        return Response(RotatedSecretSerializer(rotated).data)
 
 
 class DeliveryListing(ApiView):
@@ -195,7 +196,7 @@ class DeliveryListing(ApiView):
             *RATE_HEADERS,
         ],
         responses=responses(
-            {200: DeliveryList}, e400="`INVALID_PARAMS`: a parameter is out of range or unknown.", **NOT_FOUND
+            {200: DeliveryListSerializer}, e400="`INVALID_PARAMS`: a parameter is out of range or unknown.", **NOT_FOUND
         ),
     )
     def get(self, request: Request, webhook_id: str) -> Response:
@@ -210,8 +211,8 @@ class DeliveryListing(ApiView):
             since=_moment(query, "since"),
         )
         page = found.select_related("event", "webhook").prefetch_related("attempts")[offset : offset + limit]
-        deliveries = [delivery_detail(delivery) for delivery in page]
-        return Response({"deliveries": deliveries, "total": found.count(), "limit": limit, "offset": offset})
+        listed = {"deliveries": page, "total": found.count(), "limit": limit, "offset": offset}
+        return Response(DeliveryListSerializer(listed).data)
 
 
 class DeliveryReplay(ApiView):
@@ -223,14 +224,16 @@ class DeliveryReplay(ApiView):
         tags=["Webhooks"],
         request=None,
         parameters=[WEBHOOK_ID, id_parameter("delivery_id", "dlv"), *RATE_HEADERS],
-        responses=responses({202: DeliveryDetail}, e404="`WEBHOOK_NOT_FOUND` or `DELIVERY_NOT_FOUND`.", **DISABLED),
+        responses=responses(
+            {202: DeliveryDetailSerializer}, e404="`WEBHOOK_NOT_FOUND` or `DELIVERY_NOT_FOUND`.", **DISABLED
+        ),
     )
     def post(self, request: Request, webhook_id: str, delivery_id: str) -> Response:
         """The same body with the same `webhook-id`, whatever became of it before."""
         delivery = services.replay_delivery(
             organization_id=caller_of(request).organization_id, webhook_id=webhook_id, delivery_id=delivery_id
         )
-        return Response(delivery_detail(delivery), status=202)
+        return Response(DeliveryDetailSerializer(delivery).data, status=202)
 
 
 def _moment(query: QueryDict, name: str) -> datetime | None:

@@ -38,7 +38,7 @@ def record_scan_end(scan: Scan, *, findings: int) -> None:
         body=_encoded(payload(scan, kind, findings)),
     )
     Delivery.objects.bulk_create(Delivery(webhook_id=webhook_id, event=event) for (webhook_id,) in receivers)
-    ring(event.id)
+    wake_dispatcher(event.id)
 
 
 def payload(scan: Scan, kind: EventKind, findings: int) -> dict[str, Any]:
@@ -74,8 +74,8 @@ def example(kind: EventKind, now: datetime) -> bytes:
     return _encoded({"event": str(kind), "timestamp": timestamp(now), "test": True, "data": data})
 
 
-def ring(row_id: str) -> None:
-    """Tell the workers, on commit, that deliveries are due. When nobody hears it, the sweeper finds them."""
+def wake_dispatcher(row_id: str) -> None:
+    """Tell the workers, on commit, that deliveries are due. Where the message is lost, the sweeper finds them."""
     transaction.on_commit(lambda: celery.enqueue("webhooks.tasks.deliver", row_id))
 
 

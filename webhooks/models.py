@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
@@ -12,7 +14,6 @@ from config.ids import new_id
 
 
 def new_webhook_id() -> str:
-    """The public ID of a webhook."""
     return new_id("wh")
 
 
@@ -22,13 +23,10 @@ def new_event_id() -> str:
 
 
 def new_delivery_id() -> str:
-    """The public ID of a delivery."""
     return new_id("dlv")
 
 
 class EventKind(models.TextChoices):
-    """The kinds of events, as the API names them."""
-
     SCAN_COMPLETED = "scan.completed"
     SCAN_FAILED = "scan.failed"
     SCAN_PARTIAL = "scan.partial"
@@ -38,8 +36,6 @@ class Webhook(models.Model):
     """A receiver that an organization registered. Disabled, it keeps its deliveries but is sent nothing."""
 
     class Reason(models.TextChoices):
-        """Why it is disabled."""
-
         REQUESTED = "requested", "by its organization"
         GONE = "gone", "it answered 410"
         FAILING = "failing", "nothing but failures for days"
@@ -68,6 +64,11 @@ class Webhook(models.Model):
 
     def __str__(self) -> str:
         return f"{self.id} ({self.url})"
+
+    @property
+    def reason(self) -> str | None:
+        """Why it is disabled; None while it is not."""
+        return self.disabled_reason or None
 
 
 class FormerSecret(models.Model):
@@ -140,6 +141,16 @@ class Delivery(models.Model):
     def __str__(self) -> str:
         return f"{self.id} ({self.status})"
 
+    @property
+    def is_sending(self) -> bool:
+        return self.lease_expires_at is not None and self.lease_expires_at > timezone.now()
+
+    @property
+    def planned_at(self) -> datetime | None:
+        """When it is tried next; None while nothing is planned."""
+        is_planned = self.status == self.Status.PENDING and not self.is_sending and self.webhook.enabled
+        return self.next_attempt_at if is_planned else None
+
 
 class Attempt(models.Model):
     """One try to deliver: what was answered, or why nothing was."""
@@ -159,3 +170,8 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"{self.delivery_id} at {self.at:%Y-%m-%d %H:%M:%S}: {self.response_status or self.error_code}"
+
+    @property
+    def failure(self) -> Attempt | None:
+        """The attempt itself with its `error_code` and `error_message` when it has failed."""
+        return self if self.error_code else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.db.models import Prefetch, Q
@@ -27,7 +27,6 @@ class Entry:
 
     delivery: Delivery
     attempts: Sequence[Attempt]
-    is_sending: bool
 
     @property
     def moment(self) -> str:
@@ -36,15 +35,7 @@ class Entry:
 
     @property
     def last(self) -> Attempt | None:
-        """The latest attempt."""
         return self.attempts[0] if self.attempts else None
-
-    @property
-    def next_attempt_at(self) -> datetime | None:
-        """When it is tried again; None while nothing is planned."""
-        delivery = self.delivery
-        is_planned = delivery.status == Delivery.Status.PENDING and not self.is_sending and delivery.webhook.enabled
-        return delivery.next_attempt_at if is_planned else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +43,7 @@ class Log:
     """A page of the log and what it was filtered by; empty strings for no filter."""
 
     entries: list[Entry]
-    page: keyset.Page[Any]
+    page: keyset.RowPage[Any]
     status: str
     event: str
     is_watched: bool
@@ -85,14 +76,11 @@ def log(webhook: Webhook, query: Mapping[str, str]) -> Log:
     )
     now = timezone.now()
     entries = [
-        Entry(
-            delivery,
-            delivery.last_attempts,  # type: ignore[attr-defined]  # set by the prefetch
-            delivery.lease_expires_at is not None and delivery.lease_expires_at > now,
-        )
+        Entry(delivery, delivery.last_attempts)  # type: ignore[attr-defined]  # set by the prefetch
         for delivery in page.rows
     ]
     is_watched = any(
-        entry.is_sending or (entry.next_attempt_at and abs(entry.next_attempt_at - now) < WATCHED) for entry in entries
+        delivery.is_sending or (delivery.planned_at and abs(delivery.planned_at - now) < WATCHED)
+        for delivery in page.rows
     )
     return Log(entries, page, status, event, is_watched)

@@ -1,4 +1,7 @@
-"""What people do with their receivers: register, change, rotate the secret, try, send again."""
+"""What people do with their receivers: register, change, rotate the secret, try, send again.
+
+With an `actor`, a member on the pages, it is noted in the audit log, in the same transaction.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from accounts import access
-from accounts.models import Organization
+from accounts import access, audit
+from accounts.models import Membership, Organization
 from config.api.errors import InvalidParams
 from config.errors import Refusal
 from config.ids import is_id
@@ -22,7 +25,7 @@ from scans.net.targets import InvalidUrl, Target, parse_target
 from scans.policy import scan_policy
 from webhooks.delivery import secrets
 from webhooks.delivery.signing import new_secret
-from webhooks.events import example, ring
+from webhooks.events import example, wake_dispatcher
 from webhooks.models import Delivery, Event, EventKind, FormerSecret, Webhook
 
 RESOLVE_TIMEOUT_S = 3
@@ -59,7 +62,9 @@ class DeliveryNotFound(Refusal):
     status = 404
 
 
-def register_webhook(*, organization_id: int, limit: int, url: object, events: object) -> tuple[Webhook, str]:
+def register_webhook(
+    *, organization_id: int, limit: int, url: object, events: object, actor: Membership | None = None
+) -> tuple[Webhook, str]:
     """Register a receiver; returns it with its secret, which nobody can read again. `limit` is what the plan allows.
 
     Raises InvalidUrl, InvalidParams, Blocked or WebhookLimit. The receiver need not answer yet, but what
@@ -82,6 +87,7 @@ def register_webhook(*, organization_id: int, limit: int, url: object, events: o
             events=kinds,
             encrypted_secret=secrets.encrypt(secret),
         )
+        audit.record_by(actor, "webhook.created", webhook.url)
     return webhook, secret
 
 
@@ -90,7 +96,9 @@ def access_webhook(organization_id: int, webhook_id: str) -> Webhook:
     return _only(access.rows(Webhook, organization_id), webhook_id)
 
 
-def update_webhook(*, organization_id: int, webhook_id: str, changes: Mapping[str, object]) -> Webhook:
+def update_webhook(
+    *, organization_id: int, webhook_id: str, changes: Mapping[str, object], actor: Membership | None = None
+) -> Webhook:
     """Change `url`, `events` or `enabled`; what is not given stays.
 
     Deliveries that wait go to the new URL. Disabled, the webhook keeps them; enabled again, it gets them, and its
@@ -109,6 +117,7 @@ def update_webhook(*, organization_id: int, webhook_id: str, changes: Mapping[st
         _judge_addresses(target)
     with transaction.atomic():
         webhook = _locked(organization_id, webhook_id)
+        before = _shown(webhook)
         if target is not None:
             webhook.url, webhook.receiver = target.url, _receiver(target)
         if kinds is not None:
@@ -116,21 +125,27 @@ def update_webhook(*, organization_id: int, webhook_id: str, changes: Mapping[st
         if enabled is True:
             webhook.enabled, webhook.disabled_at, webhook.disabled_reason = True, None, ""
             webhook.failing_since, webhook.failures, webhook.notice_due_at = None, 0, None
-            ring(webhook.id)
+            wake_dispatcher(webhook.id)
         elif enabled is False and webhook.enabled:
             webhook.enabled, webhook.disabled_at = False, timezone.now()
             webhook.disabled_reason = Webhook.Reason.REQUESTED
         webhook.save()
+        after = _shown(webhook)
+        changed = {name: {"from": before[name], "to": after[name]} for name in after if before[name] != after[name]}
+        if changed:
+            audit.record_by(actor, "webhook.changed", webhook.url, **changed)
     return webhook
 
 
-def delete_webhook(*, organization_id: int, webhook_id: str) -> None:
+def delete_webhook(*, organization_id: int, webhook_id: str, actor: Membership | None = None) -> None:
     """Remove a receiver with its pending deliveries and its log; raises WebhookNotFound."""
     with transaction.atomic():
-        _locked(organization_id, webhook_id, for_deletion=True).delete()
+        webhook = _locked(organization_id, webhook_id, for_deletion=True)
+        webhook.delete()
+        audit.record_by(actor, "webhook.deleted", webhook.url)
 
 
-def rotate_secret(*, organization_id: int, webhook_id: str) -> tuple[str, datetime]:
+def rotate_secret(*, organization_id: int, webhook_id: str, actor: Membership | None = None) -> tuple[str, datetime]:
     """Give the webhook a new secret; returns it, this once, and until when the one before stays valid.
 
     Raises WebhookNotFound or RotationLimit.
@@ -147,10 +162,13 @@ def rotate_secret(*, organization_id: int, webhook_id: str) -> tuple[str, dateti
         )
         webhook.encrypted_secret = secrets.encrypt(secret)
         webhook.save(update_fields=["encrypted_secret"])
+        audit.record_by(actor, "webhook.secret_rotated", webhook.url)
     return secret, former.expires_at
 
 
-def send_test(*, organization_id: int, webhook_id: str, kind: object = None) -> Delivery:
+def send_test(
+    *, organization_id: int, webhook_id: str, kind: object = None, actor: Membership | None = None
+) -> Delivery:
     """Send an example of an event, once; without a `kind`, of the first that the webhook subscribes to.
 
     Raises WebhookNotFound, InvalidParams or WebhookDisabled.
@@ -165,11 +183,14 @@ def send_test(*, organization_id: int, webhook_id: str, kind: object = None) -> 
             body=example(EventKind(kind), timezone.now()),
         )
         delivery = Delivery.objects.create(webhook=webhook, event=event)
-        ring(event.id)
+        audit.record_by(actor, "webhook.tested", webhook.url, event=kind)
+        wake_dispatcher(event.id)
     return delivery
 
 
-def replay_delivery(*, organization_id: int, webhook_id: str, delivery_id: str) -> Delivery:
+def replay_delivery(
+    *, organization_id: int, webhook_id: str, delivery_id: str, actor: Membership | None = None
+) -> Delivery:
     """Send a delivery again, whatever became of it: the same bytes and `webhook-id`, from the schedule's beginning.
 
     One that is being sent at this moment stays as it is. Raises WebhookNotFound, DeliveryNotFound, WebhookDisabled.
@@ -188,11 +209,12 @@ def replay_delivery(*, organization_id: int, webhook_id: str, delivery_id: str) 
             delivery.status, delivery.attempts_made = Delivery.Status.PENDING, 0
             delivery.next_attempt_at, delivery.finished_at = now, None
             delivery.save(update_fields=["status", "attempts_made", "next_attempt_at", "finished_at"])
-        ring(delivery.id)
+        audit.record_by(actor, "delivery.replayed", delivery.id, webhook=webhook.id)
+        wake_dispatcher(delivery.id)
     return delivery
 
 
-def recover_failed(*, organization_id: int, webhook_id: str, since: datetime) -> int:
+def recover_failed(*, organization_id: int, webhook_id: str, since: datetime, actor: Membership | None = None) -> int:
     """Send everything again that was created since then and failed; returns how much.
 
     Raises WebhookNotFound or WebhookDisabled.
@@ -204,7 +226,9 @@ def recover_failed(*, organization_id: int, webhook_id: str, since: datetime) ->
         recovered = failed.exclude(event__scan=None).update(
             status=Delivery.Status.PENDING, attempts_made=0, next_attempt_at=timezone.now(), finished_at=None
         )
-        ring(webhook.id)
+        since_text = f"{since:%Y-%m-%d %H:%M}"
+        audit.record_by(actor, "webhook.recovered", webhook.url, deliveries=recovered, since=since_text)
+        wake_dispatcher(webhook.id)
     return recovered
 
 
@@ -215,6 +239,11 @@ def deliveries_of(
     conditions = {"status": status, "event__kind": kind, "created_at__gte": since}
     given = {name: value for name, value in conditions.items() if value is not None}
     return webhook.deliveries.filter(**given).order_by("-created_at", "-id")
+
+
+def _shown(webhook: Webhook) -> dict[str, object]:
+    """What can be changed, as the audit log shows it."""
+    return {"url": webhook.url, "events": ", ".join(webhook.events), "enabled": webhook.enabled}
 
 
 def _only(rows: QuerySet[Webhook], webhook_id: str) -> Webhook:

@@ -19,7 +19,7 @@ _dispatcher = Dispatcher()
 
 @shared_task(soft_time_limit=PROCESS_LIMIT_S + 30, time_limit=PROCESS_LIMIT_S + 45)
 def deliver(reason: str) -> None:
-    """Deliver what is due, until nothing is. What for stands in the rows; `reason` only says who rang."""
+    """Deliver what is due, until nothing is. What is due stands in the rows; `reason` is for the log."""
     is_main = threading.current_thread() is threading.main_thread()
     if not _dispatcher.deliver_due(time_limit_s=PROCESS_LIMIT_S if is_main else float("inf")):
         celery.enqueue("webhooks.tasks.deliver", "more")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -20,13 +19,12 @@ from accounts.models import Membership
 from accounts.roles import MemberRequest, requires
 from config.api.throttling import refuse_over_rate
 from config.errors import Refusal
-from webhooks import by_member, pages
+from config.web.forms import AddressField, HintedLabel, JudgedForm, TicksField
+from webhooks import pages, services
 from webhooks.models import EventKind, Webhook
 from webhooks.services import SECRET_OVERLAP, DeliveryNotFound, WebhookNotFound, access_webhook
 
 Role = Membership.Role
-# What a refusal is about; all others are about the form as a whole.
-FIELDS = {"INVALID_URL": "url", "DOMAIN_BLOCKED": "url", "INVALID_PARAMS": "events"}
 EVENT_HINTS = {
     EventKind.SCAN_COMPLETED: "A scan has ended with a full report.",
     EventKind.SCAN_PARTIAL: "A scan has ended with a report; some checks could not run.",
@@ -34,23 +32,19 @@ EVENT_HINTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class WebhookForm:
-    """What was entered, or what the webhook has; and the refusal if there was one."""
+class WebhookForm(JudgedForm):
+    about = {"INVALID_URL": "url", "DOMAIN_BLOCKED": "url", "INVALID_PARAMS": "event"}
+    url = AddressField("Address", "https://example.com/hooks/scans", "off")
+    event = TicksField(
+        [(kind, HintedLabel(kind, hint)) for kind, hint in EVENT_HINTS.items()],
+        label="Events",
+        initial=EventKind.values,
+    )
 
-    url: str = ""
-    events: Sequence[str] = tuple(EventKind.values)
-    refusal: Refusal | None = None
-
-    @property
-    def choices(self) -> list[tuple[str, str, bool]]:
-        """The kinds of events: name, meaning, ticked or not."""
-        return [(str(kind), hint, kind in self.events) for kind, hint in EVENT_HINTS.items()]
-
-    @property
-    def problems(self) -> dict[str, str]:
-        """The refusal, under the field it is about; `form` for all others."""
-        return {FIELDS.get(self.refusal.code, "form"): str(self.refusal)} if self.refusal else {}
+    def add_refusal(self, refusal: Refusal) -> None:
+        """The form stands far down its pages; so its first field gets the focus."""
+        super().add_refusal(refusal)
+        self.fields["url"].widget.attrs["autofocus"] = True
 
 
 def _known(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -69,7 +63,6 @@ def _known(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 @require_safe
 @requires(Role.VIEWER)
 def webhooks(request: MemberRequest) -> HttpResponse:
-    """All receivers and how they fare."""
     return _list(request, WebhookForm(), 200)
 
 
@@ -79,12 +72,22 @@ def webhook_new(request: MemberRequest) -> HttpResponse:
     """Register a receiver; the answer shows its secret, this once."""
     if request.method != "POST":
         return redirect("webhooks")
-    url, events = request.POST.get("url", ""), request.POST.getlist("event")
+    form = WebhookForm(request.POST)
+    if not form.is_valid():
+        return _list(request, form, 400)
+    url, events = form.cleaned_data["url"], form.cleaned_data["event"]
     try:
         refuse_over_rate(request, member_caller(request.membership))
-        webhook, secret = by_member.register(request.membership, url=url, events=events)
+        webhook, secret = services.register_webhook(
+            organization_id=request.membership.organization_id,
+            limit=request.membership.organization.tier.webhooks,
+            url=url,
+            events=events,
+            actor=request.membership,
+        )
     except Refusal as refusal:
-        return _list(request, WebhookForm(url, events, refusal), refusal.status)
+        form.add_refusal(refusal)
+        return _list(request, form, refusal.status)
     return _secret(request, webhook, secret, None)
 
 
@@ -94,25 +97,28 @@ def webhook_new(request: MemberRequest) -> HttpResponse:
 def webhook(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """A receiver: its settings, its state, its log."""
     found = access_webhook(request.membership.organization_id, webhook_id)
-    return _detail(request, found, WebhookForm(found.url, found.events), 200)
+    return _detail(request, found, WebhookForm(initial={"url": found.url, "event": found.events}), 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.ADMIN)
 @_known
 def webhook_edit(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Change address and events."""
     if request.method != "POST":
         return redirect("webhook", webhook_id)
-    url, events = request.POST.get("url", ""), request.POST.getlist("event")
+    found = access_webhook(request.membership.organization_id, webhook_id)
+    form = WebhookForm(request.POST)
+    if not form.is_valid():
+        return _detail(request, found, form, 400)
     try:
         refuse_over_rate(request, member_caller(request.membership))
-        by_member.change(request.membership, webhook_id, {"url": url, "events": events})
+        changes = {"url": form.cleaned_data["url"], "events": form.cleaned_data["event"]}
+        services.update_webhook(**_own(request, webhook_id), changes=changes)
     except WebhookNotFound:
         raise
     except Refusal as refusal:
-        found = access_webhook(request.membership.organization_id, webhook_id)
-        return _detail(request, found, WebhookForm(url, events, refusal), refusal.status)
+        form.add_refusal(refusal)
+        return _detail(request, found, form, refusal.status)
     messages.success(request, "The webhook was changed.")
     return redirect("webhook", webhook_id)
 
@@ -122,7 +128,7 @@ def webhook_edit(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @_known
 def webhook_enable(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """What has waited meanwhile goes out."""
-    by_member.change(request.membership, webhook_id, {"enabled": True})
+    services.update_webhook(**_own(request, webhook_id), changes={"enabled": True})
     messages.success(request, "The webhook is enabled. What has waited is being sent.")
     return redirect("webhook", webhook_id)
 
@@ -132,7 +138,7 @@ def webhook_enable(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @_known
 def webhook_disable(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Nothing is sent until it is enabled again."""
-    by_member.change(request.membership, webhook_id, {"enabled": False})
+    services.update_webhook(**_own(request, webhook_id), changes={"enabled": False})
     messages.success(request, "The webhook is disabled. Its events wait until you enable it again.")
     return redirect("webhook", webhook_id)
 
@@ -145,7 +151,7 @@ def webhook_delete(request: MemberRequest, webhook_id: str) -> HttpResponse:
     found = access_webhook(request.membership.organization_id, webhook_id)
     if request.method != "POST":
         return render(request, "dashboard/webhooks/delete.html", {"section": "webhooks", "webhook": found})
-    by_member.delete(request.membership, webhook_id)
+    services.delete_webhook(**_own(request, webhook_id))
     messages.success(request, "The webhook was deleted.")
     return redirect("webhooks")
 
@@ -158,7 +164,7 @@ def webhook_rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
     if request.method != "POST":
         return redirect("webhook", webhook_id)
     try:
-        secret, valid_until = by_member.rotate(request.membership, webhook_id)
+        secret, valid_until = services.rotate_secret(**_own(request, webhook_id))
     except WebhookNotFound:
         raise
     except Refusal as refusal:
@@ -171,12 +177,11 @@ def webhook_rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @requires(Role.ADMIN)
 @_known
 def webhook_test(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Send an example of an event."""
     kind = request.POST.get("event", "")
     return _sent(
         request,
         webhook_id,
-        lambda: by_member.test(request.membership, webhook_id, kind),
+        lambda: services.send_test(**_own(request, webhook_id), kind=kind),
         "The test event is on its way. What comes of it stands in the log.",
     )
 
@@ -185,11 +190,10 @@ def webhook_test(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @requires(Role.ADMIN)
 @_known
 def delivery_replay(request: MemberRequest, webhook_id: str, delivery_id: str) -> HttpResponse:
-    """Send a delivery again, whatever became of it."""
     return _sent(
         request,
         webhook_id,
-        lambda: by_member.replay(request.membership, webhook_id, delivery_id),
+        lambda: services.replay_delivery(**_own(request, webhook_id), delivery_id=delivery_id),
         "The delivery is on its way again.",
     )
 
@@ -205,15 +209,20 @@ def webhook_recover(request: MemberRequest, webhook_id: str) -> HttpResponse:
         messages.error(request, "Enter a date and a time, such as 2026-11-21 07:15.")
         return redirect("webhook", webhook_id)
     counts: list[int] = []
-    response = _sent(
-        request, webhook_id, lambda: counts.append(by_member.recover(request.membership, webhook_id, since)), ""
-    )
+    recover = functools.partial(services.recover_failed, **_own(request, webhook_id), since=since)
+    response = _sent(request, webhook_id, lambda: counts.append(recover()), "")
     for count in counts:
         if count:
             messages.success(request, f"{count} failed deliver{'y is' if count == 1 else 'ies are'} on the way again.")
         else:
             messages.info(request, "No delivery has failed since then.")
     return response
+
+
+def _own(request: MemberRequest, webhook_id: str) -> dict[str, Any]:
+    """Which webhook, and who does something with it."""
+    member = request.membership
+    return {"organization_id": member.organization_id, "webhook_id": webhook_id, "actor": member}
 
 
 def _sent(request: MemberRequest, webhook_id: str, send: Callable[[], object], message: str) -> HttpResponse:

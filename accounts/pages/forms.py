@@ -79,8 +79,6 @@ class NewPersonForm(forms.Form):
 
 
 class OrganizationForm(forms.Form):
-    """The name of an organization."""
-
     organization = forms.CharField(
         label="Name of the organization",
         max_length=NAME_LENGTH,
@@ -108,8 +106,6 @@ class SettingsForm(forms.Form):
 
 
 class KeyForm(forms.Form):
-    """A new API key."""
-
     LIFETIMES = {"30": "In 30 days", "90": "In 90 days", "365": "In a year", "": "Never"}
 
     name = forms.CharField(
@@ -122,7 +118,6 @@ class KeyForm(forms.Form):
     lifetime = forms.ChoiceField(label="Expires", choices=list(LIFETIMES.items()), required=False, initial="90")
 
     def expires_at(self) -> datetime | None:
-        """The moment that the choice means."""
         days = self.cleaned_data["lifetime"]
         return timezone.now() + timedelta(days=int(days)) if days else None
 
@@ -140,8 +135,6 @@ class RoleForm(forms.Form):
 
 
 class InvitationForm(RoleForm):
-    """Whom to invite, and as what."""
-
     field_order = ("email", "role")
     email = forms.EmailField(
         label="E-mail address", max_length=254, widget=forms.EmailInput(attrs={"autocomplete": "off"})
@@ -149,8 +142,6 @@ class InvitationForm(RoleForm):
 
 
 class PageForm(forms.Form):
-    """Which page of members: those after one."""
-
     after = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
 
 

@@ -102,7 +102,6 @@ def signup(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def signup_sent(request: HttpRequest) -> HttpResponse:
-    """What to do next."""
     return render(request, "accounts/mail_sent.html", {"title": "Sign up", "what": "a link to finish your sign-up"})
 
 
@@ -161,7 +160,6 @@ def password_reset(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def password_reset_sent(request: HttpRequest) -> HttpResponse:
-    """What to do next."""
     context = {"title": "Reset your password", "what": "a link to choose a new password"}
     return render(request, "accounts/mail_sent.html", context)
 

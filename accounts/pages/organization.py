@@ -29,7 +29,7 @@ from accounts.pages.forms import AuditFilterForm, InvitationForm, KeyForm, PageF
 from accounts.pages.login import limit_mails, mail_not_sent
 from accounts.roles import MemberRequest, requires
 from accounts.services import AccountRefused, add_api_key, change_organization, revoke_api_key
-from accounts.usage import Limits
+from accounts.usage import TierLimits
 from config.ids import is_id
 
 Role = Membership.Role
@@ -100,7 +100,6 @@ def _invite(request: MemberRequest, form: InvitationForm) -> HttpResponse | None
 @require_POST
 @requires(Role.ADMIN)
 def member_role(request: MemberRequest, membership_id: int) -> HttpResponse:
-    """Give a member another role."""
     subject = _member(request, membership_id)
     form = RoleForm(request.POST, roles=grantable_roles(request.membership))
     if not form.is_valid():
@@ -118,7 +117,6 @@ def member_role(request: MemberRequest, membership_id: int) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.ADMIN)
 def member_remove(request: MemberRequest, membership_id: int) -> HttpResponse:
-    """End a membership, after a confirmation."""
     subject = _member(request, membership_id)
     if request.method != "POST":
         return render(request, "accounts/member_remove.html", {"section": "members", "subject": subject})
@@ -134,7 +132,6 @@ def member_remove(request: MemberRequest, membership_id: int) -> HttpResponse:
 @require_POST
 @requires(Role.ADMIN)
 def invitation_revoke(request: MemberRequest, invitation_id: str) -> HttpResponse:
-    """Make an open invitation worthless."""
     if not is_id("inv", invitation_id):
         raise Http404
     invitation = get_object_or_404(access.rows(Invitation, request.membership.organization_id), id=invitation_id)
@@ -177,7 +174,6 @@ def keys(request: MemberRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.ADMIN)
 def key_revoke(request: MemberRequest, key_id: str) -> HttpResponse:
-    """Revoke a key, after a confirmation."""
     if not is_id("key", key_id):
         raise Http404
     rows = access.rows(ApiKey, request.membership.organization_id).select_related("organization")
@@ -203,7 +199,7 @@ def organization_settings(request: MemberRequest) -> HttpResponse:
         change_organization(actor=actor, **form.cleaned_data)
         messages.success(request, "The settings have been saved.")
         return redirect("organization-settings")
-    plan = Limits(tier.scans_per_month, tier.concurrent_scans, tier.name)
+    plan = TierLimits(tier.scans_per_month, tier.concurrent_scans, tier.name)
     context = {
         "section": "settings",
         "form": form,
@@ -217,7 +213,6 @@ def organization_settings(request: MemberRequest) -> HttpResponse:
 @require_safe
 @requires(Role.ADMIN)
 def audit_log(request: MemberRequest) -> HttpResponse:
-    """Who did what, newest first."""
     asked: dict[str, Any] = {}
     form = AuditFilterForm(request.GET)
     if form.is_valid():

@@ -51,7 +51,6 @@ def account(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_needed
 def session_end(request: HttpRequest, session_id: str) -> HttpResponse:
-    """End one of one's own sessions."""
     if not is_id("login", session_id):
         raise Http404
     get_object_or_404(sessions.sessions_of(cast("User", request.user)), id=session_id).delete()
@@ -62,7 +61,6 @@ def session_end(request: HttpRequest, session_id: str) -> HttpResponse:
 @require_POST
 @login_needed
 def sessions_end(request: HttpRequest) -> HttpResponse:
-    """End all sessions but this one."""
     count = sessions.end_others(cast("User", request.user), keep=sessions.current_id(request))
     messages.success(request, f"{count} other session{'' if count == 1 else 's'} ended.")
     return redirect("account")
@@ -71,7 +69,6 @@ def sessions_end(request: HttpRequest) -> HttpResponse:
 @require_safe
 @login_needed
 def organizations(request: HttpRequest) -> HttpResponse:
-    """Where the person is a member."""
     return render(request, "accounts/organizations.html", {"sign_up_is_open": settings.SIGN_UP_OPEN})
 
 
@@ -110,7 +107,6 @@ def organization_switch(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_needed
 def organization_leave(request: HttpRequest, organization_id: int) -> HttpResponse:
-    """Leave, after a confirmation."""
     rows = access.memberships_of(request.user).select_related("organization")
     membership = get_object_or_404(rows, organization_id=organization_id)
     if request.method != "POST":

@@ -116,12 +116,10 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Django's own 403."""
     return _framework_answer(request, 403, "FORBIDDEN", "You may not do this.")
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Django's own 404."""
     return _framework_answer(request, 404, "NOT_FOUND", "There is nothing at this address.")
 
 

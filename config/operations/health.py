@@ -17,7 +17,6 @@ logger = logging.getLogger(__name__)
 
 
 def redis_answers() -> bool:
-    """Whether Redis takes a command right now."""
     try:
         cache.get("readiness")
     except RedisError as error:

@@ -21,6 +21,11 @@ class MaintenanceSwitch(models.Model):
         return f"{'on' if self.is_on else 'off'}, {self.actor_email or 'the command line'}"
 
 
+def last_switches(count: int) -> list[MaintenanceSwitch]:
+    """The last ones, newest first."""
+    return list(MaintenanceSwitch.objects.all()[:count])
+
+
 def switch_maintenance(*, is_on: bool, message: str = "", actor_email: str = "") -> MaintenanceSwitch:
     """Switch it for every process of the service; they follow within seconds (`config.operations.maintenance`)."""
     return MaintenanceSwitch.objects.create(is_on=is_on, message=message if is_on else "", actor_email=actor_email)

@@ -76,7 +76,6 @@ class Operations:
 
     @property
     def failed(self) -> int:
-        """How many of the last day's scans have failed."""
         return sum(count for _, count in self.failures)
 
     @property

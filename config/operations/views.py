@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 from accounts.models import User
 from config import __version__
 from config.operations.maintenance import MESSAGE, REFRESH_S
-from config.operations.models import MaintenanceSwitch, switch_maintenance
+from config.operations.models import MaintenanceSwitch, last_switches, switch_maintenance
 from config.operations.state import operations
 
 PERMISSION = "config.add_maintenanceswitch"
@@ -46,7 +46,7 @@ def operations_page(request: HttpRequest) -> HttpResponse:
                 request, f"Maintenance is {state}; every web process knows within {REFRESH_S:.0f} seconds."
             )
             return redirect("operations")
-    switches = list(MaintenanceSwitch.objects.all()[:SHOWN_SWITCHES])
+    switches = last_switches(SHOWN_SWITCHES)
     context = {
         **admin.site.each_context(request),
         "title": "Operations",

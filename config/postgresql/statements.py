@@ -2,53 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
+import psycopg
 from django.db import connection
-
-if TYPE_CHECKING:
-    from config.postgresql.base import DatabaseWrapper
-
-_PLACEHOLDER = re.compile(r"%\((\w+)\)s|%%")
 
 
 def fetch(sql: str, params: Mapping[str, Any]) -> list[tuple[Any, ...]]:
-    """The rows of a query whose text never changes; raises Django's database errors.
-
-    Placeholders are `%(name)s`; their values str, int, date, datetime or None.
-    """
-    text, names = _numbered(sql)
-    with connection.wrap_database_errors:
-        return cast("DatabaseWrapper", connection).fetch_prepared(text, [_as_text(params[name]) for name in names])
-
-
-@lru_cache
-def _numbered(sql: str) -> tuple[str, tuple[str, ...]]:
-    """The query as PostgreSQL wants it, with $1, $2, …, and the names in that order."""
-    names: list[str] = []
-
-    def number(match: re.Match[str]) -> str:
-        name = match[1]
-        if name is None:
-            return "%"
-        if name not in names:
-            names.append(name)
-        return f"${names.index(name) + 1}"
-
-    return _PLACEHOLDER.sub(number, sql), tuple(names)
-
-
-def _as_text(value: Any) -> bytes | None:
-    """A value in PostgreSQL's text format, whose type the statement knows."""
-    if value is None:
-        return None
-    text = str(value).encode()
-    if b"\0" in text:  # it would end the value there
-        raise ValueError("PostgreSQL's text cannot hold a NUL")
-    return text
+    """The rows of a query whose text never changes, with `%(name)s` for its values; raises Django's database errors."""
+    connection.close_if_health_check_failed()
+    connection.ensure_connection()
+    # Django's own cursors write the values into the query, which leaves nothing to prepare.
+    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
+        return cursor.execute(sql, params, prepare=True).fetchall()
 
 
 def sql_timestamp(column: str) -> str:

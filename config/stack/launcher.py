@@ -3,7 +3,7 @@
 Run as a script by `config.stack.processes.spawn`, because code between fork and exec (`preexec_fn`) may
 deadlock in a process with threads:
 
-    python -I -S launcher.py PARENT_PID DEATH_SIGNAL DISGUISE UID GID COMMAND…
+    python -I -S launcher.py PARENT_PID DEATH_SIGNAL RUN_AS UID GID COMMAND…
 
 Exit status 126 when the account cannot be taken on. Imports little: it starts within milliseconds.
 """
@@ -27,13 +27,13 @@ NAMESPACE_ID = 1000  # any number but root's 0
 CANNOT_EXECUTE = 126  # as shells say it
 
 
-def main(parent: int, death_signal: int, disguise: str, uid: int, gid: int) -> None:
-    """Take on the account. A disguise is the name of a `config.stack.processes.Disguise`."""
-    if disguise == "NAMESPACE":
+def main(parent: int, death_signal: int, run_as: str, uid: int, gid: int) -> None:
+    """Take on the account. `run_as` is the name of a `config.stack.processes.RunAs`."""
+    if run_as == "NAMESPACE":
         enter_user_namespace()
-    elif disguise == "USER":
+    elif run_as == "USER":
         become(uid, gid)
-    elif disguise == "USER_WITH_FILE_ACCESS":
+    elif run_as == "USER_WITH_FILE_ACCESS":
         become_with_file_access(uid, gid)
     if sys.platform == "linux":
         # After every change of user: such a change clears the signal.
@@ -60,7 +60,6 @@ def enter_user_namespace() -> None:
 
 
 def become(uid: int, gid: int) -> None:
-    """Be another user for good."""
     os.setgroups([])
     os.setgid(gid)
     os.setuid(uid)

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from config.stack.processes import MYSELF, Account, Disguise, EmbeddedError, Server, last_line, spawn
+from config.stack.processes import MYSELF, Account, EmbeddedError, RunAs, Server, last_line, spawn
 
 PORT = 5432  # only part of the socket's name
 # sun_path of unix(7) holds 108 bytes with its NUL, 104 on macOS and the BSDs.
@@ -173,11 +173,11 @@ def accounts() -> Iterator[Account]:
     try:
         nobody = pwd.getpwnam("nobody")
     except KeyError:
-        yield Account(0, 0, Disguise.NAMESPACE)
+        yield Account(0, 0, RunAs.NAMESPACE)
         return
-    yield Account(nobody.pw_uid, nobody.pw_gid, Disguise.USER)
-    yield Account(0, 0, Disguise.NAMESPACE)
-    yield Account(nobody.pw_uid, nobody.pw_gid, Disguise.USER_WITH_FILE_ACCESS)
+    yield Account(nobody.pw_uid, nobody.pw_gid, RunAs.USER)
+    yield Account(0, 0, RunAs.NAMESPACE)
+    yield Account(nobody.pw_uid, nobody.pw_gid, RunAs.USER_WITH_FILE_ACCESS)
 
 
 def _first_that_works(candidates: Iterable[Account], postgres: Path, *folders: Path) -> Account:

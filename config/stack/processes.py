@@ -17,7 +17,7 @@ from typing import IO, ClassVar
 LAUNCHER = Path(__file__).with_name("launcher.py")
 
 
-class Disguise(Enum):
+class RunAs(Enum):
     """How a child stops being root."""
 
     NONE = auto()
@@ -32,7 +32,7 @@ class Account:
 
     uid: int
     gid: int
-    disguise: Disguise = Disguise.NONE
+    run_as: RunAs = RunAs.NONE
 
 
 MYSELF = Account(os.geteuid(), os.getegid())
@@ -95,7 +95,7 @@ def spawn(
     on. Raises OSError.
     """
     launch: list[str | Path] = [sys.executable, "-I", "-S", LAUNCHER, str(os.getpid())]
-    launch += [str(int(death_signal)), account.disguise.name, str(account.uid), str(account.gid)]
+    launch += [str(int(death_signal)), account.run_as.name, str(account.uid), str(account.gid)]
     return subprocess.Popen(
         [os.fspath(part) for part in (*launch, *command)],
         stdin=stdin,

@@ -101,7 +101,7 @@ class Supervisor:
     def _start_due(self) -> None:
         for each in self._running:
             if each.process is not None and each.process.poll() is not None:
-                self._bury(each)
+                self._reap(each)
             if each.process is None and self._clock() >= each.start_at and not each.program.waits():
                 self._start(each)
 
@@ -119,7 +119,7 @@ class Supervisor:
             os.set_blocking(each.output.fileno(), False)
             self._selector.register(each.output, selectors.EVENT_READ, each)
 
-    def _bury(self, each: _Running) -> None:
+    def _reap(self, each: _Running) -> None:
         """Note an unasked-for end, kill what the program left behind, and plan its next start."""
         if each.process is None:
             return

@@ -43,7 +43,6 @@ SECURITY_TXT_LIFETIME = timedelta(days=180)
 
 @require_safe
 def landing(request: HttpRequest) -> HttpResponse:
-    """What the service is, and how to begin."""
     counts = check_counts()
     context = {
         "base_url": settings.BASE_URL,
@@ -57,7 +56,6 @@ def landing(request: HttpRequest) -> HttpResponse:
 
 @functools.cache
 def check_counts() -> dict[str, int]:
-    """How many checks there are of each scan type."""
     return {scan_type.value: count_checks(scan_type) for scan_type in ScanType}
 
 

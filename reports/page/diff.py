@@ -90,7 +90,7 @@ def _checks(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 def _change(check: Mapping[str, Any], note: Note, is_in_report: bool = True) -> tuple[int, Change]:
     severity = check["severity"]
     rank = 10 * SEVERITY_RANK.get(severity or "", len(SEVERITY_RANK)) + STATUS_RANK[check["status"]]
-    return rank, Change(check["id"], check["title"], severity, note, is_in_report)
+    return rank, Change(check["id"], check.get("title", check["name"]), severity, note, is_in_report)
 
 
 def _ordered(ranked: list[tuple[int, Change]]) -> tuple[Change, ...]:

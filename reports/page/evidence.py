@@ -6,7 +6,7 @@ import re
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
-from django.template.defaultfilters import filesizeformat
+from scans.engine.messages import size
 
 # Words that are not written as other words are.
 SPELLINGS = {
@@ -70,7 +70,7 @@ def cell(name: str, value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, int | float):
         if name.endswith("_bytes"):
-            return filesizeformat(value)
+            return size(value)
         for unit in ("ms", "s"):
             if name.endswith(f"_{unit}"):
                 return f"{value} {unit}"

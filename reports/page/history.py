@@ -12,12 +12,23 @@ from django.db.models.functions import MD5
 from django.urls import reverse
 
 from accounts import access
+from config.web.charts import Trend, trend
 from reports.models import Report
 from reports.page.diff import Changes, compare
-from reports.page.trend import Score, Trend, trend
 from scans.models import Scan
 
 SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierScan:
+    """A scan with a result; `url` is None where its report is no longer kept, or is the one that is shown."""
+
+    score: int
+    grade: str
+    created_at: datetime
+    url: str | None
+    is_this: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +45,7 @@ class Previous:
 class History:
     """`newer_url` is where the page's newest report is, if that is another one."""
 
-    trend: Trend | None
+    trend: Trend[EarlierScan] | None
     previous: Previous | None
     newer_url: str | None
     newer_at: datetime | None
@@ -47,7 +58,7 @@ def history(scan: Scan, report: Report, document: dict[str, object], now: dateti
     newest = of_page.filter(created_at__gt=scan.created_at).first()
     before = [each for each in recent if each.id != scan.id]
     return History(
-        trend=trend([_score(each, scan, now) for each in recent]),
+        trend=trend([_earlier(each, scan, now) for each in recent]),
         previous=_previous(before[0], document, now) if before else None,
         newer_url=_url(newest.id) if newest else None,
         newer_at=newest.created_at if newest else None,
@@ -66,12 +77,13 @@ def same_page(scan: Scan) -> QuerySet[Scan]:
     )
 
 
-def _score(each: Scan, scan: Scan, now: datetime) -> Score:
+def _earlier(each: Scan, scan: Scan, now: datetime) -> EarlierScan:
     is_kept = each.created_at + timedelta(days=settings.REPORT_RETENTION_DAYS) > now
     assert each.score is not None
     assert each.grade is not None
     is_this = each.id == scan.id
-    return Score(each.score, each.grade, each.created_at, _url(each.id) if is_kept and not is_this else None, is_this)
+    url = _url(each.id) if is_kept and not is_this else None
+    return EarlierScan(each.score, each.grade, each.created_at, url, is_this)
 
 
 def _previous(scan: Scan, document: dict[str, object], now: datetime) -> Previous | None:

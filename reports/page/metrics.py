@@ -20,7 +20,6 @@ class Metric:
 
     @property
     def verdict(self) -> str:
-        """The status in a word that suits a figure."""
         return {"pass": "Good", "warn": "Needs work", "fail": "Poor"}[self.status]
 
 

@@ -14,7 +14,7 @@ CRITERION = re.compile(r"WCAG (\d\.\d{1,2}\.\d{1,2})(?: ([^\n]{1,80}))? \((A{1,3
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class ReferenceLink:
     """A source that a check names; `url` is None where there is no page to link to."""
 
     text: str
@@ -22,7 +22,7 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class Criterion:
+class CriterionLink:
     """A success criterion of WCAG 2.2: its number, level (A, AA, AAA), and the page that explains it."""
 
     number: str
@@ -42,27 +42,27 @@ def safe_link(url: object) -> str | None:
 
 
 @lru_cache(maxsize=1024)
-def reference(text: str) -> Reference:
+def reference(text: str) -> ReferenceLink:
     """A reference with its page: URLs, CWE and CVE numbers, RFCs (with their section), WCAG criteria, axe's rules."""
     if match := re.fullmatch(r"CWE-(\d+)", text):
-        return Reference(text, f"https://cwe.mitre.org/data/definitions/{match[1]}.html")
+        return ReferenceLink(text, f"https://cwe.mitre.org/data/definitions/{match[1]}.html")
     if match := re.fullmatch(r"CVE-\d{4}-\d{4,7}", text):
-        return Reference(text, f"https://www.cve.org/CVERecord?id={match[0]}")
+        return ReferenceLink(text, f"https://www.cve.org/CVERecord?id={match[0]}")
     if match := re.fullmatch(r"RFC (\d+)(?:, section (\d+(?:\.\d+)*))?", text):
         section = f"#section-{match[2]}" if match[2] else ""
-        return Reference(text, f"https://www.rfc-editor.org/rfc/rfc{match[1]}{section}")
+        return ReferenceLink(text, f"https://www.rfc-editor.org/rfc/rfc{match[1]}{section}")
     if match := re.fullmatch(r"axe-core: ([a-z-]{2,60})(?: \(best practice\))?", text):
-        return Reference(text, f"{AXE_RULES}{match[1]}")
+        return ReferenceLink(text, f"{AXE_RULES}{match[1]}")
     found = criterion(text)
-    return Reference(text, found.url if found else safe_link(text))
+    return ReferenceLink(text, found.url if found else safe_link(text))
 
 
 @lru_cache(maxsize=1024)
-def criterion(text: str) -> Criterion | None:
+def criterion(text: str) -> CriterionLink | None:
     """The WCAG criterion that a reference names, if it names one."""
     match = CRITERION.fullmatch(text)
     if match is None:
         return None
     name = match[2] or ""
     slug = re.sub(r"[^a-z]+", "-", name.lower()).strip("-")
-    return Criterion(match[1], name, match[3], f"{UNDERSTANDING_WCAG}{slug}" if slug else None)
+    return CriterionLink(match[1], name, match[3], f"{UNDERSTANDING_WCAG}{slug}" if slug else None)

@@ -12,13 +12,13 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
-from reports.page.cards import Check, check_of
+from reports.page.cards import CheckCard, card_of
 from reports.page.diff import SEVERITY_RANK, STATUS_RANK
 from reports.page.evidence import cell, label
+from reports.page.explanations import ACCESSIBILITY_NOTE, category_meaning, grade_meaning
 from reports.page.metrics import Metric, metrics
 from reports.page.references import safe_link
-from reports.page.waterfall import Chart, chart
-from reports.page.wording import ACCESSIBILITY_NOTE, category_meaning, grade_meaning
+from reports.page.waterfall import WaterfallChart, waterfall
 
 # What `facts` holds is named by the engine; a name that is not listed is shown as it is written there.
 FACT_LABELS = {
@@ -35,22 +35,20 @@ FIRST = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Category:
+class CategorySection:
     """A category with its checks, those to mend apart from those that passed."""
 
     name: str
     anchor: str
     meaning: str
     score: int
-    failed: tuple[Check, ...]
-    warned: tuple[Check, ...]
-    passed: tuple[Check, ...]
+    failed: tuple[CheckCard, ...]
+    warned: tuple[CheckCard, ...]
+    passed: tuple[CheckCard, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something the scan noted beside its checks."""
-
     label: str
     value: str
     url: str | None
@@ -58,14 +56,12 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Checks that could not run for the same reason."""
-
     reason: str
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
+class CoverageSummary:
     """How much was looked at, and with what; `browser` and `axe` are product and version, empty without."""
 
     planned: int
@@ -92,18 +88,18 @@ class ReportPage:
     meaning: str
     severities: str
     note: str
-    categories: tuple[Category, ...]
-    first: tuple[Check, ...]
+    categories: tuple[CategorySection, ...]
+    first: tuple[CheckCard, ...]
     metrics: tuple[Metric, ...]
     facts: tuple[Fact, ...]
-    coverage: Coverage
-    chart: Chart | None
+    coverage: CoverageSummary
+    waterfall: WaterfallChart | None
 
 
 def report_page(
-    document: Mapping[str, Any], facts: Mapping[str, Any], waterfall: Mapping[str, Any] | None = None
+    document: Mapping[str, Any], facts: Mapping[str, Any], requests: Mapping[str, Any] | None = None
 ) -> ReportPage:
-    """The page of a report; `document` is the JSON export."""
+    """The page of a report; `document` is the JSON export, `requests` the stored waterfall."""
     scan_type = document["type"]
     by_id = {check["id"]: check for category in document["categories"] for check in category["checks"]}
     found = [_category(category, number, scan_type) for number, category in enumerate(document["categories"], 1)]
@@ -122,14 +118,14 @@ def report_page(
         metrics=metrics(by_id) if scan_type == "performance" else (),
         facts=tuple(_fact(name, value) for name, value in facts.items() if name not in COVERAGE),
         coverage=_coverage(document, facts),
-        chart=chart(waterfall),
+        waterfall=waterfall(requests),
     )
 
 
-def _category(category: Mapping[str, Any], number: int, scan_type: str) -> Category:
-    checks = sorted((check_of(check) for check in category["checks"]), key=_weight)
+def _category(category: Mapping[str, Any], number: int, scan_type: str) -> CategorySection:
+    checks = sorted((card_of(check) for check in category["checks"]), key=_weight)
     by_status = {status: tuple(members) for status, members in groupby(checks, key=lambda check: check.status)}
-    return Category(
+    return CategorySection(
         name=category["name"],
         anchor=f"category-{number}",
         meaning=category_meaning(scan_type, category["name"]),
@@ -140,12 +136,12 @@ def _category(category: Mapping[str, Any], number: int, scan_type: str) -> Categ
     )
 
 
-def _weight(check: Check) -> tuple[int, float, int]:
+def _weight(check: CheckCard) -> tuple[int, float, int]:
     """Failed before warned before passed, then what wins most, then what is most severe; else the report's order."""
     return STATUS_RANK[check.status], -check.points, SEVERITY_RANK.get(check.severity or "", len(SEVERITY_RANK))
 
 
-def _first(categories: tuple[Category, ...], *, is_capped: bool) -> tuple[Check, ...]:
+def _first(categories: tuple[CategorySection, ...], *, is_capped: bool) -> tuple[CheckCard, ...]:
     """The biggest wins. Under a cap one fix alone may win nothing: then what failed comes by its severity."""
     open_checks = [check for each in categories for check in (*each.failed, *each.warned)]
     wins = sorted((check for check in open_checks if check.points > 0), key=lambda check: -check.points)
@@ -153,13 +149,13 @@ def _first(categories: tuple[Category, ...], *, is_capped: bool) -> tuple[Check,
     return (*wins, *sorted(held, key=_weight))[:FIRST]
 
 
-def _coverage(document: Mapping[str, Any], facts: Mapping[str, Any]) -> Coverage:
+def _coverage(document: Mapping[str, Any], facts: Mapping[str, Any]) -> CoverageSummary:
     by_reason: dict[str, list[str]] = {}
     for each in document["skipped_checks"]:
         by_reason.setdefault(each["reason"], []).append(each["name"])
     planned = facts.get("checks_planned", 0)
     judged = document["summary"]["total_checks"] + len(document["skipped_checks"])
-    return Coverage(
+    return CoverageSummary(
         planned=planned,
         not_applicable=max(0, planned - judged),
         known=facts.get("checks_known", 0),

@@ -1,4 +1,4 @@
-"""From a stored waterfall to the rows that the report page draws: positions in thousandths of the load's time."""
+"""From a stored waterfall to its drawing, with places in thousandths of the time (templates/jinja2/report)."""
 
 from __future__ import annotations
 
@@ -7,24 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from django.template.defaultfilters import filesizeformat
-from django.utils.safestring import SafeString
-
-from reports.page.markup import NOTHING, fill, fill_each
+from scans.engine.messages import size
 
 WIDTH = 1000
 LEAST = 4  # so that the shortest request can be seen
-
-ROW = (
-    '<li class="kind-{}{}"><p class="request" title="{}"><span class="file">{}</span>{}{}{}</p>'
-    '<p class="cost"><span class="kind">{}, </span>{}, {}</p>'
-    '<svg viewBox="0 0 1000 12" preserveAspectRatio="none" aria-hidden="true">{}'
-    '<rect class="wait" x="{}" y="1" width="{}" height="10"/>'
-    '<rect class="receive" x="{}" y="1" width="{}" height="10"/></svg></li>'
-)
-BLOCKS = SafeString(' <span class="tag medium">blocks</span>')
-FAILED = SafeString(' <span class="tag critical">failed</span>')
-LINE = '<line class="is-{}" x1="{}" x2="{}" y1="0" y2="12"/>'
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,23 +30,9 @@ class Bar:
     is_blocking: bool
     is_failed: bool
 
-    def row(self, lines: SafeString) -> SafeString:
-        """A list item; `lines` are the marks."""
-        return fill(
-            ROW,
-            *(self.kind, " is-failed" if self.is_failed else "", self.url, self.name),
-            fill(' <span class="host">{}</span>', self.host) if self.host else NOTHING,
-            BLOCKS if self.is_blocking else NOTHING,
-            FAILED if self.is_failed else NOTHING,
-            *(self.kind, self.size, self.seconds, lines),
-            *(self.start, self.wait, self.received_at, self.receive),
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A moment of the load."""
-
     name: str
     slug: str
     seconds: str
@@ -68,19 +40,11 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Chart:
-    """The whole drawing."""
-
+class WaterfallChart:
     bars: tuple[Bar, ...]
     marks: tuple[Mark, ...]
     seconds: str
     left_out: int
-
-    @property
-    def rows(self) -> SafeString:
-        """The bars as list items, each with the marks."""
-        lines = fill_each("{}", (fill(LINE, mark.slug, mark.at, mark.at) for mark in self.marks))
-        return fill_each("{}", (bar.row(lines) for bar in self.bars))
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -88,13 +52,12 @@ class Chart:
         return tuple(dict.fromkeys(bar.kind for bar in self.bars))
 
 
-def chart(stored: Mapping[str, Any] | None) -> Chart | None:
-    """The drawing of a stored waterfall, if there is one."""
+def waterfall(stored: Mapping[str, Any] | None) -> WaterfallChart | None:
     if not stored or not stored["rows"]:
         return None
     total = stored["total_ms"]
     own_host = _host(stored["rows"][0]["url"])
-    return Chart(
+    return WaterfallChart(
         bars=tuple(_bar(row, total, own_host) for row in stored["rows"]),
         marks=tuple(
             Mark(name, name.lower().replace(" ", "-"), _seconds(at), _place(at, total)) for name, at in stored["marks"]
@@ -112,7 +75,7 @@ def _bar(row: Mapping[str, Any], total: int, own_host: str) -> Bar:
         host="" if host == own_host else host,
         url=row["url"],
         kind=row["kind"],
-        size=filesizeformat(row["wire_bytes"]),
+        size=size(row["wire_bytes"]),
         seconds=_seconds(row["end_ms"] - row["start_ms"]),
         start=min(start, WIDTH - LEAST),
         wait=max(response - start, 1),

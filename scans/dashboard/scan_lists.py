@@ -9,9 +9,8 @@ from datetime import UTC, datetime
 from django.db.models import Q, QuerySet
 
 from accounts import access, usage
-from accounts.usage import Limits, Quota
-from config.web import keyset
-from scans.dashboard import charts
+from accounts.usage import Quota, TierLimits
+from config.web import charts, keyset
 from scans.dashboard.sites import Result, Site, recent_hosts, site_results
 from scans.models import Scan
 
@@ -37,7 +36,6 @@ class Month:
 
     @property
     def tone(self) -> str:
-        """How urgent it is."""
         return "bad" if not self.quota.remaining else "warn" if self.percent >= 80 else "calm"
 
 
@@ -59,7 +57,7 @@ class Line:
     last: Result | None
 
 
-def month(organization_id: int, limits: Limits, now: datetime) -> Month:
+def month(organization_id: int, limits: TierLimits, now: datetime) -> Month:
     """The current month's usage, one query."""
     start = usage.next_month(usage.month_of(now))
     reset_at = datetime(start.year, start.month, start.day, tzinfo=UTC)
@@ -108,7 +106,7 @@ def scan_page(organization_id: int, query: Mapping[str, str], *, host: str | Non
 class ScanPage:
     """A page of scans and what it was filtered by; empty strings for no filter."""
 
-    page: keyset.Page[Scan]
+    page: keyset.RowPage[Scan]
     type: str
     status: str
     text: str

@@ -44,8 +44,6 @@ RESULTS = """
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a scan of a site came to."""
-
     scan_id: str
     url: str
     score: int
@@ -54,7 +52,6 @@ class Result:
 
     @property
     def moment(self) -> str:
-        """When it was asked for, in UTC."""
         return f"{self.created_at:%Y-%m-%d %H:%M}"
 
     @property
@@ -64,7 +61,6 @@ class Result:
 
     @property
     def is_kept(self) -> bool:
-        """Whether there is still a report to link to."""
         return is_kept(self.created_at)
 
 
@@ -77,12 +73,10 @@ class Site:
 
     @property
     def cells(self) -> list[tuple[str, Result | None]]:
-        """For each type its label and its last result."""
         return [(Scan.Type(type).label, next(iter(found), None)) for type, found in self.results.items()]
 
     @property
     def last_result(self) -> Result | None:
-        """The last one of any type."""
         latest = (found[0] for found in self.results.values() if found)
         return max(latest, key=lambda each: each.created_at, default=None)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from urllib.parse import urljoin
 
 from django.conf import settings
@@ -18,16 +19,27 @@ from accounts import access
 from accounts.authentication import member_caller
 from accounts.models import Membership
 from accounts.roles import MemberRequest, requires
-from config.api.errors import RateLimited
+from config.api.errors import refuse_in_maintenance
 from config.api.throttling import refuse_over_rate
+from config.errors import Refusal
 from config.ids import is_id
+from config.web import charts
 from scans import services
-from scans.dashboard import charts, scan_lists
-from scans.dashboard.forms import DEFAULT_TYPES, NewScan, Started, start_scans
+from scans.dashboard import scan_lists
+from scans.dashboard.forms import DEFAULT_TYPES, ScanForm
 from scans.dashboard.sites import site_page, site_results
 from scans.models import Scan
 
 TREND_SCANS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The IDs of the scans that were accepted; `refused` are the types that were not, and why."""
+
+    scan_ids: Sequence[str]
+    refused: Sequence[str] = ()
+    refusal: Refusal | None = None
 
 
 @require_safe
@@ -40,7 +52,7 @@ def overview(request: MemberRequest) -> HttpResponse:
         "month": scan_lists.month(member.organization_id, member_caller(member).limits, timezone.now()),
         "activity": scan_lists.activity(member.organization_id),
         "sites": scan_lists.recent_sites(member.organization_id),
-        "form": NewScan(),
+        "form": ScanForm(),
         "base_url": settings.BASE_URL,
     }
     return render(request, "dashboard/overview.html", context)
@@ -57,7 +69,6 @@ def activity(request: MemberRequest) -> HttpResponse:
 @require_safe
 @requires(Membership.Role.VIEWER)
 def scans(request: MemberRequest) -> HttpResponse:
-    """All scans, newest first."""
     found = scan_lists.scan_page(request.membership.organization_id, request.GET)
     return render(request, "dashboard/scans.html", {"section": "scans", "list": found})
 
@@ -67,9 +78,12 @@ def scans(request: MemberRequest) -> HttpResponse:
 def scan_new(request: MemberRequest) -> HttpResponse:
     """The form; sent, it starts a scan of each type that is ticked."""
     if request.method != "POST":
-        form = NewScan(request.GET.get("url", ""), request.GET.getlist("type") or DEFAULT_TYPES)
-        return _scan_form(request, form, 200)
-    url, types = request.POST.get("url", ""), request.POST.getlist("type")
+        entered = {"url": request.GET.get("url", ""), "type": request.GET.getlist("type") or DEFAULT_TYPES}
+        return _scan_form(request, ScanForm(initial=entered), 200)
+    form = ScanForm(request.POST)
+    if not form.is_valid():
+        return _scan_form(request, form, 400)
+    url, types = form.cleaned_data["url"], form.cleaned_data["type"]
     started = _start(request, url, types)
     if started.refusal is None:
         if len(started.scan_ids) == 1:
@@ -77,7 +91,8 @@ def scan_new(request: MemberRequest) -> HttpResponse:
         messages.success(request, f"{len(started.scan_ids)} scans started.")
         return redirect("dashboard")
     if not started.scan_ids:
-        return _scan_form(request, NewScan(url, types, started.refusal), started.refusal.status)
+        form.add_refusal(started.refusal)
+        return _scan_form(request, form, started.refusal.status)
     # Some run already: sent again, the form must not start them a second time.
     labels = ", ".join(Scan.Type(each).label if each in Scan.Type.values else each for each in started.refused)
     messages.success(request, f"{len(started.scan_ids)} of {len(types)} scans started.")
@@ -151,15 +166,22 @@ def site(request: MemberRequest, host: str) -> HttpResponse:
 
 
 def _start(request: MemberRequest, url: str, types: Sequence[str]) -> Started:
+    """A scan of each type, one after the other, until one is refused: what refuses one refuses the rest, too."""
     caller = member_caller(request.membership)
+    wanted: Sequence[str | None] = list(dict.fromkeys(types)) or [None]
+    started: list[str] = []
     try:
         refuse_over_rate(request, caller)
-    except RateLimited as refusal:
-        return Started((), types, refusal)
-    return start_scans(caller, url, types)
+        refuse_in_maintenance()
+        for type in wanted:
+            created = services.create_scan(caller=caller, url=url, type=type, idempotency_key=None)
+            started.append(created.response["id"])
+    except Refusal as refusal:
+        return Started(started, [type for type in wanted[len(started) :] if type], refusal)
+    return Started(started)
 
 
-def _scan_form(request: MemberRequest, form: NewScan, status: int) -> HttpResponse:
+def _scan_form(request: MemberRequest, form: ScanForm, status: int) -> HttpResponse:
     return render(request, "dashboard/scan_new.html", {"section": "scans", "form": form}, status=status)
 
 

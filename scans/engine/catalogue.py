@@ -37,13 +37,15 @@ class Category:
     """A category of a report. `weight` is relative to the other categories of the scan type.
 
     `static_weight` is the weight where no browser judged the page, if it is another one. The checks of one that is
-    `html` judge HTML alone: they do not apply to other pages, and need not ask.
+    `html` judge HTML alone, and without `error_pages` none that answers with an error status: they do not apply to
+    other pages, and need not ask.
     """
 
     name: str
     weight: int
     static_weight: int | None = None
     html: bool = False
+    error_pages: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,8 @@ class Need:
 class Check:
     """One check: what it is called, what it weighs, what it reads, and the pure function that judges.
 
-    `name` says what holds when it passes, `found` what was seen when it does not; `html`: it judges HTML alone.
+    `name` says what holds when it passes, `found` what was seen when it does not; `html`: it judges HTML alone;
+    `error_pages`: also pages that answer with an error status.
     """
 
     id: str
@@ -75,6 +78,7 @@ class Check:
     needs: tuple[Need, ...]
     verdict: Verdict | None
     html: bool
+    error_pages: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,7 @@ class _CheckMark:
     fix: str
     references: tuple[str, ...]
     html: bool | None
+    error_pages: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,17 +126,19 @@ def check(
     fix: str,
     references: tuple[str, ...] = (),
     html: bool | None = None,
+    error_pages: bool | None = None,
 ) -> Callable[[F], F]:
     """Declare a function to be a check. It stays an ordinary function: evidence in, `Finding` out.
 
     `name` is its title on a pass ("Git repository is not public"), and its name in the API; `found` the title of a
     warning or fail ("Git repository is public"). `severity` is that of a fail unless the finding overrides it; `fix`
-    tells a site owner what to send or change; `html` overrides the category's; `references` are the sources of the
-    rule, e.g. "RFC 6797, section 6.1" or "CWE-319".
+    tells a site owner what to send or change; `html` and `error_pages` override the category's; `references` are the
+    sources of the rule, e.g. "RFC 6797, section 6.1" or "CWE-319".
     """
 
     def mark(function: F) -> F:
-        function.__check__ = _CheckMark(id, name, found or name, severity, fix, references, html)  # type: ignore[attr-defined]  # functions take attributes
+        declared = _CheckMark(id, name, found or name, severity, fix, references, html, error_pages)
+        function.__check__ = declared  # type: ignore[attr-defined]  # functions take attributes
         return function
 
     return mark
@@ -177,6 +184,7 @@ def checks(scan_type: ScanType) -> tuple[Check, ...]:
                     needs=_needs(function),
                     verdict=verdict,
                     html=category.html if mark.html is None else mark.html,
+                    error_pages=category.error_pages if mark.error_pages is None else mark.error_pages,
                 )
             )
     for attribute in ("id", "name", "found"):
@@ -215,7 +223,6 @@ def caps(scan_type: ScanType) -> tuple[Cap, ...]:
     return tuple(module.CAPS)
 
 
-@cache
 def catalogue_version(scan_type: ScanType) -> str:
     """Tells reports apart that other checks, severities, weights, caps or texts have made: a digest of all of them."""
     members = [

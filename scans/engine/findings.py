@@ -31,6 +31,11 @@ class ScanType(StrEnum):
     SEO = "seo"
 
     @property
+    def label(self) -> str:
+        """As it is written for people."""
+        return "SEO" if self is ScanType.SEO else self.capitalize()
+
+    @property
     def uses_browser(self) -> bool:
         """Whether it may ask for a browser: for one that does not, none is planned and none has to be waited for."""
         return self is not ScanType.SECURITY

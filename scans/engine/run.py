@@ -46,6 +46,7 @@ COLLECTING_SHARE = 0.85
 EVIDENCE_ITEMS = 20
 
 NOT_HTML = NotApplicable("The page is not HTML.")
+ERROR_PAGE = NotApplicable("The page answers with an error, so its content is not indexed.")
 OUT_OF_TIME = "The scan's time was used up before this could be looked at."
 
 
@@ -233,8 +234,10 @@ class _Run:
     def _finding(self, each: Check) -> Finding | Missing:
         """What the scan type's second judge says, else the check itself, if there is the evidence for it."""
         page = self.evidence.get(Page)
-        if each.html and isinstance(page, Page) and not page.is_html:
+        if isinstance(page, Page) and each.html and not page.is_html:
             return NOT_HTML
+        if isinstance(page, Page) and not each.error_pages and page.response.status >= 400:
+            return ERROR_PAGE
         if each.verdict is not None:
             needs = arguments(each.verdict.needs, self.evidence)
             if not isinstance(needs, Missing) and (verdict := each.verdict.function(each, **needs)) is not None:

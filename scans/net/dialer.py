@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import socket
 import threading
 import weakref
@@ -18,6 +19,8 @@ from scans.net.failures import NoAnswer
 from scans.net.policy import Policy
 from scans.net.resolver import Resolver, is_loopback_name
 from scans.net.targets import InvalidUrl
+
+logger = logging.getLogger(__name__)
 
 # A name with more addresses is judged whole, but not tried whole.
 MAX_ADDRESSES_TRIED = 6
@@ -145,7 +148,9 @@ class Dialer:
             except ValueError:
                 raise Blocked(f"{host} resolves to something that is no address.") from None
             if reason := addresses.refusal(address, self._policy.allowed_networks, own):
-                raise Blocked(f"{host} is not publicly accessible: {reason}.")
+                # Which address it is stays here: others would learn what only our name servers know.
+                logger.info("egress to %s is refused: %s", host, reason)
+                raise Blocked(f"{host} is not publicly accessible.")
         if not found:
             raise NotReachable(f"{host} does not resolve to an address.")
         return found
@@ -161,13 +166,15 @@ class Dialer:
         """The peer has to be who was judged."""
         if _end(connection, connection.getpeername) != ip_address(address):
             connection.close()
+            logger.warning("egress to %s is refused: the connection led elsewhere", address)
             raise Blocked("The connection did not lead to the address that was judged.")
 
     def _refuse_own(self, connection: socket.socket, address: str) -> None:
         """The peer must not be this machine under an address that no interface lists."""
         if _end(connection, connection.getsockname) == ip_address(address) and not self._is_exempt(address):
             connection.close()
-            raise Blocked(f"{address} is an address of this machine.")
+            logger.info("egress to %s is refused: it is an address of this machine", address)
+            raise Blocked("The connection did not lead to a public address.")
 
 
 def _end(connection: socket.socket, name: Callable[[], tuple[str, int]]) -> IPAddress:

@@ -6,6 +6,7 @@ Nothing after `parse_target` sees the original string, so no second parser can d
 from __future__ import annotations
 
 import functools
+import logging
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ from config.errors import Refusal
 from scans.net.addresses import is_exempt, own_addresses, refusal
 from scans.net.errors import Blocked
 from scans.net.policy import Policy
+
+logger = logging.getLogger(__name__)
 
 MAX_LENGTH = 2048
 # Percent-encoding makes up to twelve characters of one.
@@ -158,7 +161,10 @@ def _refuse_blocked(host: str, policy: Policy) -> bool:
         _refuse_reserved_name(host, policy)
         return bool(policy.allowed_networks)
     if reason := refusal(address, policy.allowed_networks, own_addresses()):
-        raise Blocked(f"The target is not publicly accessible: {reason}.")
+        logger.info("a target is refused: %s", reason)
+        # What everybody can know of the address, not that it is one of ours.
+        known = refusal(address, policy.allowed_networks)
+        raise Blocked(f"The target is not publicly accessible{f': {known}' if known else ''}.")
     return is_exempt(address, policy.allowed_networks)
 
 

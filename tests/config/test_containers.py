@@ -28,6 +28,8 @@ COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encod
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 OURS = tuple(name for name, service in SERVICES.items() if service.get("image", "").startswith("website-scan-service"))
 WORKERS = tuple(name for name in OURS if "worker" in SERVICES[name].get("command", ()))
+# What compose.yaml itself decides, or nobody wants in production.
+NOT_FOR_OPERATORS = {"DATA_DIR", "DEBUG", "PORT"}
 # What compose.yaml itself asks for.
 OF_COMPOSE = {"POSTGRES_PASSWORD", "REDIS_PASSWORD"}
 # What the image sets for Python and Django.
@@ -110,6 +112,30 @@ def test_the_build_leaves_out_what_the_image_does_not_take() -> None:
 @pytest.mark.parametrize("service", OURS)
 def test_every_variable_of_a_service_is_one_that_is_read(service: str) -> None:
     assert set(SERVICES[service]["environment"]) <= set(read_variables())
+
+
+@pytest.mark.parametrize("service", OURS)
+def test_every_documented_variable_is_passed_on(service: str) -> None:
+    """`.env` only fills in what compose.yaml names: else an operator sets it without effect, and without a word."""
+    environment = SERVICES[service]["environment"]
+    assert set(read_variables()) - NOT_FOR_OPERATORS == set(environment)
+    ours = {name: value for name, value in environment.items() if name not in ("DATABASE_URL", "REDIS_URL")}
+    assert all(value.startswith(f"${{{name}:") for name, value in ours.items())
+
+
+def test_a_variable_that_is_passed_on_empty_is_as_good_as_unset() -> None:
+    unset = [name for name, value in SERVICES["web"]["environment"].items() if value.endswith(":-}")]
+    code = "from config import settings, environment; print(environment.problems)"
+    known = {"PATH": os.environ["PATH"], "SECRET_KEY": "x1" * 20}
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env=known | dict.fromkeys(unset, ""),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.stdout.strip(), ran.stderr) == ("[]", "")
 
 
 def test_every_variable_that_compose_asks_for_is_known() -> None:

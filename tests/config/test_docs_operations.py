@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -54,7 +56,8 @@ def rows(first_column: str) -> list[list[str]]:
     return [[cell.strip().strip("`") for cell in row.strip("|").split(" | ")] for row in match[1].splitlines()]
 
 
-def read_variables() -> dict[str, str]:
+@functools.cache
+def read_variables() -> Mapping[str, str]:
     """Every variable that the settings read, with its default as text."""
     ran = subprocess.run(
         [sys.executable, "-c", NOTING],

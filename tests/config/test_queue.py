@@ -15,6 +15,7 @@ from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from config.celery import enqueue
+from tests.scans.net.tls_servers import self_signed, tls_server
 
 
 @pytest.mark.parametrize(("task", "queue"), [("scans.tasks.run_scan", "scans"), ("webhooks.tasks.deliver", "webhooks")])
@@ -39,7 +40,7 @@ def test_a_queue_that_takes_nothing_is_told_of_and_left_to_the_sweeper(
     assert "scans.tasks.run_scan(row_1) could not be enqueued" in caplog.text
 
 
-@pytest.mark.parametrize(
+PROCESSES = pytest.mark.parametrize(
     "command",
     [
         ["-m", "celery", "-A", "config", "worker", "--pool", "solo"],
@@ -48,17 +49,48 @@ def test_a_queue_that_takes_nothing_is_told_of_and_left_to_the_sweeper(
     ],
     ids=["worker", "scheduler", "web"],
 )
-def test_no_process_starts_on_a_setting_that_cannot_be_used(command: list[str], tmp_path: Path) -> None:
+
+
+def ended_with(command: list[str], folder: Path, **environment: str) -> str:
+    """What a process says that does not start on this environment."""
     ended = subprocess.run(
         [sys.executable, *command],
         env={name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
-        | {"SCAN_TIME_LIMIT": "soon", "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
-        cwd=tmp_path,  # where the scheduler leaves its file
+        | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+        | environment,
+        cwd=folder,  # where the scheduler leaves its file
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
     assert ended.returncode != 0
-    assert "environment.SCAN_TIME_LIMIT" in ended.stderr + ended.stdout
     assert "Traceback" not in ended.stderr
+    return ended.stderr + ended.stdout
+
+
+@PROCESSES
+def test_no_process_starts_on_a_setting_that_cannot_be_used(command: list[str], tmp_path: Path) -> None:
+    said = ended_with(command, tmp_path, SCAN_TIME_LIMIT="soon", SECRET_KEY="changeme")
+    assert "environment.SCAN_TIME_LIMIT" in said
+    assert "SECRET_KEY can't be used: it has fewer than 32 characters." in said
+
+
+@PROCESSES
+def test_no_process_starts_without_a_key(command: list[str], tmp_path: Path) -> None:
+    assert "SECRET_KEY is not set." in ended_with(command, tmp_path, SECRET_KEY="")
+
+
+REACH = """
+from config.celery import app
+try:
+    app.connection_for_write().ensure_connection(max_retries=1, timeout=5)
+except Exception as error:
+    raise SystemExit(f"{error!r} {error.__cause__!r}")
+"""
+
+
+def test_a_queue_whose_certificate_nobody_trusts_is_told_nothing(tmp_path: Path) -> None:
+    with tls_server(tmp_path, self_signed("localhost"), respond=b"+PONG\r\n") as port:
+        said = ended_with(["-c", REACH], tmp_path, REDIS_URL=f"rediss://:password@localhost:{port}/0")
+    assert "CERTIFICATE_VERIFY_FAILED" in said

@@ -37,6 +37,7 @@ PARTS = (
     "/openapi.yaml",
     "/docs/?script=",
     "/admin/jsi18n/",
+    "/dashboard/activity",
     "/report/{performance_id}/screenshot.webp",
     "/report/{queued_id}/progress?status=queued",
     "/report/{running_id}/progress?status=scanning",

@@ -43,7 +43,7 @@ SARIF: dict[str, Any] = {
             "additionalProperties": False,
             "properties": {
                 "name": {"type": "string"},
-                "semanticVersion": {"type": "string", "pattern": r"^\d+\.\d+\.\d+$"},
+                "version": {"type": "string"},
                 "rules": {"type": "array", "uniqueItems": True, "items": {"$ref": "#/$defs/rule"}},
             },
         },

@@ -12,7 +12,7 @@ PROGRAM = """
 import ctypes, re, sys, threading
 from pathlib import Path
 from selectolax.lexbor import LexborHTMLParser
-from scans.engine import memory
+from scans import memory
 
 def resident_mib():
     return int(re.search(r"VmRSS:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) // 1024

@@ -89,7 +89,7 @@ NEXT_DUE = """
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class DeliveryClaim:
     """The right to make one attempt until the lease runs out, and all that it takes.
 
     `attempt` counts from 1. `encrypted_secrets` are those that are valid now, oldest first.
@@ -108,7 +108,7 @@ class Claim:
     encrypted_secrets: tuple[bytes, ...]
 
 
-def claim(*, limit: int, failing_limit: int, now: datetime) -> list[Claim]:
+def claim(*, limit: int, failing_limit: int, now: datetime) -> list[DeliveryClaim]:
     """Take up to `limit` deliveries that are due, at most `failing_limit` of them for webhooks that fail.
 
     Receivers and webhooks take turns, and no receiver gets more than its share.
@@ -125,7 +125,7 @@ def claim(*, limit: int, failing_limit: int, now: datetime) -> list[Claim]:
         cursor.execute(TAKE, {"ids": ids, "token": token, "lease_expires_at": now + LEASE, "now": now})
         taken = cursor.fetchall()
     return [
-        Claim(
+        DeliveryClaim(
             token=token,
             delivery_id=delivery_id,
             webhook_id=webhook_id,

@@ -18,9 +18,9 @@ from django.utils import timezone
 
 from scans.net.policy import Policy
 from scans.policy import scan_policy
-from webhooks.delivery.claims import Claim, claim, next_due
-from webhooks.delivery.outcomes import record
-from webhooks.delivery.sending import Report, send
+from webhooks.delivery.attempts import record
+from webhooks.delivery.claims import DeliveryClaim, claim, next_due
+from webhooks.delivery.sending import AttemptResult, send
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 THREADS = 128
 FAILING_THREADS = THREADS // 2
 # What ends within so short a time is written together, and what is claimed then as well.
-GATHER_S = 0.02
+COLLECT_S = 0.02
 # How often is looked for what has become due while others are still on their way.
 LOOK_EVERY_S = 1.0
 # What comes due so soon is waited for; the sweeper, every 15 s, finds the rest.
@@ -41,8 +41,8 @@ class Dispatcher:
     """One for each process. Any number of dispatchers may work on the same rows."""
 
     def __init__(self) -> None:
-        # Attempts that ended; None is the bell: somebody says that something is due.
-        self._inbox: queue.SimpleQueue[Report | None] = queue.SimpleQueue()
+        # Attempts that ended; None is a wake-up: something is due.
+        self._inbox: queue.SimpleQueue[AttemptResult | None] = queue.SimpleQueue()
         self._busy = threading.Lock()
         self._stopping = threading.Event()
 
@@ -54,7 +54,7 @@ class Dispatcher:
         """
         ends_at = time.monotonic() + time_limit_s
         self._inbox.put(None)
-        # The bell may have been rung between another's last look and its end.
+        # A wake-up may have come between another's last look and its end.
         while not self._inbox.empty() and self._busy.acquire(blocking=False):
             try:
                 if not self._drain(ends_at):
@@ -69,8 +69,8 @@ class Dispatcher:
         self._inbox.put(None)
 
     def _drain(self, ends_at: float) -> bool:
-        in_flight: dict[str, Claim] = {}
-        ended = self._gather(0.0)  # of a drain that broke off
+        in_flight: dict[str, DeliveryClaim] = {}
+        ended = self._collect(0.0)  # of a drain that broke off
         with ThreadPoolExecutor(THREADS, "delivery") as pool:
             while True:
                 is_over = self._stopping.is_set() or time.monotonic() >= ends_at
@@ -94,11 +94,11 @@ class Dispatcher:
                     if self._stopping.wait(DATABASE_PAUSE_S):
                         return True  # what has ended but is not written is sent again when its lease runs out
                     continue
-                for report in self._gather(wait_s):
-                    in_flight.pop(report.claim.delivery_id, None)
-                    ended.append(report)
+                for result in self._collect(wait_s):
+                    in_flight.pop(result.claim.delivery_id, None)
+                    ended.append(result)
 
-    def _begin(self, pool: ThreadPoolExecutor, in_flight: dict[str, Claim], now: datetime) -> None:
+    def _begin(self, pool: ThreadPoolExecutor, in_flight: dict[str, DeliveryClaim], now: datetime) -> None:
         """Claim as much as there are threads for."""
         free = THREADS - len(in_flight)
         if not free:
@@ -109,34 +109,34 @@ class Dispatcher:
             in_flight[each.delivery_id] = each
             pool.submit(self._try, each, policy)
 
-    def _try(self, each: Claim, policy: Policy) -> None:
+    def _try(self, each: DeliveryClaim, policy: Policy) -> None:
         self._inbox.put(send(each, policy))
 
-    def _gather(self, timeout_s: float) -> list[Report]:
-        """What ends within the time; soon after the first one, or the bell, it is enough."""
-        ended: list[Report] = []
+    def _collect(self, timeout_s: float) -> list[AttemptResult]:
+        """What ends within the time; soon after the first one, or a wake-up, it is enough."""
+        ended: list[AttemptResult] = []
         deadline = time.monotonic() + timeout_s
         while True:
             try:
                 item = self._inbox.get(timeout=max(0.0, deadline - time.monotonic()))
             except queue.Empty:
                 return ended
-            deadline = min(deadline, time.monotonic() + GATHER_S)
+            deadline = min(deadline, time.monotonic() + COLLECT_S)
             if item is not None:
                 ended.append(item)
 
 
-def _write(reports: list[Report]) -> None:
-    """Record, and let no report that the database does not take stand in the way of the others."""
-    if not reports:
+def _write(results: list[AttemptResult]) -> None:
+    """Record, and let no result that the database does not take stand in the way of the others."""
+    if not results:
         return
     try:
-        record(reports)
+        record(results)
     except (OperationalError, InterfaceError):
         raise
     except DatabaseError:
-        if len(reports) == 1:
-            logger.exception("the end of delivery %s could not be written", reports[0].claim.delivery_id)
+        if len(results) == 1:
+            logger.exception("the end of delivery %s could not be written", results[0].claim.delivery_id)
             return
-        for each in reports:
+        for each in results:
             _write([each])

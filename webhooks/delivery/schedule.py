@@ -40,14 +40,14 @@ class Outcome(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class NextStep:
     """The outcome; `retry_at` is set for RETRY only."""
 
     outcome: Outcome
     retry_at: datetime | None = None
 
 
-def verdict(
+def next_step(
     *,
     attempt: int,
     status: int | None,
@@ -55,7 +55,7 @@ def verdict(
     now: datetime,
     uniform: Callable[[float, float], float],
     pauses: Sequence[timedelta] = PAUSES,
-) -> Verdict:
+) -> NextStep:
     """What follows from the `attempt`-th attempt, counted from 1.
 
     `status` is the answer's, None when there was none, `retry_after` its header as it came. `uniform` is
@@ -63,14 +63,14 @@ def verdict(
     pause longer, up to a day, never shorter.
     """
     if status is not None and 200 <= status < 300:
-        return Verdict(Outcome.DELIVERED)
+        return NextStep(Outcome.DELIVERED)
     if status == GONE:
-        return Verdict(Outcome.GONE)
+        return NextStep(Outcome.GONE)
     if attempt > len(pauses):
-        return Verdict(Outcome.FAILED)
+        return NextStep(Outcome.FAILED)
     pause = pauses[attempt - 1] * uniform(1 - JITTER, 1 + JITTER)
     asked = parse_retry_after(retry_after, now)
-    return Verdict(Outcome.RETRY, now + max(pause, min(asked, MAX_RETRY_AFTER)))
+    return NextStep(Outcome.RETRY, now + max(pause, min(asked, MAX_RETRY_AFTER)))
 
 
 def parse_retry_after(value: str | None, now: datetime) -> timedelta:
@@ -92,5 +92,4 @@ def parse_retry_after(value: str | None, now: datetime) -> timedelta:
 
 
 def is_to_be_disabled(*, failing_since: datetime, failures: int, now: datetime) -> bool:
-    """Whether a webhook with these failures in a row has to be disabled."""
     return failures > FAILURES_TOLERATED and now - failing_since >= FAILING_TOLERATED

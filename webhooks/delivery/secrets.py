@@ -12,7 +12,6 @@ from django.conf import settings
 
 
 def encrypt(secret: str) -> bytes:
-    """The secret as it is stored."""
     return _ring().encrypt(secret.encode())
 
 

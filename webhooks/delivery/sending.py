@@ -18,7 +18,7 @@ from scans.net.policy import Policy
 from scans.net.resolver import Resolver
 from scans.net.targets import InvalidUrl
 from webhooks.delivery import secrets
-from webhooks.delivery.claims import Claim
+from webhooks.delivery.claims import DeliveryClaim
 from webhooks.delivery.signing import signature_headers
 
 logger = logging.getLogger(__name__)
@@ -32,10 +32,10 @@ CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class AttemptResult:
     """What came of an attempt. Without an answer `status` is None; `error_code` is empty for a 2xx only."""
 
-    claim: Claim
+    claim: DeliveryClaim
     at: datetime
     ended_at: datetime
     latency_ms: int
@@ -48,7 +48,6 @@ class Report:
 
     @property
     def is_success(self) -> bool:
-        """Whether the receiver has taken the event."""
         return not self.error_code
 
     @property
@@ -57,40 +56,40 @@ class Report:
         return self.error_code == OUR_FAULT
 
 
-def send(claim: Claim, policy: Policy, *, resolver: Resolver | None = None) -> Report:
-    """Try once. Never raises: whatever goes wrong stands in the report."""
+def send(claim: DeliveryClaim, policy: Policy, *, resolver: Resolver | None = None) -> AttemptResult:
+    """Try once. Never raises: whatever goes wrong stands in the result."""
     at = datetime.now(UTC)
     begin = time.monotonic()
 
-    def report(**columns: object) -> Report:
+    def result(**columns: object) -> AttemptResult:
         latency_ms = round((time.monotonic() - begin) * 1000)
-        return Report(claim, at, datetime.now(UTC), latency_ms, **columns)  # type: ignore[arg-type]
+        return AttemptResult(claim, at, datetime.now(UTC), latency_ms, **columns)  # type: ignore[arg-type]
 
     try:
         response = _post(claim, policy, resolver, at)
     except (Blocked, InvalidUrl) as refusal:  # the latter for a port that is, or became, forbidden
-        return report(error_code=refusal.code, error_message=str(refusal), blocked=True)
+        return result(error_code=refusal.code, error_message=str(refusal), blocked=True)
     except NetError as error:
-        return report(error_code=error.code, error_message=str(error))
+        return result(error_code=error.code, error_message=str(error))
     except InvalidToken:
         logger.error("the secret of webhook %s cannot be decrypted: a key is missing", claim.webhook_id)
-        return report(error_code=OUR_FAULT, error_message="The webhook's secret could not be read.")
+        return result(error_code=OUR_FAULT, error_message="The webhook's secret could not be read.")
     except Exception:
         logger.exception("delivery %s failed", claim.delivery_id)
-        return report(error_code=OUR_FAULT, error_message="The attempt failed on our side.")
+        return result(error_code=OUR_FAULT, error_message="The attempt failed on our side.")
     answer = {
         "status": response.status,
         "retry_after": response.headers.get("Retry-After"),
         "body": excerpt(response),
     }
     if 200 <= response.status < 300:
-        return report(**answer)
+        return result(**answer)
     redirect = " Redirects are not followed." if 300 <= response.status < 400 else ""
     message = f"The receiver answered {response.status}.{redirect}"
-    return report(**answer, error_code="RECEIVER_STATUS", error_message=message)
+    return result(**answer, error_code="RECEIVER_STATUS", error_message=message)
 
 
-def _post(claim: Claim, policy: Policy, resolver: Resolver | None, at: datetime) -> Response:
+def _post(claim: DeliveryClaim, policy: Policy, resolver: Resolver | None, at: datetime) -> Response:
     headers = signature_headers(
         valid=[secrets.decrypt(secret) for secret in claim.encrypted_secrets],
         event_id=claim.event_id,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from scans.engine.accessibility.verdicts import places
 from scans.engine.browser.evidence import AxeReport, AxeRule
 from scans.engine.catalogue import Check
 from scans.engine.findings import (
@@ -21,13 +22,12 @@ from scans.engine.findings import (
 )
 from scans.engine.messages import counted, excerpt
 
-SHOWN = 3
 IMPACTS = {"critical": CRITICAL, "serious": HIGH, "moderate": MEDIUM, "minor": LOW}
 LEVELS = re.compile(r"wcag2\d?(a{1,3})")
 CRITERIA = re.compile(r"wcag(\d)(\d)(\d{1,2})")
 BEST_PRACTICE = "best-practice"
-# Incomplete where axe-core found no style sheet to read, in which there is nothing for anybody to look at.
-UNTOLD = frozenset({"css-orientation-lock"})
+# Incomplete where axe-core found no style sheet to read, so that there is nothing to review.
+NEVER_REVIEWED = frozenset({"css-orientation-lock"})
 INAPPLICABLE = NotApplicable("The rendered page has nothing to judge.")
 
 
@@ -39,7 +39,7 @@ def axe_verdict(check: Check, axe: AxeReport) -> Finding | None:
             severity=_severity(rule, check.severity),
             evidence=_evidence(rule),
         )
-    if check.id in axe.incomplete and check.id in UNTOLD:
+    if check.id in axe.incomplete and check.id in NEVER_REVIEWED:
         return INAPPLICABLE
     if rule := axe.incomplete.get(check.id):
         return Warn(
@@ -60,9 +60,7 @@ def _elements(rule: AxeRule) -> str:
 
 
 def _places(rule: AxeRule) -> str:
-    places = "; ".join(f"{excerpt(node.snippet, 120)} at {excerpt(node.selector, 120)}" for node in rule.nodes[:SHOWN])
-    more = f" and {rule.count - SHOWN} more" if rule.count > SHOWN else ""
-    return f"{places}{more}"
+    return places(((node.snippet, node.selector) for node in rule.nodes), rule.count)
 
 
 def _severity(rule: AxeRule, declared: Severity) -> Severity:
@@ -72,10 +70,10 @@ def _severity(rule: AxeRule, declared: Severity) -> Severity:
     return severity
 
 
-def _evidence(rule: AxeRule) -> tuple[EvidenceItem, ...]:
+def _evidence(rule: AxeRule) -> list[EvidenceItem]:
     criterion = next((".".join(match.groups()) for tag in rule.tags if (match := CRITERIA.fullmatch(tag))), None)
     level = next((match[1].upper() for tag in rule.tags if (match := LEVELS.fullmatch(tag))), None)
-    return tuple(
+    return [
         {
             "selector": excerpt(node.selector, 300),
             "snippet": excerpt(node.snippet, 300),
@@ -84,4 +82,4 @@ def _evidence(rule: AxeRule) -> tuple[EvidenceItem, ...]:
             "level": level,
         }
         for node in rule.nodes
-    )
+    ]

@@ -2,36 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from selectolax.lexbor import LexborNode
 
+from scans.engine.accessibility.ancestors import Inherited
 from scans.engine.accessibility.css import page_rules
 from scans.engine.accessibility.visibility import Visibility
 from scans.engine.page.evidence import Document
 from scans.engine.page.markup import attribute, enclosing, live
 
 MAX_NAME_STEPS = 200_000  # a few seconds; an ordinary page takes some thousand
+SECTIONING = frozenset({"article", "aside", "nav", "section"})
+SECTIONING_ROLES = frozenset({"article", "complementary", "navigation", "region"})
 
 
 class AccessibleDocument:
-    """A document with its hidden elements and its IDs worked out."""
+    """A document with its hidden elements and its IDs worked out.
+
+    Nothing of it can be set. What it remembers only saves time, so any number of checks may share it.
+    """
 
     def __init__(self, document: Document) -> None:
-        self.document = document
-        self.visibility = Visibility(page_rules(document))
+        self._document = document
+        self._visibility = Visibility(page_rules(document))
         self._by_id: dict[str, LexborNode] = {}
         for node in live(document, "[id]"):
             self._by_id.setdefault(attribute(node, "id") or "", node)  # the first of each ID counts
         self._labels: dict[str, list[LexborNode]] = {}
         for node in live(document, "label[for]"):
             self._labels.setdefault(attribute(node, "for") or "", []).append(node)
-        # What is left of the work that names may make; `accessibility.names` counts it down.
-        self.name_steps_left = MAX_NAME_STEPS
-        # What `accessibility.native_roles` has found out.
-        self.native_roles: dict[int, str | None] = {}
-        self.in_sections: dict[int, bool] = {}
-        self.in_sections_or_main: dict[int, bool] = {}
+        self._in_sections = Inherited(False, lambda node, above: above or _is_sectioning(node))
+        self._in_main = Inherited(False, lambda node, above: above or _is_main(node))
+        self._roles: dict[int, str | None] = {}
+        self._name_steps_left = MAX_NAME_STEPS
+
+    @property
+    def document(self) -> Document:
+        return self._document
+
+    @property
+    def visibility(self) -> Visibility:
+        return self._visibility
 
     def exposed(self, selector: str) -> Iterator[LexborNode]:
         """The elements that match and that assistive technology meets, in document order."""
@@ -40,7 +52,7 @@ class AccessibleDocument:
                 yield node
 
     def referenced(self, node: LexborNode, name: str) -> list[LexborNode]:
-        """The elements that an attribute names by their IDs; IDs that there are not are left out."""
+        """The elements that an attribute names by their IDs; IDs that do not exist are left out."""
         ids = (attribute(node, name) or "").split()
         return [self._by_id[each] for each in ids if each in self._by_id]
 
@@ -59,3 +71,35 @@ class AccessibleDocument:
         """The label elements that name a control's ID, in document order."""
         own_id = attribute(node, "id")
         return list(self._labels.get(own_id, [])) if own_id else []
+
+    def is_in_section(self, node: LexborNode | None, *, or_main: bool = False) -> bool:
+        """Whether the node is or stands in an article, aside, nav or section, by element or role."""
+        return self._in_sections.of(node) or (or_main and self._in_main.of(node))
+
+    def native_role(
+        self, node: LexborNode, work_out: Callable[[AccessibleDocument, LexborNode], str | None]
+    ) -> str | None:
+        """What `work_out` finds for the node, once."""
+        if node.mem_id not in self._roles:
+            self._roles[node.mem_id] = work_out(self, node)
+        return self._roles[node.mem_id]
+
+    @property
+    def has_name_steps(self) -> bool:
+        """Whether names may be read on; only pages that are made to be slow use up what all names together may take."""
+        return self._name_steps_left > 0
+
+    def take_name_step(self) -> bool:
+        """Whether there was one more step to take."""
+        self._name_steps_left -= 1
+        return self._name_steps_left >= 0
+
+
+def _is_sectioning(node: LexborNode) -> bool:
+    named = attribute(node, "role")
+    return node.tag in SECTIONING if named is None else named in SECTIONING_ROLES
+
+
+def _is_main(node: LexborNode) -> bool:
+    named = attribute(node, "role")
+    return node.tag == "main" if named is None else named == "main"

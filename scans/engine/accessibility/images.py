@@ -5,45 +5,36 @@ from __future__ import annotations
 from selectolax.lexbor import LexborNode
 
 from scans.engine.accessibility.document import AccessibleDocument
-from scans.engine.accessibility.names import has_aria_name, has_title
+from scans.engine.accessibility.names import has_author_name
 from scans.engine.accessibility.roles import explicit_role, is_focusable, is_presentational
-from scans.engine.accessibility.verdicts import Criterion, judge
+from scans.engine.accessibility.verdicts import Faults, judge
 from scans.engine.accessibility.wai_aria import NAME_REQUIRED
-from scans.engine.findings import Finding, NotApplicable
+from scans.engine.accessibility.wcag import NON_TEXT_CONTENT
+from scans.engine.findings import Finding
 from scans.engine.page.markup import attribute
-
-NON_TEXT_CONTENT = Criterion("1.1.1", "A")
 
 
 def judge_image_alternatives(document: AccessibleDocument) -> Finding:
-    """Whether every image says what it shows, or that it only decorates; axe-core's rule `image-alt`."""
-    images = [each for each in document.exposed("img") if is_judged_as_image(each)]
-    if not images:
-        return NotApplicable("The page has no images.")
-    faulty = [each for each in images if not _has_alternative(document, each)]
+    """Whether every image has alternative text or is marked as decorative; axe-core's rule `image-alt`."""
+    images = (each for each in document.exposed("img") if is_judged_as_image(each))
     return judge(
-        document,
-        images,
-        faulty,
+        Faults.find(document, images, lambda each: not _has_alternative(document, each)),
         NON_TEXT_CONTENT,
-        passed=f"All images ({len(images)}) have an alternative text or are marked as decoration.",
-        failed="images without alternative text",
+        "images",
+        passed="have alternative text or are marked as decorative",
+        failed="without alternative text",
     )
 
 
 def is_judged_as_image(node: LexborNode) -> bool:
-    """Not where another role stands in its place, that needs no name."""
+    """Not where it has another role, that needs no name."""
     role = explicit_role(node)
     return role is None or role == "none" or role in NAME_REQUIRED or is_focusable(node)
 
 
 def is_named(document: AccessibleDocument, node: LexborNode, *attributes: str) -> bool:
     """By ARIA, a title, or one of these attributes."""
-    return (
-        has_aria_name(document, node)
-        or has_title(node)
-        or any((attribute(node, name) or "").strip() for name in attributes)
-    )
+    return has_author_name(document, node) or any((attribute(node, name) or "").strip() for name in attributes)
 
 
 def _has_alternative(document: AccessibleDocument, image: LexborNode) -> bool:

@@ -38,6 +38,7 @@ VISUAL_ROLES = frozenset(
 )
 WITHOUT_TEXT = frozenset({"audio", "iframe", "object", "script", "style", "video"})
 MAX_NODES = 2_000  # of one part
+LANGUAGE_ATTRIBUTES = ("lang", "xml:lang")
 
 
 def primary_subtag(tag: str) -> str:
@@ -53,6 +54,12 @@ def is_registered(subtag: str) -> bool:
         return True
     is_replaced = len(subtag) == 3 and len(LANGUAGE_REPLACEMENTS.get(subtag, "")) == 2
     return not is_replaced and langcodes.tag_is_valid(subtag)
+
+
+def invalid_languages(node: LexborNode) -> list[str]:
+    """The attributes whose language is blank or not registered, as written."""
+    written = ((name, attribute(node, name)) for name in LANGUAGE_ATTRIBUTES)
+    return [f"{name}=“{value[:100]}”" for name, value in written if value and not is_registered(primary_subtag(value))]
 
 
 def has_text_of_its_language(document: AccessibleDocument, node: LexborNode) -> bool:

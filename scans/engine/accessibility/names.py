@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from selectolax.lexbor import LexborNode
 
 from scans.engine.accessibility.document import AccessibleDocument
-from scans.engine.accessibility.roles import explicit_role, is_focusable, is_presentational, says_more
+from scans.engine.accessibility.roles import explicit_role, is_presentational, overrides_none
 from scans.engine.accessibility.wai_aria import HOLDING_A_VALUE, NAMED_BY_CONTENT
 from scans.engine.page.markup import attribute, select
 
@@ -74,11 +74,11 @@ def has_content(document: AccessibleDocument, node: LexborNode) -> bool:
     """Whether there is text in an element, or something with a name, whatever the element's role."""
     walk = _Walk({node.mem_id})
     text = _content(document, node, walk)
-    return bool(text.strip()) or _is_cut(walk) or document.name_steps_left <= 0
+    return bool(text.strip()) or _is_cut(walk) or not document.has_name_steps
 
 
 def label_text(document: AccessibleDocument, label: LexborNode, control: LexborNode) -> str:
-    """What a label says about a control: its text, and the values of other controls in it."""
+    """A label as a name of a control: its text, and the values of other controls in it."""
     return _collapsed(_name(document, label, _Walk({control.mem_id}, in_label=True), in_content=True))
 
 
@@ -112,6 +112,11 @@ def has_title(node: LexborNode) -> bool:
     return bool((attribute(node, "title") or "").strip())
 
 
+def has_author_name(document: AccessibleDocument, node: LexborNode) -> bool:
+    """Whether ARIA or a title names it."""
+    return has_aria_name(document, node) or has_title(node)
+
+
 def _is_cut(walk: _Walk) -> bool:
     return len(walk.seen) >= MAX_NODES or TOO_DEEP in walk.seen
 
@@ -133,9 +138,8 @@ def _name(document: AccessibleDocument, node: LexborNode, walk: _Walk, *, in_con
     """Steps 2A to 2I. `in_content`: it is read as a part of another element's name."""
     if walk.depth > MAX_DEPTH:
         walk.seen.add(TOO_DEEP)
-    if node.mem_id in walk.seen or document.name_steps_left <= 0 or _is_cut(walk):
+    if node.mem_id in walk.seen or _is_cut(walk) or not document.take_name_step():
         return ""
-    document.name_steps_left -= 1
     if in_content and not walk.shows_hidden and document.visibility.is_hidden_from_at(node):
         return ""
     if not (walk.in_reference or walk.in_label) and (by_ids := _labelledby(document, node, walk)).strip():
@@ -223,7 +227,7 @@ def _children(node: LexborNode) -> Iterator[LexborNode]:
 
 def _is_decoration(node: LexborNode) -> bool:
     """An image with an empty alt has no name, not even by its title."""
-    return node.tag == "img" and attribute(node, "alt") == "" and not is_focusable(node) and not says_more(node)
+    return node.tag == "img" and attribute(node, "alt") == "" and not overrides_none(node)
 
 
 def _default(kind: str) -> str:

@@ -12,7 +12,7 @@ from scans.engine.page.markup import MAX_DEPTH, attribute, select
 PRESENTATIONAL = frozenset({"none", "presentation"})
 # Elements that `disabled` takes out of use.
 DISABLEABLE = frozenset({"button", "fieldset", "input", "optgroup", "option", "select", "textarea"})
-# Elements that take the focus by themselves. For axe-core, frames, players with controls and editable texts do not.
+# Elements that are focusable by themselves. For axe-core, frames, players with controls and editable texts are not.
 CONTROLS = frozenset({"button", "select", "summary", "textarea"})
 
 
@@ -44,12 +44,17 @@ def first_role(node: LexborNode) -> str | None:
 
 
 def is_presentational(node: LexborNode) -> bool:
-    """Whether role none holds: it is ignored where the element takes the focus or says more by aria-*."""
-    return explicit_role(node) == "none" and not is_focusable(node) and not says_more(node)
+    """Whether role none holds: it is ignored where the element is focusable or has a global ARIA attribute."""
+    return explicit_role(node) == "none" and not overrides_none(node)
+
+
+def overrides_none(node: LexborNode) -> bool:
+    """Whether an element keeps its role in spite of role none (WAI-ARIA 1.2, section 7)."""
+    return is_focusable(node) or has_global_attribute(node)
 
 
 def is_focusable(node: LexborNode) -> bool:
-    """Whether the element takes the focus, by itself or by a tabindex; visibility is another question. As axe-core."""
+    """By itself or by a tabindex, whether or not it is visible; as axe-core."""
     return (tab_index(node) is not None or _is_control(node)) and not _is_switched_off(node)
 
 
@@ -60,13 +65,17 @@ def is_tabbable(node: LexborNode) -> bool:
 
 
 def tab_index(node: LexborNode) -> int | None:
-    """What tabindex says; None when it is no number. Only the sign of what has many digits is right."""
+    """The tabindex; None when it is no number. Of one with many digits, only the sign is right."""
     found = re.match(r"\s*([+-]?[0-9]{1,9})", attribute(node, "tabindex") or "")
     return int(found[1]) if found else None
 
 
-def says_more(node: LexborNode) -> bool:
-    """Whether it has an attribute of ARIA that every element may have, even an empty one; as axe-core."""
+def has_negative_tabindex(node: LexborNode) -> bool:
+    return (tab_index(node) or 0) < 0
+
+
+def has_global_attribute(node: LexborNode) -> bool:
+    """Whether it has an ARIA attribute that every element may have, even an empty one; as axe-core."""
     return any(name in GLOBAL_ATTRIBUTES for name in node.attributes)
 
 

@@ -4,67 +4,138 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from selectolax.lexbor import LexborNode
 
 from scans.engine.accessibility.document import AccessibleDocument
 from scans.engine.accessibility.names import shown_text
+from scans.engine.accessibility.wcag import Criterion
 from scans.engine.findings import EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
-from scans.engine.messages import excerpt
+from scans.engine.messages import excerpt, some
 from scans.engine.page.markup import attribute, live
 
 SHOWN = 3  # in the message
-EVIDENCE_ITEMS = 20
+MOST_SHOWN = 20  # as many as a report takes: to say where an element is, its siblings have to be counted
 SELECTOR_LEVELS = 5
 IDENTIFIER = re.compile(r"-?[A-Za-z_][\w-]*")
+MAY_CHANGE = "Scripts or style sheets may still change this."
+# What scripts put on the page is not in the page as served, so nothing can be missed there.
+NO_TEXT = NotApplicable("The page as served shows no text.")
+
+Test = Callable[[LexborNode], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Criterion:
-    """A success criterion of WCAG 2.2; `number` and `level` are empty for a best practice."""
+class Faults:
+    """Elements in document order: those that were judged, and those of them that are faulty.
 
-    number: str = ""
-    level: str = ""
+    `uncertain`: unless a script changes them; `review`: somebody has to look. `words` names what is wrong in one.
+    """
 
+    document: AccessibleDocument
+    judged: Sequence[LexborNode]
+    certain: Sequence[LexborNode] = ()
+    uncertain: Sequence[LexborNode] = ()
+    review: Sequence[LexborNode] = ()
+    words: Callable[[LexborNode], Iterable[str]] = lambda _: ()
 
-BEST_PRACTICE = Criterion()
+    @classmethod
+    def find(
+        cls,
+        document: AccessibleDocument,
+        judged: Iterable[LexborNode],
+        is_faulty: Test,
+        may_change: Test = lambda _: False,
+        *,
+        needs_review: Test = lambda _: False,
+        words: Callable[[LexborNode], Iterable[str]] = lambda _: (),
+    ) -> Faults:
+        """Ask each element; of the faulty ones, whether it needs a review, then whether it may change."""
+        found = list(judged)
+        certain: list[LexborNode] = []
+        uncertain: list[LexborNode] = []
+        review: list[LexborNode] = []
+        for each in found:
+            if is_faulty(each):
+                (review if needs_review(each) else uncertain if may_change(each) else certain).append(each)
+        return cls(document, found, certain, uncertain, review, words)
 
 
 def judge(
-    document: AccessibleDocument,
-    judged: Sequence[LexborNode],
-    faulty: Sequence[LexborNode],
-    criterion: Criterion,
-    *,
-    passed: str,
-    failed: str,
+    found: Faults, criterion: Criterion, what: str, *, passed: str, failed: str, caveat: str = MAY_CHANGE
 ) -> Finding:
-    """Pass, or the first offenders after `failed` ("images without alternative text").
+    """Not applicable without `what` ("images"); else what all of them do (`passed`: "have alternative text"), or the
+    first that are `failed` ("without alternative text").
 
-    When all of them may be hidden by a style sheet that is not in the page, it is a warning.
+    A warning where all of those are uncertain (with the `caveat`), or may be hidden by a style sheet that is not in
+    the page. What somebody has to look at is not a finding yet, so it does not weigh.
     """
+    if not found.judged:
+        return NotApplicable(f"The page has no {what}.")
+    if found.review and not (found.certain or found.uncertain):
+        finding = warn_at_most(replace(found, certain=found.review), criterion, what, passed=passed, failed=failed)
+        return replace(finding, weighs=False) if isinstance(finding, Warn) else finding
+    faulty = found.certain or found.uncertain
     if not faulty:
-        return Pass(passed)
-    certain = [each for each in faulty if not document.visibility.may_be_hidden(each)]
-    shown = certain or list(faulty)
-    evidence: tuple[EvidenceItem, ...] = tuple(
-        {
-            "selector": selector(each),
-            "snippet": excerpt(start_tag(each)),
-            "wcag": criterion.number or None,
-            "level": criterion.level or None,
-        }
-        for each in shown[:EVIDENCE_ITEMS]
+        return Pass(f"All {what} ({len(found.judged)}) {passed}.")
+    visible = _visible(found.document, faulty)
+    shown = visible or faulty
+    words = list(dict.fromkeys(excerpt(word, 40) for each in shown for word in found.words(each)))
+    message = (
+        f"{len(shown)} of {len(found.judged)} {what} {failed}{f' ({some(words)})' if words else ''}"
+        f"{'' if visible else ', unless a style sheet hides them'}: "
+        f"{places([(start_tag(each), selector(each)) for each in shown[:SHOWN]], len(shown))}."
     )
-    places = "; ".join(f"{excerpt(start_tag(each), 120)} at {selector(each)}" for each in shown[:SHOWN])
-    more = f" and {len(shown) - SHOWN} more" if len(shown) > SHOWN else ""
-    if certain:
-        return Fail(f"{len(certain)} of {len(judged)} {failed}: {places}{more}.", evidence=evidence)
-    return Warn(
-        f"{len(faulty)} of {len(judged)} {failed}, unless a style sheet hides them: {places}{more}.",
-        evidence=evidence,
-    )
+    evidence = [evidence_item(each, criterion) for each in shown[:MOST_SHOWN]]
+    if visible and found.certain:
+        return Fail(message, evidence=evidence)
+    return Warn(f"{message} {caveat}".strip() if visible else message, evidence=evidence)
+
+
+def warn_at_most(found: Faults, criterion: Criterion, what: str, *, passed: str, failed: str) -> Finding:
+    """As `judge` of what is certain, but never a fail; what a style sheet may hide passes."""
+    visible = _visible(found.document, found.certain)
+    if found.certain or found.uncertain:
+        passed = f"{passed}, or may be hidden or changed"
+    warned = replace(found, certain=(), uncertain=visible, review=())
+    return judge(warned, criterion, what, passed=passed, failed=failed, caveat="")
+
+
+def page_lacks(document: AccessibleDocument, selector: str, message: str) -> Finding:
+    """A warning that the page lacks something; not if it may come by script, nor below a dialog, as axe-core.
+
+    A dialog that a style sheet may hide is taken to be shown if `selector` leads to what it hides by aria-hidden.
+    """
+    visibility = document.visibility
+    dialogs = live(document.document, "dialog, [role=dialog], [aria-modal=true]")
+    shown = [each for each in dialogs if not visibility.is_hidden(each)]
+    is_shown = bool(_visible(document, shown))
+    if is_shown or (shown and any(not visibility.is_hidden(each) for each in live(document.document, selector))):
+        return Pass("The page shows a dialog, which stands for all of it.")
+    return Warn(message) if shows_text(document) else NO_TEXT
+
+
+def shows_text(document: AccessibleDocument) -> bool:
+    """Whether people see any text on the page before its scripts have run."""
+    body = document.document.tree.body
+    return body is not None and bool(shown_text(document, body))
+
+
+def places(shown: Iterable[tuple[str, str]], count: int) -> str:
+    """The first of `count` elements, each a start tag and a selector."""
+    first = [f"{excerpt(tag, 120)} at {excerpt(selector, 120)}" for tag, selector in shown][:SHOWN]
+    return "; ".join(first) + (f" and {count - SHOWN} more" if count > SHOWN else "")
+
+
+def evidence_item(node: LexborNode, criterion: Criterion) -> EvidenceItem:
+    """Where an element is, its start tag, and the criterion that it fails."""
+    return {
+        "selector": selector(node),
+        "snippet": excerpt(start_tag(node)),
+        "wcag": criterion.number or None,
+        "level": criterion.level or None,
+    }
 
 
 def selector(node: LexborNode) -> str:
@@ -90,6 +161,10 @@ def start_tag(node: LexborNode) -> str:
     return f"<{node.tag}{attributes}>"
 
 
+def _visible(document: AccessibleDocument, nodes: Iterable[LexborNode]) -> list[LexborNode]:
+    return [each for each in nodes if not document.visibility.may_be_hidden(each)]
+
+
 def _position(node: LexborNode) -> str:
     """`:nth-of-type(n)` where the element has siblings of its kind."""
     before = _count(node, "prev")
@@ -103,143 +178,3 @@ def _count(node: LexborNode, direction: str) -> int:
         count += current.tag == node.tag
         current = getattr(current, direction)
     return count
-
-
-# What scripts put on the page is not in the page as served, so nothing can be missed there.
-NO_TEXT = NotApplicable("The page as served shows no text.")
-
-
-def judge_doubtful(
-    document: AccessibleDocument,
-    judged: Sequence[LexborNode],
-    certain: Sequence[LexborNode],
-    doubtful: Sequence[LexborNode],
-    criterion: Criterion,
-    *,
-    passed: str,
-    failed: str,
-) -> Finding:
-    """As `judge`; a warning, too, where nothing but the doubtful ones is faulty."""
-    finding = judge(document, judged, certain or doubtful, criterion, passed=passed, failed=failed)
-    if certain or not isinstance(finding, Fail):
-        return finding
-    return Warn(f"{finding.message} Scripts or style sheets may still mend them.", evidence=finding.evidence)
-
-
-def judge_mildly(
-    document: AccessibleDocument,
-    judged: Sequence[LexborNode],
-    faulty: Sequence[LexborNode],
-    criterion: Criterion,
-    *,
-    passed: str,
-    failed: str,
-) -> Finding:
-    """As `judge`, but never a fail; what a style sheet may hide passes."""
-    shown = [each for each in faulty if not document.visibility.may_be_hidden(each)]
-    finding = judge(document, judged, shown, criterion, passed=passed, failed=failed)
-    return Warn(finding.message, evidence=finding.evidence) if isinstance(finding, Fail) else finding
-
-
-def lacking(document: AccessibleDocument, selector: str, message: str) -> Finding:
-    """A warning that the page lacks something; not if it may come by script, nor below a dialog, as axe-core.
-
-    A dialog that a style sheet may hide is taken to be shown if `selector` leads to what it hides by aria-hidden.
-    """
-    visibility = document.visibility
-    dialogs = live(document.document, "dialog, [role=dialog], [aria-modal=true]")
-    shown = [each for each in dialogs if not visibility.is_hidden(each)]
-    is_shown = any(not visibility.may_be_hidden(each) for each in shown)
-    if is_shown or (shown and any(not visibility.is_hidden(each) for each in live(document.document, selector))):
-        return Pass("The page shows a dialog, which stands for all of it.")
-    return Warn(message) if shows_text(document) else NO_TEXT
-
-
-def shows_text(document: AccessibleDocument) -> bool:
-    """Whether people see any text on the page before its scripts have run."""
-    body = document.document.tree.body
-    return body is not None and bool(shown_text(document, body))
-
-
-SHOWN_WORDS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Faults:
-    """Elements in document order; `doubtful`: unless a script mends them; `review`: somebody has to look.
-
-    `words` are what is wrong in them: names of roles or attributes.
-    """
-
-    document: AccessibleDocument
-    judged: Sequence[LexborNode]
-    certain: Sequence[LexborNode] = ()
-    doubtful: Sequence[LexborNode] = ()
-    review: Sequence[LexborNode] = ()
-    words: tuple[str, ...] = ()
-
-
-def sorted_out(
-    document: AccessibleDocument,
-    judged: Sequence[LexborNode],
-    wrong: Sequence[LexborNode],
-    may_change: Callable[[LexborNode], bool],
-    *,
-    review: Sequence[LexborNode] = (),
-    words: Iterable[str] = (),
-) -> Faults:
-    """Faults of which those are doubtful that may change."""
-    doubtful = [each for each in wrong if may_change(each)]
-    known = {each.mem_id for each in doubtful}
-    certain = [each for each in wrong if each.mem_id not in known]
-    return Faults(document, judged, certain, doubtful, review, tuple(dict.fromkeys(words)))
-
-
-def some(words: Sequence[str]) -> str:
-    """The first of them, in parentheses; nothing if there are none."""
-    if not words:
-        return ""
-    shown = ", ".join(excerpt(each, 40) for each in words[:SHOWN_WORDS])
-    return f" ({shown}{', …' if len(words) > SHOWN_WORDS else ''})"
-
-
-# By which Alpine, Vue, AngularJS, Knockout and i18next are told to write a text or an attribute that names.
-BINDING = re.compile(
-    r"[xv]-(?:text|html)|(?:data-)?ng-(?:bind(?:-html)?|attr-(?:aria-label|title))|data-bind|data-i18n(?:-[a-z-]+)?"
-    r"|(?:[xv]-bind)?:(?:aria-label|aria-labelledby|title|placeholder|value)"
-)
-MAX_NODES = 200
-
-
-def judge_names(
-    document: AccessibleDocument,
-    judged: Sequence[LexborNode],
-    nameless: Sequence[LexborNode],
-    criterion: Criterion,
-    *,
-    passed: str,
-    failed: str,
-) -> Finding:
-    """As `judge`; a warning, too, where a script may still name all of the nameless."""
-    certain = [each for each in nameless if not may_be_filled(each)]
-    finding = judge(document, judged, certain or nameless, criterion, passed=passed, failed=failed)
-    if certain or not isinstance(finding, Fail):
-        return finding
-    return Warn(f"{finding.message} Scripts may still name them.", evidence=finding.evidence)
-
-
-def may_be_filled(node: LexborNode) -> bool:
-    """Whether it is or has a custom element, whose content is its own business, or a framework's binding."""
-    pending = [node]
-    for _ in range(MAX_NODES):
-        if not pending:
-            return False
-        each = pending.pop()
-        if "-" in (each.tag or "") or any(BINDING.fullmatch(name) for name in each.attributes):
-            return True
-        child = each.first_child
-        while child is not None:
-            if child.is_element_node:
-                pending.append(child)
-            child = child.next
-    return True

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
+from scans.engine.accessibility.ancestors import Inherited
 from scans.engine.accessibility.css import DisplayRule, inline_style
 from scans.engine.page.markup import attribute, enclosing
 
@@ -41,7 +42,7 @@ class State:
     undisplayed: bool = False  # it or an ancestor has no box
     invisible: bool = False  # visibility: hidden, which a descendant may undo
     unexposed: bool = False  # aria-hidden or inert, itself or above
-    doubtful: bool = False  # named as if a style sheet hid it
+    uncertain: bool = False  # named as if a style sheet hid it
     holds_foreign: bool = False  # what is in it is SVG or MathML
 
 
@@ -55,35 +56,22 @@ class Visibility:
             of_key = self._rules.setdefault(rule.key, [])
             if len(of_key) < MAX_RULES_OF_A_KEY:
                 of_key.append(rule)
-        self._states: dict[int, State] = {}
+        self._states = Inherited(State(), self._next)
 
     def is_hidden(self, node: LexborNode) -> bool:
-        """Whether nobody sees it, whatever style sheets elsewhere say (those that show it aside)."""
-        state = self._state(node)
+        """Whether nobody sees it, unless a style sheet elsewhere shows it."""
+        state = self._states.of(node)
         return state.undisplayed or state.invisible
 
     def is_hidden_from_at(self, node: LexborNode) -> bool:
         """Whether assistive technology does not meet it."""
-        return self.is_hidden(node) or self._state(node).unexposed
+        return self.is_hidden(node) or self._states.of(node).unexposed
 
     def may_be_hidden(self, node: LexborNode) -> bool:
-        """Whether its name or an ancestor's speaks for a style sheet that hides it."""
-        return self._state(node).doubtful
-
-    def _state(self, node: LexborNode) -> State:
-        unknown: list[LexborNode] = []
-        current: LexborNode | None = node
-        while current is not None and current.mem_id not in self._states:
-            unknown.append(current)
-            current = current.parent
-        state = self._states[current.mem_id] if current is not None else State()
-        for each in reversed(unknown):
-            state = self._states[each.mem_id] = self._next(each, state)
-        return state
+        """Whether a class of its own or of an ancestor suggests that a style sheet hides it."""
+        return self._states.of(node).uncertain
 
     def _next(self, node: LexborNode, above: State) -> State:
-        if not node.is_element_node:
-            return above
         is_foreign = above.holds_foreign or node.tag in FOREIGN
         inline = inline_style(node)
         classes = frozenset((attribute(node, "class") or "").split())
@@ -95,14 +83,14 @@ class Visibility:
         display = inline.get("display") or (displays.pop() if len(displays) == 1 else "")
         visibility = inline.get("visibility") or (visibilities.pop() if len(visibilities) == 1 else "")
         # Rules that contradict each other are a matter of the cascade, which is not played out here.
-        doubtful = bool(displays or visibilities) or any(HIDING_CLASS.fullmatch(name) for name in classes)
+        uncertain = bool(displays or visibilities) or any(HIDING_CLASS.fullmatch(name) for name in classes)
         return State(
             undisplayed=above.undisplayed or _has_no_box(node, display, is_html=not is_foreign) or _is_skipped(node),
             invisible=visibility in ("hidden", "collapse") if visibility else above.invisible,
             unexposed=above.unexposed
             or (attribute(node, "aria-hidden") or "").strip().lower() == "true"
             or attribute(node, "inert") is not None,
-            doubtful=above.doubtful or doubtful,
+            uncertain=above.uncertain or uncertain,
             holds_foreign=is_foreign and (node.tag or "").lower() not in INTEGRATION_POINTS,
         )
 

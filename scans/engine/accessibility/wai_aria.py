@@ -198,7 +198,7 @@ class Type(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """What an attribute's value may be. `least`: of an integer; `may_be_empty`: which then says nothing."""
+    """What an attribute's value may be. `least`: of an integer; `may_be_empty`: which then has no effect."""
 
     type: Type
     tokens: frozenset[str] = frozenset()

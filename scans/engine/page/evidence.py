@@ -20,7 +20,7 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The page that was asked for: every hop of the redirects, the last of which is the page itself."""
+    """The page that was asked for: every hop of the redirects, the last of which is the page itself, its `response`."""
 
     requested: Target
     target: Target  # where the redirects ended
@@ -28,17 +28,15 @@ class Page:
 
     @property
     def response(self) -> Response:
-        """The final response."""
         return self.hops[-1]
 
     @property
     def headers(self) -> Headers:
-        """The final response's headers."""
         return self.hops[-1].headers
 
     @property
     def media_type(self) -> str:
-        """The final response's media type in lower case without parameters; empty when none was sent.
+        """In lower case without parameters; empty when none was sent.
 
         Of several, the last counts (Fetch, "extract a MIME type").
         """
@@ -61,6 +59,3 @@ class Document:
     text: str  # the decoded source
     encoding: str
     base: Target
-
-
-# What a performance scan reads beside the page.

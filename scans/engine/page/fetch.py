@@ -71,17 +71,17 @@ class SiteProtected(TargetStatus):
     """A bot protection or rate limit answered instead of the site."""
 
 
-class SiteTired(SiteProtected):
+class RateLimitedBySite(SiteProtected):
     """The site asks for no more requests."""
 
     def __init__(self) -> None:
         super().__init__("The site answered a further request with status 429, too many requests.")
 
 
-def refuse_when_tired(response: Response) -> None:
-    """Raise SiteTired for a 429: whoever gets one stops asking."""
+def raise_if_rate_limited(response: Response) -> None:
+    """Raise `RateLimitedBySite` for a 429: whoever gets one stops asking."""
     if response.status == 429:
-        raise SiteTired
+        raise RateLimitedBySite
 
 
 @probe(essential=True)

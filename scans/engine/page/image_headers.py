@@ -47,7 +47,6 @@ class ImageHeader:
 
     @property
     def pixels(self) -> int:
-        """Width times height."""
         return self.width * self.height
 
 

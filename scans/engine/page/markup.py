@@ -1,4 +1,4 @@
-"""Looking at markup as a browser with scripts does: what is live, and where its references lead."""
+"""The elements of a document as a browser with scripts sees them, their attributes, and where references lead."""
 
 from __future__ import annotations
 
@@ -70,15 +70,28 @@ def attribute(node: LexborNode, name: str) -> str | None:
 
 
 def resolve(document: Document, reference: str) -> ada_url.URL | None:
-    """The absolute URL of a reference in the document, None when it is not a URL (WHATWG URL)."""
+    """The absolute URL of a reference in the document, None when it is not a URL."""
+    return parse_url(reference, document.base.url)
+
+
+def parse_url(reference: str, base: str) -> ada_url.URL | None:
+    """The absolute URL of a reference, None when it is not a URL (WHATWG URL)."""
     try:
-        return ada_url.URL(reference, document.base.url)
+        return ada_url.URL(reference, base)
     except ValueError:
         return None
 
 
+def http_address(url: ada_url.URL | None) -> str | None:
+    """What is asked for: an http(s) URL without its fragment; None when it is not one."""
+    if url is None or url.protocol not in ("http:", "https:"):
+        return None
+    url.hash = ""
+    return url.href.removesuffix("#")
+
+
 def is_plaintext(url: ada_url.URL) -> bool:
-    """Whether it is fetched over http from another machine (W3C Secure Contexts: loopback is trustworthy)."""
+    """Whether it is fetched over http, and not from this machine (W3C Secure Contexts: loopback is trustworthy)."""
     if url.protocol != "http:":
         return False
     host = url.hostname.strip("[]")

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-import ada_url
 from selectolax.lexbor import LexborNode
 
 from scans.engine.page.css import style_images, style_references
 from scans.engine.page.evidence import Document
-from scans.engine.page.markup import attribute, live
+from scans.engine.page.markup import attribute, http_address, live, parse_url
 
 
 class ResourceKind(StrEnum):
@@ -70,14 +69,9 @@ def references(document: Document) -> tuple[Reference, ...]:
 
 def keep(found: dict[str, Reference], base: str, address: str, kind: ResourceKind, eager: bool) -> None:
     """Add an address, once; one that is loaded with the page anywhere is loaded with it."""
-    try:
-        url = ada_url.URL(address.strip(), base)
-    except ValueError:
+    href = http_address(parse_url(address.strip(), base)) if address.strip() else None
+    if href is None:
         return
-    if url.protocol not in ("http:", "https:") or not address.strip():
-        return
-    url.hash = ""
-    href = url.href.removesuffix("#")
     known = found.get(href)
     if known is None or (eager and not known.eager):
         found[href] = Reference(href, known.kind if known else kind, eager)
@@ -85,23 +79,30 @@ def keep(found: dict[str, Reference], base: str, address: str, kind: ResourceKin
 
 def best_candidate(source_set: str) -> str | None:
     """The candidate of a `srcset` for a phone: the smallest that is large enough, else the largest."""
-    sized: list[tuple[float, str]] = []
-    position = 0
-    while (found := CANDIDATE.match(source_set, position)) is not None:
-        url, position, size = found["url"], found.end(), 1.0
-        if not url.endswith(","):
-            behind = DESCRIPTORS.match(source_set, position)
-            position = behind.end() if behind else position
-            descriptor = DESCRIPTOR.search(behind[0]) if behind else None
-            if descriptor is not None:
-                size = float(descriptor[1])
-                if descriptor[2] == "w":
-                    size = size / PHONE_PIXELS * PHONE_DENSITY
-        sized.append((size, url.rstrip(",")))
+    sized = [(_density(descriptors), url) for url, descriptors in candidates(source_set)]
     enough = [each for each in sized if each[0] >= PHONE_DENSITY]
     if enough:
         return min(enough, key=lambda each: each[0])[1]
     return max(sized, key=lambda each: each[0])[1] if sized else None
+
+
+def candidates(source_set: str) -> Iterator[tuple[str, str]]:
+    """The addresses of a `srcset` with their descriptors (HTML, "parse a srcset attribute")."""
+    position = 0
+    while (found := CANDIDATE.match(source_set, position)) is not None:
+        url, position, descriptors = found["url"], found.end(), ""
+        if not url.endswith(",") and (after := DESCRIPTORS.match(source_set, position)) is not None:
+            descriptors, position = after[0], after.end()
+        yield url.rstrip(","), descriptors
+
+
+def _density(descriptors: str) -> float:
+    """Device pixels for each CSS pixel of an image that fills a phone's width."""
+    found = DESCRIPTOR.search(descriptors)
+    if found is None:
+        return 1.0
+    size = float(found[1])
+    return size / PHONE_PIXELS * PHONE_DENSITY if found[2] == "w" else size
 
 
 def _of_element(node: LexborNode) -> Iterator[tuple[str, ResourceKind, bool]]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from selectolax.lexbor import LexborNode
-
 from scans.engine.messages import SHAPED, USERINFO
 from scans.engine.page.evidence import Document
 
@@ -14,7 +12,7 @@ MAX_COMMENTS = 5_000
 MAX_LENGTH = 4_000
 
 SECRET = re.compile(
-    r"(?<![a-z])(?:\w{1,20}[-_.])?(?:(?P<password>passw(?:or)?d|passphrase|pwd)"
+    r"(?<![a-z])(?:(?P<password>passw(?:or)?d|passphrase|pwd)"
     r"|secret(?:[-_ ]key)?|api[-_ ]?key|access[-_ ]?(?:key|token)|auth[-_ ]?token|private[-_ ]?key|client[-_ ]?secret)"
     r"[\"']?(?P<sign>\s?(?:=|:|\bis:|=>)\s{0,3})[\"']?(?P<value>[^\s\"'<>,;]{3,200})",
     re.IGNORECASE,
@@ -25,7 +23,7 @@ LOGIN = re.compile(
     re.IGNORECASE,
 )
 KEY_LENGTH = 12
-# What stands there in place of a value: words, templates, types.
+# What is written in place of a value: words, templates, types.
 ORDINARY = re.compile(
     r"[{$<%\[(#].*|.*[)({}].*|required|optional|fields?|labels?|inputs?|forms?|reset|none|null|true|false|string|text|hidden"
     r"|type|value|name|here|must|should|missing|invalid|wrong|see|ask|the|your.*|enter.*|change|forgot.*|new|old|current"
@@ -41,22 +39,17 @@ UNDONE = re.compile(
 
 
 def comments(document: Document) -> Iterator[str]:
-    """The text of the markup's comments in document order, each cut; what scripts say is none."""
+    """The text of the markup's comments in document order, each cut; those in scripts are none."""
     root = document.tree.root
     if root is None:
         return
     count = 0
-    for node in _from_the_top(root).traverse(include_text=True):
+    for node in (root.parent or root).traverse(include_text=True):  # some stand before the root element
         if node.is_comment_node:
             yield (node.comment_content or "")[:MAX_LENGTH]
             count += 1
             if count >= MAX_COMMENTS:
                 return
-
-
-def _from_the_top(root: LexborNode) -> LexborNode:
-    """Comments may stand before the root element, too."""
-    return root.parent or root
 
 
 def has_credentials(comment: str) -> bool:

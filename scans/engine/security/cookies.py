@@ -1,4 +1,4 @@
-"""Set-Cookie as browsers read it (RFC 6265bis, sections 5.4 to 5.7), and what a cookie's name gives away."""
+"""Set-Cookie as browsers read it (RFC 6265bis, sections 5.4 to 5.7), and what a cookie's name shows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SESSION_WORDS = frozenset(
         *("aspxauth", "cftoken", "authtoken", "accesstoken", "authorization", "sessiontoken", "sso", "login"),
     }
 )
-# Names of frameworks that the words do not tell: classic ASP, Drupal, WordPress, ASP.NET Core.
+# Names of frameworks that have none of the words: classic ASP, Drupal, WordPress, ASP.NET Core.
 _SESSION_NAMES = re.compile(
     r"aspsessionid[a-z]{8}|s?sess[0-9a-f]{32}|wordpress(_sec|_logged_in)?_[0-9a-f]{32}"
     r"|\.aspnetcore\.(session|cookies|identity\.application)",
@@ -76,6 +76,18 @@ class Cookie:
         if name.startswith(("__host-", "__secure-")) and not (self.secure and self.over_https):
             return f"{self.name[: self.name.index('-') + 1]} demands Secure over HTTPS"
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class Cookies:
+    """The site's own cookies after the page's answers, those that break their prefix included."""
+
+    sent: tuple[Cookie, ...]
+
+    @property
+    def kept(self) -> list[Cookie]:
+        """Those that browsers accept."""
+        return [each for each in self.sent if each.broken_prefix is None]
 
 
 def cookies_of(hops: Iterable[Response], site_host: str, now: datetime) -> list[Cookie]:

@@ -4,24 +4,39 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import ada_url
+
 from scans.engine.messages import excerpt
-from scans.engine.page.evidence import Document
-from scans.engine.page.markup import http_equivs
+from scans.engine.page.evidence import Document, Page
+from scans.engine.page.markup import http_equivs, is_plaintext
 from scans.net.http.response import Headers
 
 HEADER = "Content-Security-Policy"
-SCHEME_PART = re.compile(r"\A[a-z][a-z0-9+.-]*+://")
-SCHEME_SOURCE = re.compile(r"[a-z][a-z0-9+.-]*:")
+REPORT_ONLY = "Content-Security-Policy-Report-Only"
 ASCII_WHITESPACE = "\t\n\f\r "
 # Far above what sites send; a policy that is made to be slow ends there.
 MAX_CHARACTERS = 64 * 1024
 MAX_POLICIES = 50
-# The grammar of section 2.3.1: a nonce or hash that does not match it is no source at all.
-NONCE = re.compile(r"'nonce-[A-Za-z0-9+/_-]+={0,2}'", re.IGNORECASE)
-HASH = re.compile(r"'sha(?:256|384|512)-[A-Za-z0-9+/_-]+={0,2}'", re.IGNORECASE)
+
+SOURCE_LISTS = frozenset(
+    {
+        *("child-src", "connect-src", "default-src", "fenced-frame-src", "font-src", "frame-src", "img-src"),
+        *("manifest-src", "media-src", "object-src", "prefetch-src", "script-src", "script-src-attr"),
+        *("script-src-elem", "style-src", "style-src-attr", "style-src-elem", "worker-src"),
+        *("base-uri", "form-action", "frame-ancestors", "navigate-to"),
+    }
+)
+# With those that browsers no longer read: they are no spelling mistakes.
+DIRECTIVES = SOURCE_LISTS | {
+    *("sandbox", "report-uri", "report-to", "upgrade-insecure-requests", "require-trusted-types-for"),
+    *("trusted-types", "webrtc"),
+    *("block-all-mixed-content", "plugin-types", "referrer", "reflected-xss", "require-sri-for"),
+}
+# Directives that a policy in `<meta>` does not have (section 3.3).
+NOT_IN_META = frozenset({"frame-ancestors", "report-uri", "sandbox"})
 SCRIPT_FALLBACKS = ("script-src", "default-src")
 STYLE_FALLBACKS = ("style-src", "default-src")
 FALLBACKS: Mapping[str, tuple[str, ...]] = {
@@ -35,27 +50,40 @@ FALLBACKS: Mapping[str, tuple[str, ...]] = {
     # No fetch, so nothing to fall back to.
     **dict.fromkeys(("base-uri", "form-action", "frame-ancestors", "default-src"), ()),
 }
-# Directives that a policy in `<meta>` does not have (CSP Level 3, section 3.3).
-NOT_IN_META = frozenset({"frame-ancestors", "report-uri", "sandbox"})
+KEYWORDS = frozenset(
+    {
+        *("self", "none", "unsafe-inline", "unsafe-eval", "unsafe-hashes", "strict-dynamic", "report-sample"),
+        *("wasm-unsafe-eval", "inline-speculation-rules", "trusted-types-eval", "unsafe-allow-redirects"),
+        *("unsafe-webtransport-hashes", "report-sha256", "report-sha384", "report-sha512"),
+    }
+)
+
+# The grammar of section 2.3.1: a nonce or hash that does not match it is no source at all.
+NONCE = re.compile(r"'nonce-[A-Za-z0-9+/_-]+={0,2}'", re.IGNORECASE)
+HASH = re.compile(r"'sha(?:256|384|512)-[A-Za-z0-9+/_-]+={0,2}'", re.IGNORECASE)
+SCHEME_PART = re.compile(r"\A[a-z][a-z0-9+.-]*+://")
+SCHEME_SOURCE = re.compile(r"[a-z][a-z0-9+.-]*:")
+HOST_SOURCE = re.compile(r"(?:https?://)?(?P<host>[*a-z0-9.-]{1,255})(?::(?:\d{1,5}|\*))?(?P<path>/.*)?", re.IGNORECASE)
+
+Sources = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class Csp:
     """One policy: values by directive name in lower case. Of a repeated directive, the first counts.
 
     `unread` are the directives that browsers drop whole, for a character outside ASCII.
     """
 
-    directives: Mapping[str, tuple[str, ...]]
+    directives: Mapping[str, Sources]
     text: str = ""
     repeated: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
 
-    def get(self, directive: str) -> tuple[str, ...] | None:
-        """The directive's values, None where the policy does not have it."""
+    def get(self, directive: str) -> Sources | None:
         return self.directives.get(directive)
 
-    def effective(self, directive: str) -> tuple[str, ...] | None:
+    def effective(self, directive: str) -> Sources | None:
         """The values that hold for a kind of fetch, by the fallbacks of section 6.8.3; None: it is not restricted."""
         for name in (directive, *FALLBACKS.get(directive, ("default-src",))):
             if name in self.directives:
@@ -66,9 +94,57 @@ class Policy:
         return directive in self.directives
 
 
-def parse_policy(text: str) -> Policy:
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """The policies of a page: those of its header, its `<meta>`, and those that browsers only report on.
+
+    Every enforced policy holds, so a weakness counts only where all of them leave it open (section 2.1).
+    """
+
+    header: tuple[Csp, ...] = ()
+    meta: tuple[Csp, ...] = ()
+    report_only: tuple[Csp, ...] = ()
+
+    @property
+    def enforced(self) -> tuple[Csp, ...]:
+        return (*self.header, *self.meta)
+
+    @property
+    def upgrades_insecure_requests(self) -> bool:
+        return any("upgrade-insecure-requests" in policy for policy in self.enforced)
+
+    @property
+    def nonces(self) -> set[str]:
+        """As source expressions, of all directives."""
+        lists = [values for policy in self.enforced for values in policy.directives.values()]
+        return {value for values in lists for value in values if is_nonce(value)}
+
+    def source_lists(self, *directives: str) -> list[Sources]:
+        """The source lists that hold for the directives, of those policies that restrict them at all."""
+        found = [policy.effective(each) for policy in self.enforced for each in directives]
+        return [values for values in found if values is not None]
+
+    def leave_open(self, directive: str, is_open: Callable[[Sources | None], bool]) -> bool:
+        """Whether no policy closes what `is_open` sees in the values that hold for a directive."""
+        return all(is_open(policy.effective(directive)) for policy in self.enforced)
+
+    def insecure_sources(self, directive: str) -> list[str]:
+        """The http sources that are written into a directive, unless another policy closes it for them."""
+        if not any(directive in policy for policy in self.enforced):
+            return []
+        insecure = [[value for value in values if is_insecure_source(value)] for values in self.source_lists(directive)]
+        return list(dict.fromkeys(itertools.chain.from_iterable(insecure))) if all(insecure) else []
+
+
+def policies_of(page: Page, document: Document) -> Policies:
+    return Policies(
+        header_policies(page.headers), meta_policies(document), parse_policies(page.headers.all(REPORT_ONLY))
+    )
+
+
+def parse_policy(text: str) -> Csp:
     """One serialized policy. Never fails: what can't be read is not there."""
-    directives: dict[str, tuple[str, ...]] = {}
+    directives: dict[str, Sources] = {}
     repeated = []
     unread = []
     text = text[:MAX_CHARACTERS]
@@ -80,22 +156,22 @@ def parse_policy(text: str) -> Policy:
             repeated.append(words[0].lower())
         elif words:
             directives[words[0].lower()] = tuple(words[1:])
-    return Policy(directives, text.strip(ASCII_WHITESPACE), tuple(repeated), tuple(unread))
+    return Csp(directives, text.strip(ASCII_WHITESPACE), tuple(repeated), tuple(unread))
 
 
-def parse_policies(values: Sequence[str]) -> tuple[Policy, ...]:
+def parse_policies(values: Sequence[str]) -> tuple[Csp, ...]:
     """The policies of several field lines; commas separate policies within one. Empty ones are left out."""
     texts = (text for value in values for text in value.split(",") if text.strip(ASCII_WHITESPACE))
     policies = map(parse_policy, itertools.islice(texts, MAX_POLICIES))
     return tuple(policy for policy in policies if policy.directives or policy.unread)
 
 
-def header_policies(headers: Headers) -> tuple[Policy, ...]:
+def header_policies(headers: Headers) -> tuple[Csp, ...]:
     """The enforced policies of a response. Report-only ones do not count."""
     return parse_policies(headers.all(HEADER))
 
 
-def meta_policies(document: Document) -> tuple[Policy, ...]:
+def meta_policies(document: Document) -> tuple[Csp, ...]:
     """The policies in the document's `<meta>`, without the directives that mean nothing there."""
     found = []
     for content in http_equivs(document, HEADER)[:MAX_POLICIES]:
@@ -106,10 +182,21 @@ def meta_policies(document: Document) -> tuple[Policy, ...]:
     return tuple(found)
 
 
-def upgrades_insecure_requests(headers: Headers, document: Document) -> bool:
-    """Whether any enforced policy makes browsers load http sub-resources over https."""
-    policies = (*header_policies(headers), *meta_policies(document))
-    return any("upgrade-insecure-requests" in policy for policy in policies)
+def _words(part: str) -> list[str]:
+    for character in ASCII_WHITESPACE[:-1]:
+        part = part.replace(character, " ")
+    return part.split(" ")
+
+
+# Source expressions and lists of them
+
+
+def is_nonce(source: str) -> bool:
+    return NONCE.fullmatch(source) is not None
+
+
+def is_hash(source: str) -> bool:
+    return HASH.fullmatch(source) is not None
 
 
 def is_broad_source(source: str) -> bool:
@@ -123,14 +210,15 @@ def is_broad_source(source: str) -> bool:
     return host.split(":")[0] == "*"
 
 
-def is_nonce(source: str) -> bool:
-    """Whether a source expression is a well-formed nonce."""
-    return NONCE.fullmatch(source) is not None
-
-
-def is_hash(source: str) -> bool:
-    """Whether a source expression is a well-formed hash."""
-    return HASH.fullmatch(source) is not None
+def is_insecure_source(source: str) -> bool:
+    """Whether it lets in what comes over plain HTTP from another machine."""
+    if not source.lower().startswith("http:"):
+        return False
+    try:
+        # A port may be “*” there, as in http://localhost:*.
+        return is_plaintext(ada_url.URL(source.removesuffix(":*")))
+    except ValueError:
+        return True
 
 
 def has_keyword(sources: Sequence[str], keyword: str) -> bool:
@@ -149,63 +237,51 @@ def allows_inline(sources: Sequence[str] | None, *, script: bool) -> bool:
     return has_keyword(sources, "unsafe-inline")
 
 
-def _words(part: str) -> list[str]:
-    for character in ASCII_WHITESPACE[:-1]:
-        part = part.replace(character, " ")
-    return part.split(" ")
+def broad_script_sources(sources: Sequence[str]) -> list[str]:
+    """Those that let scripts in from any host. With strict-dynamic, none counts (section 6.7.2.2)."""
+    if has_keyword(sources, "strict-dynamic"):
+        return []
+    schemes = ("*", "http", "https", "data")
+    return [each for each in sources if is_broad_source(each) and each.lower().split(":")[0] in schemes]
 
 
-SOURCE_LISTS = frozenset(
-    {
-        *("child-src", "connect-src", "default-src", "fenced-frame-src", "font-src", "frame-src", "img-src"),
-        *("manifest-src", "media-src", "object-src", "prefetch-src", "script-src", "script-src-attr"),
-        *("script-src-elem", "style-src", "style-src-attr", "style-src-elem", "worker-src"),
-        *("base-uri", "form-action", "frame-ancestors", "navigate-to"),
-    }
-)
-# With those that browsers no longer read: they are no slip of the pen.
-DIRECTIVES = SOURCE_LISTS | {
-    *("sandbox", "report-uri", "report-to", "upgrade-insecure-requests", "require-trusted-types-for"),
-    *("trusted-types", "webrtc"),
-    *("block-all-mixed-content", "plugin-types", "referrer", "reflected-xss", "require-sri-for"),
-}
-KEYWORDS = frozenset(
-    {
-        *("self", "none", "unsafe-inline", "unsafe-eval", "unsafe-hashes", "strict-dynamic", "report-sample"),
-        *("wasm-unsafe-eval", "inline-speculation-rules", "trusted-types-eval", "unsafe-allow-redirects"),
-        *("unsafe-webtransport-hashes", "report-sha256", "report-sha384", "report-sha512"),
-    }
-)
-FEW = 8
+def trusts_by_nonce(sources: Sequence[str]) -> bool:
+    """Whether a script is trusted for its nonce or hash, wherever its relative address leads."""
+    return any(map(is_nonce, sources)) or (any(map(is_hash, sources)) and has_keyword(sources, "strict-dynamic"))
 
 
-def syntax_faults(policy: Policy) -> list[str]:
-    """At most eight faults, each a clause such as “unsafe-inline stands without quotes in script-src”."""
-    found = [f"{excerpt(name, 60)} is given twice, and browsers read the first" for name in policy.repeated[:FEW]]
+# What browsers read otherwise than it looks
+
+MAX_FAULTS = 8
+
+
+def syntax_faults(policy: Csp) -> list[str]:
+    """At most eight faults, each a clause such as “unsafe-inline has no quotes in script-src”."""
+    found = [f"{excerpt(name, 60)} is repeated, and only the first counts" for name in policy.repeated[:MAX_FAULTS]]
     found += [
-        f"browsers drop {excerpt(name, 60)} whole for a character that no policy may have, such as a curly quote"
-        for name in policy.unread[:FEW]
+        f"browsers drop {excerpt(name, 60)} whole for a non-ASCII character, such as a curly quote"
+        for name in policy.unread[:MAX_FAULTS]
     ]
     for name, values in policy.directives.items():
         if name not in DIRECTIVES:
-            found.append(f"{excerpt(name, 60)} is no directive")
+            found.append(f"{excerpt(name, 60)} is not a directive")
         elif name in SOURCE_LISTS:
-            found.extend(itertools.islice(_source_faults(name, values), FEW))
-    return found[:FEW]
+            found.extend(itertools.islice(_source_faults(name, values), MAX_FAULTS))
+    return found[:MAX_FAULTS]
 
 
-def _source_faults(directive: str, values: tuple[str, ...]) -> Iterator[str]:
+def _source_faults(directive: str, values: Sources) -> Iterator[str]:
     for value in values:
         shown = excerpt(value, 60)
         lowered = value.lower()
         if lowered in DIRECTIVES:
             yield f"the semicolon before {shown} is missing in {directive}"
         elif lowered in KEYWORDS or is_nonce(f"'{value}'") or is_hash(f"'{value}'"):
-            yield f"{shown} stands without quotes in {directive}"
+            yield f"{shown} has no quotes in {directive}"
         elif value.startswith("'") and not _is_quoted_source(value):
-            yield f"{shown} is no keyword, nonce or hash ({directive})"
+            yield f"{shown} is not a keyword, nonce or hash ({directive})"
         elif value.startswith(('"', "`")):
-            yield f"{shown} has quotes that no source has ({directive})"
+            yield f"{shown} has the wrong kind of quotes ({directive})"
         elif lowered.endswith(","):
             yield f"a comma ends the policy after {shown}"
     if len(values) > 1 and "'none'" in map(str.lower, values):
@@ -216,7 +292,9 @@ def _is_quoted_source(value: str) -> bool:
     return is_nonce(value) or is_hash(value) or (value.endswith("'") and value[1:-1].lower() in KEYWORDS)
 
 
-HOSTS = frozenset(
+# Hosts through which an allowlist is bypassed
+
+BYPASS_HOSTS = frozenset(
     {
         # Any version of AngularJS and the like
         *("ajax.googleapis.com", "cdnjs.cloudflare.com", "cdn.jsdelivr.net", "unpkg.com", "code.angularjs.org"),
@@ -231,18 +309,17 @@ HOSTS = frozenset(
     }
 )
 # Below these, public libraries serve every package there is, so that such a path keeps nothing out.
-_OPEN_PATHS = frozenset({"", "/", "/npm/", "/gh/", "/combine/", "/ajax/", "/ajax/libs/"})
-_SOURCE = re.compile(r"(?:https?://)?(?P<host>[*a-z0-9.-]{1,255})(?::(?:\d{1,5}|\*))?(?P<path>/.*)?", re.IGNORECASE)
+OPEN_PATHS = frozenset({"", "/", "/npm/", "/gh/", "/combine/", "/ajax/", "/ajax/libs/"})
 
 
 def bypass_host(source: str) -> str | None:
     """The known host that a source expression lets in; None where there is none, or a path keeps it narrow."""
-    matched = _SOURCE.fullmatch(source)
-    if matched is None or (matched["path"] or "").lower() not in _OPEN_PATHS:
+    matched = HOST_SOURCE.fullmatch(source)
+    if matched is None or (matched["path"] or "").lower() not in OPEN_PATHS:
         return None
     host = matched["host"].lower()
-    if host in HOSTS:
+    if host in BYPASS_HOSTS:
         return host
     if host.startswith("*.") and "." in host[2:]:
-        return next((each for each in sorted(HOSTS) if each.endswith(host[1:])), None)
+        return next((each for each in sorted(BYPASS_HOSTS) if each.endswith(host[1:])), None)
     return None

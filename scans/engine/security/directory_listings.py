@@ -20,7 +20,8 @@ TITLES = (
     ("Caddy", r"{path}"),
     ("Node.js", r"listing directory {path}|Files within {path}"),
 )
-ANCHOR = re.compile(r"<a\b([^>]{0,1000})>((?:[^<]|<(?!/a)){0,1500})</a", re.IGNORECASE)
+# An element up to its end; one that another begins in is left out, as links do not nest.
+ANCHOR = re.compile(r"<a\b([^<>]{0,1000}+)>((?:[^<]|<(?!/?a\b)){0,1500}+)</a\b", re.IGNORECASE)
 TO_PARENT = re.compile(r"\bhref=[\"']?(?:\.\.|/)", re.IGNORECASE)
 PARENT = re.compile(r"\.\./?|\[?(?:To )?Parent Directory\]?|(?:Go )?Up(?: To \S{1,300})?", re.IGNORECASE)
 # What only such listings have: Apache's links to sort by, where a root has no parent, and Python's whole form.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from scans.engine.page.evidence import Document, Page
+from scans.engine.page.evidence import Page
+from scans.engine.security.csp import Policies
 from scans.net.http.response import Response
 from scans.net.tls.ciphers import TlsVersion
 from scans.net.tls.handshake import Handshake
@@ -27,7 +28,7 @@ class PlainHttp:
 
 @dataclass(frozen=True, slots=True)
 class TlsPeer:
-    """Who answers over TLS. `handshake` is None where nobody does, and `error` says what came instead.
+    """Who answers over TLS. `handshake` is None where nothing does, and `error` is what came instead.
 
     `is_silent`: nothing came at all in the time, so that asking again only costs more of it.
     """
@@ -77,11 +78,11 @@ class Cors:
 
 
 @dataclass(frozen=True, slots=True)
-class SecondLook:
-    """The page asked for once more; None where nothing on it could tell two visits apart."""
+class SecondFetch:
+    """The page asked for once more, and its policies; None where nothing on it could tell two visits apart."""
 
     page: Page | None = None
-    document: Document | None = None
+    policies: Policies = field(default_factory=Policies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +94,12 @@ class Script:
 
 
 @dataclass(frozen=True, slots=True)
-class PageScripts:
-    """The first scripts that the page's markup loads."""
-
+class LoadedScripts:
     scripts: tuple[Script, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Authorities:
+class CaaRecords:
     """The CAA records that hold for the host: those of the first name from it upwards that has any.
 
     `domain` is None where the name is not the owner's own; then nothing else is known either.
@@ -112,7 +111,7 @@ class Authorities:
 
 
 @dataclass(frozen=True, slots=True)
-class Signatures:
+class DnssecRecords:
     """Whether the domain is signed: validated by the resolver, or with DS at its parent and DNSKEY of its own."""
 
     domain: str | None
@@ -122,8 +121,8 @@ class Signatures:
 
 
 @dataclass(frozen=True, slots=True)
-class MailPolicy:
-    """What the domain says of its mail: MX records, and the TXT records of SPF and DMARC."""
+class MailRecords:
+    """The domain's MX records, and the TXT records of SPF and DMARC."""
 
     domain: str | None
     mx: tuple[str, ...] = ()
@@ -138,12 +137,9 @@ class SecurityTxt:
     response: Response | None
 
 
-# What the exposure and disclosure checks of a security scan read.
-
-
 @dataclass(frozen=True, slots=True)
-class MissingPaths:
-    """What the site answers for paths that cannot exist: two of random names, then one that is also malformed.
+class NotFoundBaseline:
+    """The site's answers for paths that cannot exist: two of random names, then one that is also malformed.
 
     The third is left out where nothing came.
     """
@@ -153,11 +149,11 @@ class MissingPaths:
 
 @dataclass(frozen=True, slots=True)
 class PathAnswer:
-    """What came from a path where a sensitive file may lie; the body is not kept. No redirect was followed.
+    """The answer of a path where a sensitive file may be; the body is not kept. No redirect was followed.
 
     `is_exposed`: it came with status 200, proved by its content to be such a file, and unlike what the site
     answers for files that do not exist. `excerpt` then names what proved it, masked, without any value.
-    `status` is None where nothing came, or nothing to compare it with; `error` says why.
+    `status` is None where nothing came, or nothing to compare it with, for the reason in `error`.
     """
 
     path: str
@@ -178,6 +174,6 @@ class Exposure:
 
 @dataclass(frozen=True, slots=True)
 class AssetDirectories:
-    """What the folders answer that the page's own assets lie in, as far as anything came."""
+    """The answers of the folders that hold the page's own assets, as far as any came."""
 
     answers: tuple[Response, ...]

@@ -1,6 +1,6 @@
-"""Proofs by content that a body is a file of a certain kind: the body in, what proves it out, or None.
+"""Signatures of files: the body in, what proves it to be such a file out, or None.
 
-A proof wants the whole form of a file, not a quotation: an article about such files holds their lines, too.
+A signature wants the whole form of a file, not a quotation: an article about such files holds their lines, too.
 What is returned names keys, sections and formats, and never a value.
 """
 
@@ -12,7 +12,8 @@ import re
 import zlib
 from collections.abc import Sequence
 
-SHOWN = 4
+from scans.engine.messages import some
+
 READ_LINES = 400
 MAX_LINE = 2000
 TAR_MAGIC_AT = 257
@@ -91,7 +92,7 @@ LOG_REST = re.compile(r"\s|#\d+ |\[|[\]})\"']|Stack trace:|Caused by:|--")
 SPEC_START = re.compile(rb'\s*\{\s*"(?:swagger|openapi)"\s*:\s*"[23]\.\d')
 MAP_START = re.compile(rb'\s*\{(?:[^{}]{0,400},)?\s*"version"\s*:\s*3\b')
 MAP_BODY = re.compile(rb'"sources"\s*:\s*\[\s*"|"mappings"\s*:\s*"[A-Za-z0-9+/,;]{20}')
-# What Spring Boot shows everybody from the start.
+# What Spring Boot exposes by default.
 HARMLESS_ENDPOINTS = re.compile(r"health(?:-.*)?|info")
 HEALTH_ONLY = "an index of nothing but health and info"
 
@@ -168,7 +169,7 @@ def git_credentials(body: bytes) -> str | None:
 
 
 def archive(body: bytes) -> str | None:
-    """A ZIP, a tar archive, or a gzip file that is no page sent packed by mistake."""
+    """A ZIP, a tar archive, or a gzip file that is not a page compressed by mistake."""
     if body.startswith(b"PK\x03\x04"):
         return "the magic number of a ZIP archive"
     if body[TAR_MAGIC_AT : TAR_MAGIC_AT + 5] == b"ustar":
@@ -295,7 +296,7 @@ def source_map(body: bytes) -> str | None:
 
 
 def is_html(body: bytes) -> bool:
-    """Whether it looks like markup for people, whatever its type says; XML of other kinds is not."""
+    """Whether it looks like markup for people, whatever its type; XML of other kinds is not."""
     start = body[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
     while start.startswith(b"<!--") and b"-->" in start:
         start = start.partition(b"-->")[2].lstrip()
@@ -303,7 +304,6 @@ def is_html(body: bytes) -> bool:
 
 
 def has_markup(body: bytes) -> bool:
-    """Whether there is any tag in it."""
     return re.search(rb"</?[a-z][a-z0-9-]*[\s/>]|<!doctype", body, re.IGNORECASE) is not None
 
 
@@ -342,6 +342,4 @@ def _is_placeholder(value: str) -> bool:
 
 
 def _named(names: Sequence[str]) -> str:
-    unique = list(dict.fromkeys(names))
-    more = len(unique) - SHOWN
-    return ", ".join(unique[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+    return some(list(dict.fromkeys(names)))

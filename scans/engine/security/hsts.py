@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from scans.net.http.response import Headers
 
 HEADER = "Strict-Transport-Security"
+A_YEAR_S = 31_536_000
 
 NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 DIRECTIVE = re.compile(rf"""[ \t]*(?:({NAME})[ \t]*(?:=[ \t]*({NAME}|"(?:[^"\\]|\\.)*")[ \t]*)?)?""")
@@ -58,6 +59,14 @@ def parse_hsts(value: str) -> Hsts:
 def is_preloaded(host: str) -> bool:
     """Whether browsers use https for the host because of its top-level domain."""
     return host.rpartition(".")[2] in PRELOADED_SUFFIXES
+
+
+def preload_faults(policy: Hsts) -> list[str]:
+    """What keeps a policy out of browsers' preload list (hstspreload.org), as clauses."""
+    faults = [] if policy.include_subdomains else ["includeSubDomains is missing"]
+    if policy.max_age_s < A_YEAR_S:
+        faults.append(f"max-age is {policy.max_age_s}, below a year ({A_YEAR_S} s)")
+    return faults
 
 
 def valid_policy(headers: Headers) -> Hsts | None:

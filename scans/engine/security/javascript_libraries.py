@@ -21,7 +21,7 @@ BANNER_CHARACTERS = 64 * 1024
 MAX_ADDRESS = 2048
 MAX_LIBRARIES = 10
 
-# Of what stands behind a hyphen, only these belong to the version: `-min`, `-dist`, `-patched` do not.
+# Of what follows a hyphen, only these belong to the version: `-min`, `-dist`, `-patched` do not.
 _VERSION = r"(\d{1,4}\.\d{1,4}\.\d{1,6}(?:-(?:wp|(?:alpha|beta|rc|pre|next|dev)[.-]?\d{0,4}))?)"
 # Opening comments, so that “needs jQuery v1.7.2” in the middle of one does not count.
 _OPENING = r"(?:/\*[!*]{0,80}|//!?)[\s*!]{0,20}(?:@(?:license|preserve)[\s*]{1,10})?"
@@ -43,7 +43,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "underscore": ("underscore.js",),
     "video.js": ("videojs", "video"),
 }
-# Words that anybody's own file or folder may have; they count only in the library's folder.
+# Words that any site's own file or folder may have; they count only in the library's folder.
 COMMON_WORDS = frozenset({"chart", "video"})
 
 
@@ -57,7 +57,6 @@ class Vulnerability:
     last: str | None = None
 
     def affects(self, version: str) -> bool:
-        """Whether a version is within the range."""
         key = version_key(version)
         if key < version_key(self.introduced):
             return False
@@ -76,15 +75,12 @@ class Library:
 
 
 @dataclass(frozen=True, slots=True)
-class Used:
-    """A library that a page uses, in this version."""
-
+class UsedLibrary:
     library: Library
     version: str
 
     @property
     def known(self) -> tuple[Vulnerability, ...]:
-        """What is known of this version."""
         return tuple(each for each in self.library.vulnerabilities if each.affects(self.version))
 
 
@@ -101,7 +97,7 @@ def as_of() -> str:
     return _data().as_of
 
 
-def by_address(url: str) -> Used | None:
+def by_address(url: str) -> UsedLibrary | None:
     """What an address names: `jquery-3.4.1.min.js`, `/jquery@3.4.1/`, `/jquery/3.4.1/jquery.js`; None for nothing."""
     try:
         parsed = ada_url.URL(url[:MAX_ADDRESS])
@@ -116,9 +112,9 @@ def by_address(url: str) -> Used | None:
         name = found["file"] or found["package"] or found["inside"]
         version = found["file_version"] or found["package_version"] or found["folder_version"]
         library = data.by_name[name]
-        # WordPress mends its own old jQuery without a new number.
+        # WordPress fixes its own old jQuery without a new number.
         if not version.endswith("-wp") and _is_named(found, library, path, data):
-            return Used(library, version)
+            return UsedLibrary(library, version)
     return None
 
 
@@ -132,14 +128,14 @@ def _is_named(found: re.Match[str], library: Library, path: str, data: _Data) ->
     return folder == "ui" or (folder not in COMMON_WORDS and data.by_name[folder] is library)
 
 
-def by_banner(text: str) -> list[Used]:
+def by_banner(text: str) -> list[UsedLibrary]:
     """The libraries that a script's comments name; bundles have several."""
-    found: dict[tuple[str, str], Used] = {}
+    found: dict[tuple[str, str], UsedLibrary] = {}
     start = text[:BANNER_CHARACTERS]
     for pattern, library in _data().banners:
         for match in pattern.finditer(start):
             if not match[1].endswith("-wp"):
-                found[library.package, match[1]] = Used(library, match[1])
+                found[library.package, match[1]] = UsedLibrary(library, match[1])
     return list(found.values())[:MAX_LIBRARIES]
 
 

@@ -10,6 +10,7 @@ from selectolax.lexbor import LexborNode
 
 from scans.engine.page.evidence import Document
 from scans.engine.page.markup import attribute, enclosing, is_plaintext, live, resolve
+from scans.engine.page.references import candidates
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +24,6 @@ class InsecureResource:
 
 @dataclass(frozen=True, slots=True)
 class InsecureForm:
-    """A form that sends over http, and whether a password is in it."""
-
     action: str
     password: bool
 
@@ -97,7 +96,6 @@ def _is_exposed(url: ada_url.URL, address: str) -> bool:
 
 
 def has_password_field(document: Document) -> bool:
-    """Whether the page asks for a password, in a form or outside."""
     return any(True for _ in live(document, "input[type=password i]"))
 
 
@@ -110,7 +108,7 @@ def _references(document: Document) -> Iterator[tuple[str, str, bool]]:
                 yield node.tag or "", value, passive and attribute(node, "crossorigin") is None
     for selector, name in SOURCE_SETS:
         for node in live(document, selector):
-            for candidate in _candidates(attribute(node, name) or ""):
+            for candidate, _ in candidates(attribute(node, name) or ""):
                 yield node.tag or "", candidate, False
     for node in live(document, "link[rel][href]"):
         passive_or_none = _link_category(node)
@@ -139,27 +137,6 @@ def _link_category(node: LexborNode) -> bool | None:
             return None  # without a destination nothing is preloaded
         return destination in PASSIVE_DESTINATIONS and attribute(node, "crossorigin") is None
     return True if relations & PASSIVE_RELATIONS else None
-
-
-def _candidates(source_set: str) -> list[str]:
-    """The URLs of a `srcset` (HTML, "parse a srcset attribute"): no spaces in them, commas may be."""
-    urls = []
-    position = 0
-    while position < len(source_set):
-        while position < len(source_set) and source_set[position] in ", \t\n\f\r":
-            position += 1
-        start = position
-        while position < len(source_set) and source_set[position] not in " \t\n\f\r":
-            position += 1
-        url = source_set[start:position]
-        if not url.endswith(","):
-            depth = 0
-            while position < len(source_set) and (depth or source_set[position] != ","):
-                depth += {"(": 1, ")": -1}.get(source_set[position], 0)
-                position += 1
-        if url.rstrip(","):
-            urls.append(url.rstrip(","))
-    return urls
 
 
 def _actions(form: LexborNode, fields: Sequence[LexborNode], address: str) -> Iterator[str]:

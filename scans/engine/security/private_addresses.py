@@ -10,7 +10,7 @@ NETWORKS = tuple(
     ipaddress.ip_network(each)
     for each in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "fc00::/7", "fe80::/10")
 )
-# What makers of routers, and clouds, give to everybody: text about them tells nothing of this network.
+# Defaults of routers and clouds: text about them discloses nothing of this network.
 WELL_KNOWN = frozenset(
     {"192.168.0.1", "192.168.1.1", "192.168.1.254", "192.168.0.254", "192.168.2.1", "192.168.100.1", "192.168.178.1"}
     | {"192.168.8.1", "192.168.10.1", "192.168.50.1", "10.0.0.1", "10.0.0.138", "10.1.1.1", "169.254.169.254"}
@@ -56,7 +56,7 @@ def in_fields(text: str) -> Iterator[str]:
 
 
 def in_prose(text: str) -> Iterator[str]:
-    """Private addresses in text for people: those that stand there as addresses, and that not everybody has."""
+    """Private addresses in text for people: those that are meant as addresses, and are not a default."""
     for found in ADDRESS.finditer(text):
         before = max(0, found.start() - BEFORE)
         if not is_private(found[0]) or found[0] in WELL_KNOWN or VERSION_BEFORE.search(text, before, found.start()):

@@ -16,7 +16,7 @@ from scans.net.http.response import Response
 COMPARED_BYTES = 64 * 1024
 SUFFIX_BYTES = 3  # random, in hexadecimal
 NAME_BYTES = 12
-# Of the longer body: templates differ by what they say of the time, of the path, of the visitor.
+# Of the longer body: templates show the time, the path, the visitor.
 LENGTH_TOLERANCE = 0.15
 LENGTH_TOLERANCE_BYTES = 64
 SIMILARITY = 0.9
@@ -25,7 +25,7 @@ TIMESTAMP = re.compile(
     r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?(?:Z|[+-]\d\d:?\d\d)?"
     r"|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT"
 )
-# Long words of letters and figures, as nonces, request numbers and hashes are.
+# Long words of letters and digits, as nonces, request numbers and hashes are.
 WORD = re.compile(r"[A-Za-z0-9+/_=-]+")
 NONCE_LENGTH = 8
 TOKEN = re.compile(r"\w+|[^\w\s]")
@@ -47,7 +47,7 @@ def siblings(path: str) -> tuple[str, str]:
 
 
 def resembles(answer: Response, path: str, other: Response, other_path: str) -> bool:
-    """Whether two answers are the same page: status, media type, length and text, whatever they say of the path."""
+    """Whether two answers are the same page: status, media type, length and text but for the path."""
     if (answer.status, media_type(answer)) != (other.status, media_type(other)):
         return False
     if answer.body[:COMPARED_BYTES] == other.body[:COMPARED_BYTES]:

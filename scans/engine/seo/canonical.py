@@ -1,143 +1,87 @@
-"""Which address a page names as its canonical one (RFC 6596): link elements in the head, Link headers."""
+"""Which URL a page names as its canonical one (RFC 6596), and what stands against it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import ada_url
 
 from scans.engine.messages import excerpt
 from scans.engine.page.evidence import Document, Page
-from scans.engine.page.markup import attribute, live, resolve
+from scans.engine.page.markup import http_address, parse_url
+from scans.engine.page.registrable_domain import is_same_site
 from scans.engine.seo.evidence import CanonicalAnswer
-from scans.engine.seo.indexing import EVERYBODY, GOOGLE, exclusions, indexing_rules
+from scans.engine.seo.hreflang import Alternates
+from scans.engine.seo.indexing import read_indexing_rules
+from scans.engine.seo.link_relations import ELEMENT, RelatedLink, related_links, same_escapes
 
 # A canonical link with one of these speaks of another version of the page, and search engines skip it.
 QUALIFIERS = ("hreflang", "lang", "media", "type")
-ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
-LINK_TARGET = re.compile(r"\s*+,?\s*+<([^>]*)>")
-LINK_PARAMETER = re.compile(r"""\s*;\s*([\w!#$&+.^`|~*-]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;,"]*)))?""")
+# The page that a folder stands for, under its own name.
+INDEX_PAGE = re.compile(r"/(?:index|default|home)(?:\.\w+)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Canonical:
-    """One canonical link. `url` is absolute, without a fragment; None when it is no http(s) URL."""
+class Canonicals:
+    """Every canonical link of a page that counts by its place: in the head, and in Link headers."""
 
-    reference: str
-    url: str | None
-    source: str  # "<link>" or "Link header"
-    qualifier: str = ""  # the attribute for which search engines ignore the link
+    page_url: str
+    links: tuple[RelatedLink, ...] = ()
 
     @property
-    def is_absolute(self) -> bool:
-        """Whether the reference itself names scheme and host."""
-        return ABSOLUTE.match(self.reference.strip()) is not None
+    def url(self) -> str | None:
+        """The one URL that the links agree on; None without any, or when they contradict."""
+        urls = {each.url for each in self.links if not qualifier(each) and each.reference.strip()}
+        return urls.pop() if len(urls) == 1 else None
+
+    @property
+    def own_urls(self) -> frozenset[str]:
+        """The URLs that mean this page, in the form of `same_escapes`: its own, and its canonical one."""
+        own = self.page_url.partition("#")[0]
+        return frozenset({same_escapes(own), same_escapes(self.url or own)})
 
 
-@dataclass(frozen=True, slots=True)
-class Alternate:
-    """One `rel=alternate` link with a language."""
-
-    language: str
-    url: str
-
-
-def canonicals(page: Page, document: Document) -> tuple[Canonical, ...]:
-    """Every canonical link that counts by its place: in the document's head, and in Link headers."""
-    found = []
-    for node in live(document, "head > link[rel][href]"):
-        if "canonical" in _relations(attribute(node, "rel") or ""):
-            reference = attribute(node, "href") or ""
-            qualifier = next((name for name in QUALIFIERS if attribute(node, name)), "")
-            found.append(Canonical(reference, _http_url(document, reference), "<link>", qualifier))
-    for reference, parameters in links(page):
-        if "canonical" in _relations(parameters.get("rel", "")) and "anchor" not in parameters:
-            url = without_fragment(parse(reference, page.target.url))
-            qualifier = next((name for name in QUALIFIERS if parameters.get(name)), "")
-            found.append(Canonical(reference, url, "Link header", qualifier))
-    return tuple(found)
+def read_canonicals(page: Page, document: Document) -> Canonicals:
+    """The canonical links of a page; the URL of an empty link element is None."""
+    links = (
+        each if each.source != ELEMENT or each.reference.strip() else replace(each, url=None)
+        for each in related_links(page, document, "canonical")
+        if each.source == ELEMENT or "anchor" not in each.attributes
+    )
+    return Canonicals(page.target.url, tuple(links))
 
 
-def named_url(found: tuple[Canonical, ...]) -> str | None:
-    """The one address that the canonical links agree on; None without any, or when they contradict."""
-    urls = {each.url for each in found if not each.qualifier and each.reference.strip()}
-    return urls.pop() if len(urls) == 1 else None
+def qualifier(link: RelatedLink) -> str:
+    """The attribute for which search engines ignore a canonical link; empty where they do not."""
+    return next((name for name in QUALIFIERS if link.attributes.get(name)), "")
 
 
-def alternates(page: Page, document: Document) -> tuple[Alternate, ...]:
-    """The page's other language versions that it names, itself among them; relative ones are resolved."""
-    found = []
-    for node in live(document, "head > link[hreflang][href]"):
-        if "alternate" in _relations(attribute(node, "rel") or ""):
-            url = _http_url(document, attribute(node, "href") or "")
-            if url is not None:
-                found.append(Alternate((attribute(node, "hreflang") or "").strip().lower(), url))
-    for reference, parameters in links(page):
-        if "alternate" in _relations(parameters.get("rel", "")) and parameters.get("hreflang"):
-            url = without_fragment(parse(reference, page.target.url))
-            if url is not None:
-                found.append(Alternate(parameters["hreflang"].lower(), url))
-    return tuple(found)
-
-
-def answer_fault(page: Page, answer: CanonicalAnswer, now: datetime) -> str | None:
-    """Why the canonical address can't stand for the page, as the end of a sentence; None where it can."""
+def target_fault(page: Page, url: str, alternates: Alternates, answer: CanonicalAnswer, now: datetime) -> str | None:
+    """Why the canonical `url` can't stand for another page, as the end of a sentence; None where it can."""
+    own, other = ada_url.URL(page.target.url), ada_url.URL(url)
+    if is_same_site(own.hostname, other.hostname) and _is_root(other) and not _is_front_page(own):
+        return "is the front page, so this page is left out of the index"
+    versions = alternates.by_url
+    if same_escapes(own.href) in versions and (version := versions.get(same_escapes(url))) is not None:
+        return f"is another language version ({excerpt(version.code)}); each version should name itself"
     if answer.page is None or answer.document is None:
         return f"can't be loaded: {answer.error.rstrip('.')}"
     response = answer.page.response
     if 300 <= response.status < 400:
-        goal = without_fragment(parse(response.headers.get("Location") or "", response.url))
+        goal = http_address(parse_url(response.headers.get("Location") or "", response.url))
         to = "this very page" if goal == page.target.url else excerpt(goal or "nowhere")
         return f"redirects ({response.status}) to {to}"
     if response.status != 200:
         return f"answers with status {response.status}"
-    for rule in exclusions(indexing_rules(answer.page, answer.document), now):
-        if rule.agent in (EVERYBODY, GOOGLE):
-            return f"must not be indexed: {excerpt(rule.shown)}"
-    return None
+    decisive = read_indexing_rules(answer.page, answer.document, now).decisive
+    return f"must not be indexed: {excerpt(decisive[0].shown)}" if decisive else None
 
 
-def links(page: Page) -> Iterator[tuple[str, dict[str, str]]]:
-    """The links of all Link headers (RFC 8288, section 3): reference and parameters, the first of each."""
-    for line in page.headers.all("Link"):
-        position = 0
-        while (target := LINK_TARGET.match(line, position)) is not None:
-            position = target.end()
-            parameters: dict[str, str] = {}
-            while (parameter := LINK_PARAMETER.match(line, position)) is not None:
-                position = parameter.end()
-                quoted = re.sub(r"\\(.)", r"\1", parameter[2]) if parameter[2] is not None else parameter[3]
-                parameters.setdefault(parameter[1].lower(), quoted or "")
-            yield target[1].strip(), parameters
-            # Whatever stands behind it is skipped up to the next link.
-            following = line.find(",", position)
-            if following < 0:
-                break
-            position = following
+def _is_root(url: ada_url.URL) -> bool:
+    return url.pathname in ("", "/") and not url.search
 
 
-def _relations(value: str) -> frozenset[str]:
-    return frozenset(value.lower().split())
-
-
-def _http_url(document: Document, reference: str) -> str | None:
-    return without_fragment(resolve(document, reference)) if reference.strip() else None
-
-
-def parse(reference: str, base: str) -> ada_url.URL | None:
-    """The absolute URL of a reference, None when it is not a URL (WHATWG URL)."""
-    try:
-        return ada_url.URL(reference, base)
-    except ValueError:
-        return None
-
-
-def without_fragment(url: ada_url.URL | None) -> str | None:
-    """The address that is asked for; None when it is no http(s) URL."""
-    if url is None or url.protocol not in ("http:", "https:"):
-        return None
-    url.hash = ""
-    return url.href.removesuffix("#")
+def _is_front_page(url: ada_url.URL) -> bool:
+    return url.pathname in ("", "/") or INDEX_PAGE.fullmatch(url.pathname) is not None

@@ -1,4 +1,4 @@
-"""What the probes of SEO scans bring, beside the page."""
+"""What the probes of SEO scans get from the site, beside the page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RobotsFile:
 
     @property
     def is_unreachable(self) -> bool:
-        """Whether crawlers have to take it that everything is forbidden (RFC 9309, section 2.3.1.4).
+        """Whether crawlers have to take it that everything is disallowed (RFC 9309, section 2.3.1.4).
 
         Google takes 429 for a server error, too.
         """
@@ -34,12 +34,8 @@ class RobotsFile:
 
 
 @dataclass(frozen=True, slots=True)
-class CanonicalAnswer:
-    """What the address answers that the page names as canonical; no redirect was followed.
-
-    `url` is None where there is none, or no single one, or it is the page's own. No `page` and an `error`:
-    nothing came from there.
-    """
+class PageAnswer:
+    """What a URL answers that the page names; no redirect was followed. No `page` and an `error`: nothing came."""
 
     url: str | None = None
     page: Page | None = None
@@ -48,25 +44,44 @@ class CanonicalAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class AlternateAnswer:
-    """What another language version answers; no redirect was followed. No `page` and an `error`: nothing came."""
-
-    url: str
-    page: Page | None = None
-    document: Document | None = None
-    error: str = ""
+class CanonicalAnswer(PageAnswer):
+    """That of the canonical URL; `url` is None where there is none, or no single one, or it is the page's own."""
 
 
 @dataclass(frozen=True, slots=True)
 class AlternateAnswers:
-    """The language versions that were looked at, the page itself not among them."""
+    """The language versions that were fetched, the page itself not among them."""
 
-    answers: tuple[AlternateAnswer, ...]
+    answers: tuple[PageAnswer, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ShareImage:
-    """The status of the picture for sharing; None where there is none, or nothing came, and `error` says why."""
+class SocialImage:
+    """The status of the image for sharing; None where there is none, or nothing came, and `error` says why."""
 
     status: int | None = None
     error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkAnswer:
+    """What came from where a link leads. `is_broken` is None where that proves nothing.
+
+    `status` is that of the end of its redirects; None where nothing came, and `error` says why.
+    """
+
+    url: str
+    is_internal: bool
+    status: int | None
+    is_broken: bool | None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkAnswers:
+    """The links that were checked, and how many might have been; `stopped` says why some of them were left."""
+
+    answers: tuple[LinkAnswer, ...] = ()
+    internal: int = 0
+    external: int = 0
+    stopped: str = ""

@@ -1,4 +1,4 @@
-"""Files packed with gzip, unpacked in pieces: nobody has to hold what a bomb makes."""
+"""Files compressed with gzip, decompressed in pieces, so that a bomb never fills the memory."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Iterable, Iterator
 
 GZIP_MAGIC = b"\x1f\x8b"
 PIECE_BYTES = 64 * 1024
-MAX_PACKED = 2  # a packed file may be sent packed once more
+MAX_LAYERS = 2  # a compressed file may be sent compressed once more
 MAX_GZIP_MEMBERS = 2_000  # those of bgzip hold 64 KiB each
 
 
 class BrokenGzip(Exception):
-    """Why a file can't be unpacked, as a clause."""
+    """Why a file can't be decompressed, as a clause."""
 
 
-def unpacked(content: bytes, is_cut: bool) -> Iterator[bytes]:
-    """The content in pieces, unpacked where it begins as gzip does, whatever its name or type says.
+def decompressed(content: bytes, is_cut: bool) -> Iterator[bytes]:
+    """The content in pieces, decompressed where it begins as gzip does, whatever its name or type says.
 
     `is_cut`: only its beginning is there. Raises `BrokenGzip`, at the piece that is.
     """
     pieces: Iterator[bytes] = (content[at : at + PIECE_BYTES] for at in range(0, len(content), PIECE_BYTES))
-    for _ in range(MAX_PACKED):
+    for _ in range(MAX_LAYERS):
         first = next(pieces, b"")
         whole = _joined(first, pieces)
         if not first.startswith(GZIP_MAGIC):
@@ -37,7 +37,7 @@ def _joined(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _inflated(pieces: Iterable[bytes], is_cut: bool) -> Iterator[bytes]:
-    """What a gzip file's members hold (RFC 1952), in pieces; zeros and rubbish behind the last are ignored."""
+    """What a gzip file's members hold (RFC 1952), in pieces; zeros and garbage after the last are ignored."""
     decoder = zlib.decompressobj(zlib.MAX_WBITS | 16)
     members = 1
     for piece in pieces:
@@ -48,14 +48,14 @@ def _inflated(pieces: Iterable[bytes], is_cut: bool) -> Iterator[bytes]:
                     return
                 members += 1
                 if members > MAX_GZIP_MEMBERS:
-                    raise BrokenGzip(f"is a gzip file of over {MAX_GZIP_MEMBERS:,} pieces")
+                    raise BrokenGzip(f"is a gzip file of more than {MAX_GZIP_MEMBERS:,} members")
                 decoder = zlib.decompressobj(zlib.MAX_WBITS | 16)
             try:
                 output = decoder.decompress(data, PIECE_BYTES)
             except zlib.error:
-                raise BrokenGzip("begins as a gzip file, and is none") from None
+                raise BrokenGzip("starts as a gzip file, but is not one") from None
             if output:
                 yield output
             data = decoder.unused_data if decoder.eof else decoder.unconsumed_tail
     if not decoder.eof and not is_cut:
-        raise BrokenGzip("is a gzip file that breaks off")
+        raise BrokenGzip("is a truncated gzip file")

@@ -1,4 +1,4 @@
-"""What a page tells search engines to do with it: robots metas and X-Robots-Tag lines, joined."""
+"""The rules that a page gives search engines: robots meta elements and X-Robots-Tag header lines, joined."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from datetime import UTC, datetime
 from selectolax.lexbor import LexborNode
 
 from scans.engine.page.evidence import Document, Page
-from scans.engine.page.markup import attribute, enclosing, live
+from scans.engine.page.markup import attribute, live
+from scans.engine.seo.robots import GOOGLEBOT
 
 HEADER = "X-Robots-Tag"
 MAX_LENGTH = 5_000  # characters of one line or element
 EVERYBODY = "robots"
-GOOGLE = "googlebot"
 # Crawlers that a meta element may be named for; other names are other metas.
 META_NAMES = frozenset(
     {
         EVERYBODY,
-        GOOGLE,
+        GOOGLEBOT,
         "googlebot-news",
         "bingbot",
         "msnbot",
@@ -36,21 +36,6 @@ META_NAMES = frozenset(
 # Rules with a value behind a colon; before any other colon in a header stands a crawler's name.
 WITH_VALUE = frozenset(
     {"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview", "indexifembedded"}
-)
-PLAIN = frozenset(
-    {
-        "all",
-        "index",
-        "follow",
-        "none",
-        "noindex",
-        "nofollow",
-        "noarchive",
-        "nocache",
-        "nosnippet",
-        "notranslate",
-    }
-    | {"noimageindex", "noodp", "noydir", "nositelinkssearchbox", "unavailable"}
 )
 NAMED = re.compile(r"([^\s:,]+)\s*:\s*(.*)", re.DOTALL)
 # How a date in the forms of RFC 822, RFC 850 or ISO 8601 goes on behind a comma.
@@ -70,6 +55,10 @@ class IndexingRule:
     text: str  # the whole line or content, as sent
 
     @property
+    def is_for_google(self) -> bool:
+        return self.agent in (EVERYBODY, GOOGLEBOT)
+
+    @property
     def shown(self) -> str:
         """The rule with where it stands: "noindex in X-Robots-Tag"."""
         written = f"{self.name}: {self.value}" if self.value else self.name
@@ -77,36 +66,47 @@ class IndexingRule:
         return f"{written} in {self.source}{to}"
 
 
-def indexing_rules(page: Page, document: Document) -> tuple[IndexingRule, ...]:
-    """Every rule in the response's header lines, then in the document; metas in the body count too."""
+@dataclass(frozen=True, slots=True)
+class IndexingRules:
+    """Every rule of a page, and those that keep it out of an index at the scan's time."""
+
+    rules: tuple[IndexingRule, ...] = ()
+    excluding: tuple[IndexingRule, ...] = ()
+
+    @property
+    def decisive(self) -> tuple[IndexingRule, ...]:
+        """Those of `excluding` that hold for Google."""
+        return tuple(rule for rule in self.excluding if rule.is_for_google)
+
+    @property
+    def unreadable_dates(self) -> list[IndexingRule]:
+        """`unavailable_after` rules whose date search engines ignore, as it can't be read."""
+        return [rule for rule in self.rules if rule.name == "unavailable_after" and parse_date(rule.value) is None]
+
+    @property
+    def ambiguous(self) -> list[IndexingRule]:
+        """Rules that were meant to keep the page out, but run into others without a comma between them."""
+        return [rule for rule in self.rules if len(words := re.split(r"[\s;]+", rule.name)) > 1 and "noindex" in words]
+
+
+def read_indexing_rules(page: Page, document: Document, now: datetime) -> IndexingRules:
+    """The rules in header lines, then in the document; meta elements in the body count too.
+
+    A rule that allows never outweighs one that excludes.
+    """
     found: list[IndexingRule] = []
     for line in page.headers.all(HEADER):
         found.extend(_rules(line, EVERYBODY, HEADER, names_agents=True))
     for node in live(document, "meta[name][content]"):
-        name = (attribute(node, "name") or "").strip().lower()
-        if name in META_NAMES:
-            content = attribute(node, "content") or ""
-            found.extend(_rules(content, name, f'<meta name="{name}">', names_agents=False))
-    return tuple(found)
+        if name := robots_name(node):
+            found.extend(_rules(attribute(node, "content") or "", name, f'<meta name="{name}">', names_agents=False))
+    return IndexingRules(tuple(found), tuple(rule for rule in found if _excludes(rule, now)))
 
 
-def exclusions(rules: tuple[IndexingRule, ...], now: datetime) -> list[IndexingRule]:
-    """The rules that keep the page out of an index at this time. A rule that allows never outweighs them."""
-    return [
-        rule
-        for rule in rules
-        if rule.name in ("noindex", "none") or (rule.name == "unavailable_after" and _is_past(rule.value, now))
-    ]
-
-
-def unreadable_dates(rules: tuple[IndexingRule, ...]) -> list[IndexingRule]:
-    """`unavailable_after` rules whose date search engines ignore, as it can't be read."""
-    return [rule for rule in rules if rule.name == "unavailable_after" and parse_date(rule.value) is None]
-
-
-def muddled(rules: tuple[IndexingRule, ...]) -> list[IndexingRule]:
-    """Rules that were meant to keep the page out, but run into others without a comma between them."""
-    return [rule for rule in rules if len(words := re.split(r"[\s;]+", rule.name)) > 1 and "noindex" in words]
+def robots_name(meta: LexborNode) -> str:
+    """The crawler's name that a meta element has, EVERYBODY among them; empty for other metas."""
+    name = (attribute(meta, "name") or "").strip().lower()
+    return name if name in META_NAMES else ""
 
 
 def parse_date(text: str) -> datetime | None:
@@ -128,13 +128,15 @@ def parse_date(text: str) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def _is_past(text: str, now: datetime) -> bool:
-    date = parse_date(text)
-    return date is not None and date < now
+def _excludes(rule: IndexingRule, now: datetime) -> bool:
+    if rule.name == "unavailable_after":
+        date = parse_date(rule.value)
+        return date is not None and date < now
+    return rule.name in ("noindex", "none")
 
 
 def _rules(text: str, agent: str, source: str, *, names_agents: bool) -> Iterator[IndexingRule]:
-    """The rules of one header line or one meta. In a header a name with a colon changes whom they are for."""
+    """The rules of one header line or meta element. In a header, a name with a colon changes whom they are for."""
     pieces = text[:MAX_LENGTH].split(",")
     while pieces:
         piece = pieces.pop(0).strip()
@@ -150,51 +152,3 @@ def _rules(text: str, agent: str, source: str, *, names_agents: bool) -> Iterato
         if name == "unavailable_after" and pieces and DATE_REST.match(pieces[0]):
             value = f"{value}, {pieces.pop(0).strip()}"  # “Fri, 25 Jun 2010 …”
         yield IndexingRule(agent, name, value, source, text)
-
-
-CANONICAL, HREFLANG, ROBOTS, TITLE = "canonical link", "hreflang link", "robots meta", "title"
-
-
-@dataclass(frozen=True, slots=True)
-class Misplaced:
-    """A piece of metadata in the body: what it is, and its markup."""
-
-    kind: str
-    snippet: str
-
-
-def misplaced(document: Document) -> tuple[Misplaced, ...]:
-    """Titles, canonical and hreflang links, and robots metas that are in the body, in document order."""
-    return tuple(
-        Misplaced(kind, (node.html or "")[:1000])
-        for node in live(document, "title, link[rel][href], meta[name][content]")
-        if (kind := _kind(node)) is not None and enclosing(node, "head") is None
-    )
-
-
-def head_end(document: Document) -> str:
-    """What the body begins with, so what ended the head where the markup did not; empty if metadata does."""
-    body = document.tree.body
-    first = body.first_child if body is not None else None
-    while first is not None and _is_blank(first):
-        first = first.next
-    if first is None or (not first.is_text_node and _kind(first) is not None):
-        return ""
-    return f"“{(first.text() or '').strip()}”" if first.is_text_node else f"<{first.tag}>"
-
-
-def _kind(node: LexborNode) -> str | None:
-    if node.tag == "title":
-        return TITLE if enclosing(node, "svg") is None else None
-    if node.tag == "meta":
-        return ROBOTS if (attribute(node, "name") or "").strip().lower() in META_NAMES else None
-    if node.tag != "link":
-        return None
-    relations = (attribute(node, "rel") or "").lower().split()
-    if "canonical" in relations:
-        return CANONICAL
-    return HREFLANG if "alternate" in relations and attribute(node, "hreflang") is not None else None
-
-
-def _is_blank(node: LexborNode) -> bool:
-    return node.is_comment_node or (node.is_text_node and not (node.text() or "").strip())

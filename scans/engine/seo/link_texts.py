@@ -1,4 +1,4 @@
-"""Link texts that say nothing of where the link leads, by language."""
+"""Generic link texts, which do not describe where the link leads, by language."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ ANY_SINGLE = frozenset[str]().union(*SINGLE.values())
 
 
 def is_generic(name: str, node: LexborNode) -> bool:
-    """Whether a link's name tells nothing of its goal, in the language that the link is in.
+    """Whether a link's name describes nothing, in the language that the link is in.
 
     Pages often declare another language than that of their text, so phrases that mean the same in every language
     count everywhere. A text in no declared language is held against the English ones.

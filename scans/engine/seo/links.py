@@ -1,4 +1,4 @@
-"""The links of a page: where they lead, whether that is the own site, and whether a machine may follow them."""
+"""The links of a page: where they lead, whether a machine may follow them, and which lead to a private machine."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ import ada_url
 from selectolax.lexbor import LexborNode
 
 from scans.engine.page.evidence import Document, Page
-from scans.engine.page.markup import attribute, live, resolve
+from scans.engine.page.markup import attribute, http_address, live, resolve
 from scans.engine.page.references import CANDIDATE
 from scans.engine.page.registrable_domain import is_same_site
-from scans.net.targets import Target
 
+T = TypeVar("T")
+
+# A page with more has a list made by a machine, whose links are alike.
+MAX_LINKS = 3_000
 # Words of addresses that change something for whoever follows them. Those that are no ordinary words count
 # anywhere, the others at the beginning of a piece of the path or of the query: “how-to-remove-stains” is a page.
 ACTING_ANYWHERE = re.compile(
@@ -36,104 +39,9 @@ ACTION = re.compile(r"[?&;](?:action|do|op|cmd|command|task)=", re.IGNORECASE)
 # A link that works once, or for one visitor.
 ONE_TIME = re.compile(r"[?&;][\w-]{0,20}?(?:nonce|token|csrf|otp|signature)=", re.IGNORECASE)
 
-
-# Who has more has a list made by a machine, whose links are alike.
-MAX_LINKS = 3_000
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """One link to an http(s) address: `url` is absolute, without a fragment; `host` has no brackets."""
-
-    node: LexborNode
-    url: str
-    host: str
-
-    @property
-    def relations(self) -> frozenset[str]:
-        """The tokens of its rel attribute."""
-        return frozenset((attribute(self.node, "rel") or "").lower().split())
-
-
-@dataclass(frozen=True, slots=True)
-class LinkAnswer:
-    """What came from where a link leads. `is_broken` is None where that proves nothing.
-
-    `status` is that of the end of its redirects; None where nothing came, and `error` says why.
-    """
-
-    url: str
-    is_internal: bool
-    status: int | None
-    is_broken: bool | None
-    error: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class LinkAnswers:
-    """The links that were looked at, and how many might have been; `stopped` says why some of them were left."""
-
-    answers: tuple[LinkAnswer, ...] = ()
-    internal: int = 0
-    external: int = 0
-    stopped: str = ""
-
-
-def page_links(page: Page, document: Document) -> Iterator[Link]:
-    """The document's links that lead to another page, in its order, of the first `MAX_LINKS` elements."""
-    own = without_fragment(page.target.url)
-    base = without_fragment(document.base.url)
-    for node in itertools.islice(live(document, "a, area"), MAX_LINKS):
-        reference = reference_of(node)
-        if reference is None or reference.strip().startswith("#"):
-            continue
-        url = resolve(document, reference)
-        if url is None or url.protocol not in ("http:", "https:"):
-            continue
-        address = without_fragment(url.href)
-        if address not in (own, base):
-            yield Link(node, address, url.hostname.strip("[]"))
-
-
-def reference_of(node: LexborNode) -> str | None:
-    """Where an element leads as it is written, in SVG too; None where it is no link."""
-    reference = attribute(node, "href")
-    return attribute(node, "xlink:href") if reference is None else reference
-
-
-def is_internal(page: Page, link: Link) -> bool:
-    """Whether a link leads to the page's own site, whatever the subdomain."""
-    return is_same_site(link.host, page.target.host)
-
-
-def is_same_host(target: Target, host: str) -> bool:
-    """Whether it is the same host, with www or without."""
-    return host.removeprefix("www.") == target.host.removeprefix("www.")
-
-
-def may_be_followed(link: Link) -> bool:
-    """Whether asking for the link's address changes nothing, as far as its markup and its address tell."""
-    names = link.node.attributes
-    if "nofollow" in link.relations or "download" in names or "data-method" in names or "data-confirm" in names:
-        return False
-    return not acts(link.url)
-
-
-def acts(url: str) -> bool:
-    """Whether an address speaks of something that is done when it is asked for: a log-out, a deletion, a purchase."""
-    parsed = ada_url.URL(url)
-    address = unquote(parsed.pathname + parsed.search)
-    return any(pattern.search(address) for pattern in (ACTING_ANYWHERE, ACTING_FIRST, ACTION, ONE_TIME))
-
-
-def without_fragment(url: str) -> str:
-    """An address without what stands from its `#` on."""
-    return url.partition("#")[0]
-
-
 # RFC 6761, RFC 6762, RFC 8375, ICANN's “internal”, and a custom of routers.
-SUFFIXES = ("localhost", "local", "test", "internal", "lan", "home.arpa")
-NETWORKS = tuple(
+PRIVATE_SUFFIXES = ("localhost", "local", "test", "internal", "lan", "home.arpa")
+PRIVATE_NETWORKS = tuple(
     ipaddress.ip_network(each)
     for each in (
         *("127.0.0.0/8", "0.0.0.0/32", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16"),
@@ -148,8 +56,80 @@ CARDS = ("og:", "twitter:")
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """One link to another page: `url` is absolute, without a fragment.
+
+    `is_internal`: it leads to the page's own site, whatever the subdomain; `is_same_host`: to its host, with www or
+    without.
+    """
+
+    node: LexborNode
+    url: str
+    is_internal: bool
+    is_same_host: bool
+
+    @property
+    def relations(self) -> frozenset[str]:
+        """The tokens of its rel attribute."""
+        return frozenset((attribute(self.node, "rel") or "").lower().split())
+
+    @property
+    def may_be_followed(self) -> bool:
+        """Whether asking for its address changes nothing, as far as its markup and its address tell."""
+        names = self.node.attributes
+        if "nofollow" in self.relations or "download" in names or "data-method" in names or "data-confirm" in names:
+            return False
+        return not changes_state(self.url)
+
+
+@dataclass(frozen=True, slots=True)
+class PageLinks:
+    """The links of a page to other pages, in its order."""
+
+    links: tuple[Link, ...] = ()
+
+
+def read_links(page: Page, document: Document) -> PageLinks:
+    """The links among the first `MAX_LINKS` elements that may be some."""
+    return PageLinks(tuple(_links(page, document)))
+
+
+def _links(page: Page, document: Document) -> Iterator[Link]:
+    own = {each.partition("#")[0] for each in (page.target.url, document.base.url)}
+    own_host = page.target.host.removeprefix("www.")
+    for node in itertools.islice(live(document, "a, area"), MAX_LINKS):
+        reference = reference_of(node)
+        if reference is None or reference.strip().startswith("#"):
+            continue
+        url = resolve(document, reference)
+        address = http_address(url)
+        if url is not None and address is not None and address not in own:
+            host = url.hostname.strip("[]")
+            yield Link(node, address, is_same_site(host, page.target.host), host.removeprefix("www.") == own_host)
+
+
+def reference_of(node: LexborNode) -> str | None:
+    """Where an element leads as it is written, in SVG too; None where it is no link."""
+    reference = attribute(node, "href")
+    return attribute(node, "xlink:href") if reference is None else reference
+
+
+def changes_state(url: str) -> bool:
+    """Whether an address speaks of something that is done when it is asked for: a log-out, a deletion, a purchase."""
+    parsed = ada_url.URL(url)
+    address = unquote(parsed.pathname + parsed.search)
+    return any(pattern.search(address) for pattern in (ACTING_ANYWHERE, ACTING_FIRST, ACTION, ONE_TIME))
+
+
+def sampled(items: Sequence[T], count: int) -> list[T]:
+    """At most `count` of them, evenly spaced from the first on."""
+    size = min(count, len(items))
+    return [items[position * len(items) // size] for position in range(size)]
+
+
+@dataclass(frozen=True, slots=True)
 class LocalAddress:
-    """One reference to such an address, as it is written, and the tag and attribute that it stands in."""
+    """One reference to a local or private machine as it is written, and the tag and attribute that it stands in."""
 
     tag: str
     attribute: str
@@ -162,14 +142,14 @@ def is_local_host(host: str) -> bool:
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
-        return any(host == suffix or host.endswith(f".{suffix}") for suffix in SUFFIXES)
+        return any(host == suffix or host.endswith(f".{suffix}") for suffix in PRIVATE_SUFFIXES)
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
         address = address.ipv4_mapped
-    return any(address in network for network in NETWORKS if network.version == address.version)
+    return any(address in network for network in PRIVATE_NETWORKS if network.version == address.version)
 
 
 def local_addresses(document: Document) -> Iterator[LocalAddress]:
-    """What the markup links, loads or sends to such addresses.
+    """What the markup links, loads or sends to local and private machines, or from a visitor's disk.
 
     A link whose text shows the host is meant for the reader: “Open http://localhost:3000”.
     """
@@ -209,13 +189,3 @@ def _candidates(source_set: str) -> Iterator[str]:
     while (found := CANDIDATE.match(source_set, position)) is not None:
         position = found.end()
         yield found["url"].rstrip(",")
-
-
-T = TypeVar("T")
-
-
-def spread(items: Sequence[T], count: int) -> list[T]:
-    """At most `count` of them, evenly spread; all of them where they are no more."""
-    if len(items) <= count:
-        return list(items)
-    return [items[position * len(items) // count] for position in range(count)]

@@ -47,7 +47,7 @@ ALIASES = {
 }
 
 
-def missing(graph: Graph) -> list[tuple[str, str]]:
+def missing_properties(graph: Graph) -> list[tuple[str, str]]:
     """Type and what is missing, such as ("Product", "offers, review or aggregateRating")."""
     found: list[tuple[str, str]] = []
     for top in graph.tops:

@@ -10,10 +10,18 @@ import string
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from scans.engine.messages import excerpt
+from scans.engine.messages import KIB, excerpt
 
-MAX_BYTES = 500 * 1024  # RFC 9309, section 2.5: what is beyond need not be read
+MAX_BYTES = 500 * KIB  # RFC 9309, section 2.5: what is beyond need not be read
 
+GOOGLEBOT = "googlebot"
+# The crawlers of other search engines, and the product tokens that robots.txt names them by.
+OTHER_ENGINES = {
+    "Bingbot": "bingbot",
+    "DuckDuckBot": "duckduckbot",
+    "YandexBot": "yandexbot",
+    "Baiduspider": "baiduspider",
+}
 # How the keys are misspelt and still understood.
 KEYS = {
     "user-agent": "user-agent",
@@ -38,7 +46,7 @@ URI_CHARACTERS = "%!&'()+,/:;=?@[]-._~"  # beside letters and digits, and `*`, `
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RobotsRule:
     """One allow or disallow line. `pattern` is normalised, `text` what the file says on `line` (from 1)."""
 
     allows: bool
@@ -52,7 +60,7 @@ class Group:
     """Rules with the product tokens (lower case, or `*`) that they are for."""
 
     agents: frozenset[str]
-    rules: tuple[Rule, ...]
+    rules: tuple[RobotsRule, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +86,15 @@ class Decision:
     """Whether a crawler may fetch a path, the rule that says so (None: no rule does), and whose it is."""
 
     allowed: bool
-    rule: Rule | None = None
+    rule: RobotsRule | None = None
     agent: str = "*"
 
     @property
     def quoted(self) -> str:
-        """The deciding line in words: “Disallow: /private” (line 3, for everybody)."""
+        """The deciding line in words: “Disallow: /private” (line 3, for all crawlers)."""
         if self.rule is None:
-            return "no line is about it"
-        whom = "everybody" if self.agent == "*" else self.agent
+            return "no line applies"
+        whom = "all crawlers" if self.agent == "*" else self.agent
         return f"“{excerpt(self.rule.text)}” (line {self.rule.line}, for {whom})"
 
 
@@ -100,7 +108,7 @@ def parse_robots(content: bytes) -> Robots:
     sitemaps: list[str] = []
     faults: list[Fault] = []
     agents: set[str] = set()
-    rules: list[Rule] = []
+    rules: list[RobotsRule] = []
     in_rules = False
     for number, line in enumerate(re.split(rb"\r\n|\r|\n", content.removeprefix(b"\xef\xbb\xbf")), 1):
         text = line.decode("utf-8", "replace").strip()
@@ -117,27 +125,27 @@ def parse_robots(content: bytes) -> Robots:
                     agents.add(agent)
                 else:
                     agents.add("")  # its rules are nobody's, not the group's before
-                    faults.append(Fault(number, text, "names no product token"))
+                    faults.append(Fault(number, text, "names no crawler"))
             case "allow" | "disallow" as directive:
                 if not agents:
-                    faults.append(Fault(number, text, "stands before the first User-agent line"))
+                    faults.append(Fault(number, text, "is before the first User-agent line"))
                     continue
                 in_rules = True
                 if not value:
                     continue  # an empty pattern matches nothing
                 if value[:1] not in (b"/", b"*"):
-                    faults.append(Fault(number, text, "is no path: it must start with / or *"))
+                    faults.append(Fault(number, text, "is not a path, which starts with / or *"))
                     continue
-                rules.append(Rule(directive == "allow", normalised_pattern(value), number, text))
+                rules.append(RobotsRule(directive == "allow", normalised_pattern(value), number, text))
             case "sitemap":
                 if value:
                     sitemaps.append(value.decode("utf-8", "replace"))
                 if not ABSOLUTE.match(value):
-                    faults.append(Fault(number, text, "is no address with scheme and host"))
+                    faults.append(Fault(number, text, "is not a URL with scheme and host"))
             case None if not key:
-                faults.append(Fault(number, text, "has no field's name with a “:” behind it"))
+                faults.append(Fault(number, text, "has no field name followed by a colon"))
             case None if key in ("http", "https") and value.startswith(b"//"):
-                faults.append(Fault(number, text, "is an address without a field's name"))
+                faults.append(Fault(number, text, "is a URL without a field name"))
             case _:
                 pass  # other records, such as Crawl-delay, end no group (RFC 9309, section 2.2.4)
     if agents:
@@ -166,6 +174,12 @@ def decide(robots: Robots, agent: str, path: str) -> Decision:
     ]
     rule = max(matching, key=lambda each: (len(each.pattern), each.allows), default=None)
     return Decision(rule is None or rule.allows, rule, name)
+
+
+def blocked_engines(robots: Robots, path: str) -> dict[str, Decision]:
+    """The search engines beside Google that may not fetch a path, by their names."""
+    decisions = {name: decide(robots, token, path) for name, token in OTHER_ENGINES.items()}
+    return {name: decision for name, decision in decisions.items() if not decision.allowed}
 
 
 def normalised_pattern(value: bytes) -> str:

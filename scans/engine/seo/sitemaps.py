@@ -1,6 +1,6 @@
 """Sitemaps: the XML protocol of sitemaps.org, lists of addresses, and feeds, counted without building a tree.
 
-What comes in is hostile: packed bombs, entities, tags without an end. Everything is read in pieces and bounded.
+What comes in is hostile: compressed bombs, entities, tags without an end. Everything is read in pieces and bounded.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from xml.parsers import expat
 
 import ada_url
 
-from scans.engine.seo.gzip_files import PIECE_BYTES, BrokenGzip, unpacked
+from scans.engine.seo.gzip_files import PIECE_BYTES, BrokenGzip, decompressed
 
 MAX_URLS = 50_000  # of one sitemap or index (sitemaps.org, "Sitemaps XML format")
-MAX_BYTES = 52_428_800  # unpacked
+MAX_BYTES = 52_428_800  # decompressed
 # Of one file. A sitemap at its limit has some four elements an address; pictures and languages make more.
 MAX_ELEMENTS = 1_000_000
 MAX_TOKEN_BYTES = 1024 * 1024  # of a tag: the parser begins it anew with every piece
@@ -47,7 +47,7 @@ class SitemapKind(StrEnum):
 class Sitemap:
     """What a file holds. A `fault`, a clause, says why it can't be read; without a `kind` not even its root can.
 
-    `count` is the number of its addresses, `size_bytes` its unpacked size, both as far as it was read: to its end
+    `count` is the number of its addresses, `size_bytes` its decompressed size, both as far as it was read: to its end
     if it `is_whole`. `relative` and `foreign` are the first addresses without scheme and host, and on other hosts.
     """
 
@@ -80,15 +80,15 @@ class Sitemap:
 class SitemapFile:
     """What came from a sitemap's address, its redirects followed, and what it holds if that was a success.
 
-    `status` is None where nothing came, and `error` says why. `is_told`: the answer says something of the sitemap;
-    a time-out, too many requests and a protection say nothing.
+    `status` is None where nothing came, and `error` says why. `is_conclusive`: the answer proves something of the
+    sitemap; a time-out, too many requests and a protection prove nothing.
     """
 
     url: str
     status: int | None = None
     error: str = ""
     sitemap: Sitemap | None = None
-    is_told: bool = True
+    is_conclusive: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +102,17 @@ class Sitemaps:
     named: int = 0
     children: tuple[SitemapFile, ...] = ()
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything that the site lists was read, so that what was not seen is not listed."""
+        files = (*self.files, *self.children)
+        read = [each.sitemap for each in files if each.sitemap is not None and each.sitemap.is_complete]
+        named = sum(each.count for each in read if each.kind is SitemapKind.INDEX)
+        return self.named <= len(self.files) and len(read) == len(files) and named <= len(self.children)
+
 
 def parse_sitemap(content: bytes, *, is_cut: bool, hosts: frozenset[str], pages: frozenset[str]) -> Sitemap:
-    """Read a sitemap, packed with gzip or not; never fails, whatever it holds.
+    """Read a sitemap, compressed with gzip or not; never fails, whatever it holds.
 
     `is_cut`: only its beginning is there. `hosts` may be named in it, `pages` are the addresses of one page that is
     looked for. Reading ends where a limit of the protocol is passed.
@@ -113,7 +121,7 @@ def parse_sitemap(content: bytes, *, is_cut: bool, hosts: frozenset[str], pages:
     size_bytes = 0
     fault, is_whole = "", not is_cut
     try:
-        pieces = unpacked(content, is_cut)
+        pieces = decompressed(content, is_cut)
         first = next(pieces, b"").removeprefix(b"\xef\xbb\xbf").lstrip()
         if HTML.match(first):
             return Sitemap(fault="is an HTML page", size_bytes=len(content), is_whole=is_whole)
@@ -148,7 +156,7 @@ def address_key(url: str) -> str:
 
 
 class _Unreadable(Exception):
-    """Why a file is no sitemap, as a clause."""
+    """Why a file is not a sitemap, as a clause."""
 
 
 class _Reader:
@@ -170,7 +178,6 @@ class _Reader:
         self._children: dict[str, None] = {}
 
     def address(self, text: str) -> None:
-        """One address as the file has it."""
         self.count += 1
         text = text.strip()
         host = _host(text)
@@ -225,7 +232,7 @@ class _Xml:
         self._parse(piece, is_last=False)
         self._fed += len(piece)
         if self._fed - self._parser.CurrentByteIndex > MAX_TOKEN_BYTES:
-            raise _Unreadable("has a tag or comment of over a megabyte")
+            raise _Unreadable("has a tag or comment larger than a megabyte")
 
     def close(self) -> None:
         self._parse(b"", is_last=True)
@@ -235,9 +242,9 @@ class _Xml:
             self._parser.Parse(piece, is_last)
         except expat.ExpatError as error:
             reason = expat.ErrorString(error.code)
-            raise _Unreadable(f"is no well-formed XML (line {error.lineno:,}: {reason})") from None
+            raise _Unreadable(f"is malformed XML (line {error.lineno:,}: {reason})") from None
         except (ValueError, LookupError):
-            raise _Unreadable("is in an encoding that is not known") from None
+            raise _Unreadable("is in an unknown encoding") from None
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         reader = self._reader
@@ -247,7 +254,7 @@ class _Xml:
             reader.namespace = namespace
             reader.kind = _kind(local)
         if len(self._path) > 100:
-            raise _Unreadable("is nested deeper than any sitemap")
+            raise _Unreadable("is nested too deeply for a sitemap")
         self._path.append(local)
         if namespace == NEWS:
             reader.is_recent = True
@@ -288,12 +295,12 @@ class _Text:
         for line in lines:
             self._line(line)
         if len(self._rest) > PIECE_BYTES:
-            raise _Unreadable("is neither XML nor a list of addresses")
+            raise _Unreadable("is neither XML nor a list of URLs")
 
     def close(self) -> None:
         self._line(self._rest)
         if self._reader.kind is None:
-            raise _Unreadable("is neither XML nor a list of addresses")
+            raise _Unreadable("is neither XML nor a list of URLs")
 
     def _line(self, line: bytes) -> None:
         if not line.strip():
@@ -301,7 +308,7 @@ class _Text:
         text = line.decode("utf-8", "replace")[:MAX_ADDRESS]
         if self._reader.kind is None:
             if not ABSOLUTE.match(text.strip()):
-                raise _Unreadable("is neither XML nor a list of addresses")
+                raise _Unreadable("is neither XML nor a list of URLs")
             self._reader.kind = SitemapKind.TEXT
         self._reader.address(text)
 
@@ -314,7 +321,7 @@ def _kind(root: str) -> SitemapKind:
             return SitemapKind.INDEX
         case "rss" | "feed" | "RDF":
             return SitemapKind.FEED
-    raise _Unreadable(f"has the root element <{root[:40]}>, which is no sitemap's")
+    raise _Unreadable(f"has the root element <{root[:40]}>, which is not a sitemap's")
 
 
 def _is_xml(first: bytes) -> bool:

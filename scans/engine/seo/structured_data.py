@@ -51,9 +51,22 @@ class Graph:
         return value
 
 
-def blocks(document: Document) -> tuple[Block, ...]:
-    """The first fifty; empty ones are left out."""
-    found = []
+@dataclass(frozen=True, slots=True)
+class JsonLd:
+    """The page's first fifty blocks, empty ones left out, and what they say in the vocabulary of schema.org."""
+
+    blocks: tuple[Block, ...] = ()
+    graph: Graph = field(default_factory=Graph)
+
+
+def read_json_ld(document: Document) -> JsonLd:
+    """The JSON-LD of a page; a block that can't be read has a `fault`."""
+    found = tuple(_blocks(document))
+    return JsonLd(found, _graph(found))
+
+
+def _blocks(document: Document) -> list[Block]:
+    found: list[Block] = []
     for node in live(document, "script[type]"):
         if (attribute(node, "type") or "").partition(";")[0].strip().lower() == "application/ld+json":
             text = (node.text() or "").lstrip("\ufeff")
@@ -61,7 +74,7 @@ def blocks(document: Document) -> tuple[Block, ...]:
                 found.append(_read(text))
         if len(found) == MAX_BLOCKS:
             break
-    return tuple(found)
+    return found
 
 
 def _read(text: str) -> Block:
@@ -74,19 +87,18 @@ def _read(text: str) -> Block:
         beside = f", near “{near}”" if near else ""
         return Block(fault=f"{error.msg.lower()} in line {error.lineno}, column {error.colno}{beside}")
     except RecursionError:
-        return Block(fault="it is nested too deep to be read")
+        return Block(fault="it is nested too deeply")
     except ValueError as error:
         return Block(fault=str(error))
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not valid JSON")
 
 
-def graph(document: Document) -> Graph:
-    """What the blocks that can be read say, as far as it is of schema.org."""
+def _graph(blocks: tuple[Block, ...]) -> Graph:
     found = Graph()
-    for block in blocks(document):
+    for block in blocks:
         for each in block.value if isinstance(block.value, list) else [block.value]:
             if isinstance(each, Mapping) and _is_of_schema_org(each.get("@context")):
                 found.terms.update(_terms(each["@context"]))

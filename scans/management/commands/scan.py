@@ -10,6 +10,7 @@ import sys
 import unicodedata
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterator
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,8 +20,9 @@ from django.core.management.base import BaseCommand, CommandError
 from config import environment
 from config.errors import Refusal
 from config.ids import new_report_id, new_scan_id
-from reports.build import export_object, report_object
+from reports.build import ended_scan
 from reports.exports import sarif
+from reports.serializers import ReportExportSerializer, ReportSerializer
 from scans.browser import browser
 from scans.engine.browser.cached import CachedLoad
 from scans.engine.browser.visit import Browser
@@ -138,19 +140,18 @@ def _refuse_wrong_settings() -> None:
 
 
 def _document(result: ScanResult, output_format: str) -> dict[str, Any]:
-    document = export_object(
+    ended = ended_scan(
         result,
         scan_id=new_scan_id(),
         report_id=new_report_id(),
         created_at=result.started_at,
         completed_at=result.completed_at,
     )
-    if output_format == "sarif":
-        return sarif(document)
+    failure = {"status": result.status, "error": asdict(result.error)} if result.error else {}
     if output_format == "json":
-        failure = {"status": document["status"], "error": document["error"]} if result.error else {}
-        return report_object(document) | failure
-    return document
+        return ReportSerializer(ended).data | failure
+    export = ReportExportSerializer(ended).data | failure
+    return sarif(export) if output_format == "sarif" else export
 
 
 def _text(result: ScanResult) -> Iterator[str]:
@@ -165,7 +166,7 @@ def _text(result: ScanResult) -> Iterator[str]:
         yield f"  {category.name}  {category.score}"
         for check in category.checks:
             severity = f" ({check.severity})" if check.severity else ""
-            yield f"    {MARKS[check.status]} {check.name}{severity}: {check.message}"
+            yield f"    {MARKS[check.status]} {check.title}{severity}: {check.message}"
             if check.fix:
                 yield f"        Fix: {check.fix}"
     if result.skipped_checks:

@@ -28,6 +28,10 @@ BROKEN_HASHES = {
 }
 
 
+# The library has an error of its own for a version that there is not.
+UNREADABLE = (ValueError, x509.InvalidVersion)
+
+
 class BadCertificate(TlsFailed):
     """The server's certificate can't be parsed."""
 
@@ -108,7 +112,7 @@ def read_certificate(der: bytes) -> Certificate:
             ca_issuers=_ca_issuers(certificate),
             names_readable=readable,
         )
-    except ValueError as error:
+    except UNREADABLE as error:
         raise BadCertificate("The server's certificate can't be parsed.") from error
 
 
@@ -117,7 +121,7 @@ def read_issuers(body: bytes) -> list[bytes]:
     for load in (_load_der, x509.load_pem_x509_certificates, pkcs7.load_der_pkcs7_certificates):
         try:
             return [certificate.public_bytes(Encoding.DER) for certificate in load(body)]
-        except (ValueError, UnsupportedAlgorithm):
+        except (*UNREADABLE, UnsupportedAlgorithm):
             continue
     return []
 

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import socket
 import time
-from types import SimpleNamespace
 
-import django_ratelimit.core
 import pytest
 import redis
 from django.conf import settings
-from django.core.cache import cache, caches
-from hypothesis import given
-from hypothesis import strategies as st
 
 from accounts.models import Tier
 from accounts.services import create_api_key
 from config.api import throttling
-from config.api.counter import RequestCounter
 from tests.world import Api, Member
 
 
@@ -49,43 +43,34 @@ def test_organizations_do_not_share_a_window(home: Member, stranger: Member) -> 
     assert stranger.api.get("/v1/usage")["X-RateLimit-Remaining"] == "59"
 
 
-@given(start=st.integers(1_700_000_000, 1_900_000_000), passed=st.integers(0, 59))
-def test_the_librarys_window_is_ours(start: int, passed: int) -> None:
-    """django-ratelimit's window for our key covers exactly [start, start + 60)."""
-    key = throttling._window_key("7", start)
-    fake = SimpleNamespace(time=lambda: start + passed)
-    original, django_ratelimit.core.time = django_ratelimit.core.time, fake
-    try:
-        assert django_ratelimit.core._get_window(key, 60) == start + 59
-    finally:
-        django_ratelimit.core.time = original
-
-
 def test_a_new_window_begins_after_the_minute(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     Tier.objects.filter(name="free").update(requests_per_minute=1)
     home.api.get("/v1/usage")
     assert home.api.get("/v1/usage").status_code == 429
-    later = SimpleNamespace(time=lambda: time.time() + 61)
-    monkeypatch.setattr(throttling, "time", later)
-    monkeypatch.setattr(django_ratelimit.core, "time", later)
-    cache.clear()  # as Redis' own expiry would have
+    (key,) = throttling._redis.keys("rate:*")
+    assert 0 < throttling._redis.pttl(key) <= 60_000
+    throttling._redis.pexpire(key, 0)  # as if the minute was over
     assert home.api.get("/v1/usage").status_code == 200
 
 
 def test_a_connection_that_redis_closed_is_replaced_unnoticed(home: Member) -> None:
     home.api.get("/v1/usage")
-    used = caches["requests"]._command("CLIENT", "ID")  # type: ignore[attr-defined]
+    used = throttling._redis.client_id()
     assert redis.Redis.from_url(settings.REDIS_URL).client_kill_filter(_id=str(used)) == 1
     assert home.api.get("/v1/usage")["X-RateLimit-Remaining"] == "58"
-    assert caches["requests"]._command("CLIENT", "ID") != used  # type: ignore[attr-defined]
+    assert throttling._redis.client_id() != used
 
 
 def test_requests_pass_uncounted_while_redis_is_away(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
-    counter = RequestCounter(f"redis://127.0.0.1:{port}/0", {})
+    away = redis.Redis.from_url(f"redis://127.0.0.1:{port}/0", **settings.REDIS_TIMEOUTS)
     with pytest.raises(redis.ConnectionError):
-        counter.add("key", 1, 60)
-    monkeypatch.setattr(django_ratelimit.core, "caches", {"requests": counter})
-    answer = home.api.get("/v1/usage")
-    assert (answer.status_code, answer["X-RateLimit-Remaining"]) == (200, "60")
+        away.ping()
+    with monkeypatch.context() as patch:
+        patch.setattr(throttling, "_redis", away)
+        answer = home.api.get("/v1/usage")
+        assert (answer.status_code, answer["X-RateLimit-Remaining"]) == (200, "60")
+    assert home.api.get("/v1/usage")["X-RateLimit-Remaining"] == "60", "it is not asked again at once"
+    throttling._paused_until[0] = 0
+    assert home.api.get("/v1/usage")["X-RateLimit-Remaining"] == "59"

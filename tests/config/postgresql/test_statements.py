@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime
-from typing import cast
 
 import pytest
 from django.db import DataError, OperationalError, connection, connections, transaction
 
-from config.postgresql.base import DatabaseWrapper
+from config.postgresql import statements
 from config.postgresql.statements import fetch
 
 
@@ -32,7 +31,7 @@ def test_a_statement_is_prepared_once_a_connection() -> None:
 
 @pytest.mark.django_db
 def test_a_nul_is_refused_and_does_not_end_the_value() -> None:
-    with pytest.raises(ValueError, match="NUL"):
+    with pytest.raises(DataError, match="NUL"), transaction.atomic():
         fetch("SELECT %(text)s::text", {"text": "before\0after"})
 
 
@@ -44,16 +43,19 @@ def test_errors_are_djangos_and_the_connection_lives_on() -> None:
 
 
 @pytest.mark.django_db
-def test_a_connection_that_the_server_ended_is_an_operational_error_and_the_next_request_has_a_new_one() -> None:
-    wrapper = cast("DatabaseWrapper", connections.create_connection("default"))
+def test_a_connection_that_the_server_ended_is_an_operational_error_and_the_next_request_has_a_new_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wrapper = connections.create_connection("default")
+    monkeypatch.setattr(statements, "connection", wrapper)
     try:
-        ((backend,),) = wrapper.fetch_prepared("SELECT pg_backend_pid()", [])
+        ((backend,),) = fetch("SELECT pg_backend_pid()", {})
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [backend])
-        with pytest.raises(OperationalError), wrapper.wrap_database_errors:
-            wrapper.fetch_prepared("SELECT pg_backend_pid()", [])
+        with pytest.raises(OperationalError):
+            fetch("SELECT pg_backend_pid()", {})
         wrapper.close_if_unusable_or_obsolete()  # as Django does between two requests
-        ((after,),) = wrapper.fetch_prepared("SELECT pg_backend_pid()", [])
+        ((after,),) = fetch("SELECT pg_backend_pid()", {})
         assert after != backend
     finally:
         wrapper.close()

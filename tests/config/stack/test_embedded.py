@@ -23,13 +23,13 @@ from redis.retry import Retry
 
 from config.stack import embedded, postgres
 from config.stack import redis as embedded_redis
-from config.stack.processes import MYSELF, Account, Disguise, spawn
+from config.stack.processes import MYSELF, Account, RunAs, spawn
 from tests.config.stack.processes import running_with, wait_until
 
-BASE_DIR = Path(__file__).resolve().parents[2]
+BASE_DIR = Path(__file__).resolve().parents[3]
 HOLDER = """
 import json, os, pathlib, sys
-from config import embedded
+from config.stack import embedded
 with embedded.stack(pathlib.Path(sys.argv[1]), durable=False) as stack:
     print(json.dumps(stack.env | {"uid": os.getuid()}), flush=True)
     sys.stdin.read()
@@ -266,11 +266,11 @@ def test_a_private_parent_folder_keeps_its_permissions(data_dir: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="the other tests run as an ordinary user then")
-def test_an_ordinary_user_needs_no_disguise(data_dir: Path) -> None:
+def test_an_ordinary_user_stays_as_it_is(data_dir: Path) -> None:
     nobody = pwd.getpwnam("nobody")
     os.chown(data_dir, nobody.pw_uid, nobody.pw_gid)
     # With file access, because this interpreter may lie in a folder of root's.
-    account = Account(nobody.pw_uid, nobody.pw_gid, Disguise.USER_WITH_FILE_ACCESS)
+    account = Account(nobody.pw_uid, nobody.pw_gid, RunAs.USER_WITH_FILE_ACCESS)
     with hold(data_dir, account) as holder:
         env = first_answer(holder)
         assert env["uid"] == nobody.pw_uid

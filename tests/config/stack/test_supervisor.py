@@ -17,7 +17,7 @@ import pytest
 from config.stack.supervisor import STOP_TIMEOUT_S, Program, Supervisor
 from tests.config.stack.processes import running_with, wait_until
 
-BASE_DIR = Path(__file__).resolve().parents[2]
+BASE_DIR = Path(__file__).resolve().parents[3]
 OUTLIVE = """
 import signal, subprocess, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reports.page.references import Reference, criterion, reference, safe_link
+from reports.page.references import ReferenceLink, criterion, reference, safe_link
 from scans.engine.catalogue import checks
 from scans.engine.findings import ScanType
 
@@ -27,7 +27,7 @@ WCAG = "https://www.w3.org/WAI/WCAG22/Understanding/"
     ],
 )
 def test_references_link_to_what_they_name(text: str, url: str | None) -> None:
-    assert reference(text) == Reference(text, url)
+    assert reference(text) == ReferenceLink(text, url)
 
 
 @pytest.mark.parametrize(

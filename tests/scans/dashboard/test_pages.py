@@ -219,8 +219,8 @@ def test_several_types_are_several_scans(home: Member, target: str) -> None:
         ({"url": "example.com", "type": "seo"}, "INVALID_URL", "url"),
         ({"url": "https://u:p@example.com/", "type": "seo"}, "INVALID_URL", "url"),
         ({"url": "http://localhost/", "type": "seo"}, "DOMAIN_BLOCKED", "url"),
-        ({"url": "https://example.com/"}, "INVALID_TYPE", "types"),
-        ({"url": "https://example.com/", "type": "looks"}, "INVALID_TYPE", "types"),
+        ({"url": "https://example.com/"}, "INVALID_TYPE", "type"),
+        ({"url": "https://example.com/", "type": "looks"}, "INVALID_TYPE", "type"),
     ],
 )
 def test_a_refusal_is_the_apis_and_stands_at_its_field(
@@ -232,9 +232,9 @@ def test_a_refusal_is_the_apis_and_stands_at_its_field(
     assert response.status_code == refused.status_code
     (problem,) = page_of(response).xpath("//form//*[@role='alert']")
     assert problem.text == refused.json()["error"]
-    assert problem.get("id") == f"{field}-problem"
-    assert page_of(response).xpath("//*[@aria-describedby=$id]", id=f"{field}-problem")
-    assert page_of(response).xpath("//input[@name='url']/@value") == [form["url"]]
+    assert problem.get("id") == f"id_{field}_error"
+    assert page_of(response).xpath("//*[@aria-describedby=$id]", id=f"id_{field}_error")
+    assert page_of(response).xpath("string(//input[@name='url']/@value)") == form["url"]
     assert not Scan.objects.exists()
 
 
@@ -249,7 +249,7 @@ def test_an_unreachable_page_is_refused_as_the_api_does(home: Member, target: st
     closed = "http://127.0.0.1:1/"
     response = browser_of(home).post("/dashboard/scans/new", {"url": closed, "type": "seo"})
     assert response.status_code == 400
-    assert page_of(response).xpath("//*[@id='url-problem']")
+    assert page_of(response).xpath("//*[@id='id_url_error']")
 
 
 def test_an_exhausted_quota_is_refused_above_the_form(home: Member, target: str) -> None:

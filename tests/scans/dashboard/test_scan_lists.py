@@ -16,8 +16,6 @@ from hypothesis import strategies as st
 from accounts.usage import month_of
 from config.web import keyset
 from scans.dashboard import sites
-from scans.dashboard.charts import TREND_HEIGHT, TREND_WIDTH, spark, trend
-from scans.dashboard.sites import Result
 from scans.models import Scan, path_of
 from tests.scans.dashboard.test_pages import browser_of, page_of, rows_of, text_of
 from tests.world import Member, finished_scan, make_scan
@@ -57,10 +55,6 @@ def walk(client: Client, path: str | None, rel: str) -> list[list[str]]:
         path = link_of(client, path, rel)
         assert len(pages) < 50
     return pages
-
-
-def result(score: int, minutes: float = 0, grade: str = "B") -> Result:
-    return Result("scan_" + "0" * 22, "https://example.com/a", score, grade, NOW + timedelta(minutes=minutes))
 
 
 @pytest.mark.parametrize("path", ["/dashboard/scans/", "/dashboard/sites/example.com"])
@@ -119,7 +113,7 @@ def test_a_query_that_makes_no_sense_shows_the_newest(home: Member, query: str) 
 def test_a_place_survives_its_link(moment: datetime, random: str) -> None:
     place = (moment.replace(tzinfo=UTC), f"scan_{random}")
     ((raw,),) = parse_qs(keyset._link({}, before=place)).values()
-    assert keyset._place(raw) == place
+    assert keyset._cursor(raw) == place
 
 
 def test_scans_are_filtered_by_type_status_and_text(home: Member) -> None:
@@ -258,42 +252,6 @@ def test_an_unknown_site_is_not_found(home: Member, host: str) -> None:
     finished_scan(home)
     response = browser_of(home).get(f"/dashboard/sites/{host}")
     assert response.status_code == (404 if host else 200)
-
-
-def test_a_spark_goes_from_the_oldest_to_the_newest() -> None:
-    assert spark([]) is None
-    one = spark([result(50)])
-    assert one is not None
-    assert (one.line, one.scores) == (f"{one.x},{one.y}", (50,))
-    drawn = spark([result(100, 2), result(0, 1), result(50)])
-    assert drawn is not None
-    assert drawn.scores == (50, 0, 100)
-    heights = [float(place.partition(",")[2]) for place in drawn.line.split()]
-    assert heights[1] > heights[0] > heights[2] == drawn.y
-
-
-def test_a_point_is_no_trend() -> None:
-    assert trend([]) is None
-    assert trend([result(50)]) is None
-
-
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 100), st.one_of(st.just(0.0), st.floats(0, 1e6))),
-        min_size=2,
-        max_size=60,
-    )
-)
-def test_a_trend_stays_in_its_frame_and_in_order(seen: list[tuple[int, float]]) -> None:
-    drawn = trend([result(score, minutes) for score, minutes in seen])
-    assert drawn is not None
-    xs = [point.x for point in drawn.points]
-    assert xs == sorted(xs)
-    assert xs[0] > 0
-    assert abs(xs[-1] - (TREND_WIDTH - xs[0])) < 0.2
-    assert all(0 <= point.y <= TREND_HEIGHT for point in drawn.points)
-    by_score = sorted(drawn.points, key=lambda point: point.result.score)
-    assert [point.y for point in by_score] == sorted((point.y for point in by_score), reverse=True)
 
 
 def test_what_is_retained_is_a_matter_of_days(home: Member) -> None:

@@ -39,6 +39,8 @@ class Planted:
         for parent in reversed(file.relative_to(self.folder).parents):
             (self.folder / parent).mkdir(exist_ok=True)
             (self.folder / parent / "__init__.py").touch()
+        if file.parent.name == "checks":
+            (file.parents[1] / "caps.py").write_text("CAPS = ()\n")
         file.write_text(HEAD + source)
 
 

@@ -27,6 +27,8 @@ LONG = 50_000
 QUICK_S = 0.03
 MAX_GROWTH = 9.0  # when the text is four times as long: linear is 4, quadratic 16
 HANGING_S = 1.0
+# So long a text shows what is worse than quadratic by itself.
+SURE = 1_000
 
 # What is only ever given short text, and how long that is at most.
 BOUNDED = {
@@ -270,11 +272,13 @@ def slowness(use: Use, length: int = LONG) -> str:
         for name, make in attacks(use.pattern).items():
             signal.setitimer(signal.ITIMER_VIRTUAL, HANGING_S)
             try:
-                # Growing texts, so that what is exponential or cubic is found out before it takes hours.
+                # Growing texts, so that what is exponential or cubic is found out before it takes hours; and until it
+                # is clear that the whole text can't take long, even if the pattern is quadratic.
                 for part in (25, 100, 1_000, length // 8, length):
-                    if (taken := cost_s(use, make(part))) > QUICK_S:
+                    taken = cost_s(use, make(part))
+                    if taken > QUICK_S or (part >= SURE and taken * (length / part) ** 2 < QUICK_S):
                         break
-                else:
+                if taken <= QUICK_S:
                     continue
                 least = min(cost_s(use, make(part)) for _ in range(3))
                 shorter = min(cost_s(use, make(part // 4)) for _ in range(3))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import socket
 import threading
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from ipaddress import ip_address, ip_network
 import psutil
 import pytest
 
-from scans.net import addresses
+from scans.net import addresses, targets
 from scans.net.budget import Limits
 from scans.net.client import Network
 from scans.net.errors import Blocked, NetError, NotReachable, TimedOut
@@ -63,6 +64,28 @@ def test_a_name_with_any_address_that_is_not_public_is_refused_before_anything_i
     assert wires.dialed == []
 
 
+@pytest.mark.parametrize("address", ["10.20.30.40", "fd00::20", "192.168.7.9"])
+def test_a_refusal_of_a_name_does_not_say_what_our_name_servers_know(
+    address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Else anybody could read an internal zone through the reports; operators find the reason in the log."""
+    caplog.set_level(logging.INFO)
+    names = Names({"jenkins.corp.example.org": (PUBLIC, address)})
+    with Network(Policy(), resolver=names, dialer=Wires({})) as network, pytest.raises(Blocked) as refusal:
+        network.fetch("http://jenkins.corp.example.org/")
+    assert str(refusal.value) == "jenkins.corp.example.org is not publicly accessible."
+    assert address in caplog.text
+
+
+def test_a_refusal_of_an_address_does_not_say_that_it_is_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(targets, "own_addresses", lambda: frozenset({ip_address(PUBLIC)}))
+    with pytest.raises(Blocked) as refusal:
+        parse_target(f"http://{PUBLIC}/", Policy())
+    assert str(refusal.value) == "The target is not publicly accessible."
+    with pytest.raises(Blocked, match=r"10\.0\.0\.1 is private"):
+        parse_target("http://10.0.0.1/", Policy())
+
+
 def test_a_name_that_is_rebound_keeps_its_first_address() -> None:
     names = Names({"rebind.example.com": [(PUBLIC,), ("127.0.0.1",)]})
     with Site(HELLO) as site, Site(HELLO) as canary:
@@ -112,7 +135,7 @@ def test_an_address_of_this_machine_that_no_interface_lists_is_refused(
 
         with (
             Network(Policy(), resolver=Names({"a.example.com": ("127.0.0.1",)}), dialer=local) as network,
-            pytest.raises(Blocked, match="address of this machine"),
+            pytest.raises(Blocked, match="not lead to a public address"),
         ):
             network.fetch("http://a.example.com/")
         assert canary.requests == []
@@ -123,7 +146,7 @@ def test_a_name_that_leads_to_this_machines_public_address_is_refused(monkeypatc
     wires = Wires({})
     with (
         Network(Policy(), resolver=Names({"me.example.com": (PUBLIC,)}), dialer=wires) as network,
-        pytest.raises(Blocked, match="address of this machine"),
+        pytest.raises(Blocked, match=r"me\.example\.com is not publicly accessible"),
     ):
         network.fetch("http://me.example.com/")
     assert wires.dialed == []

@@ -87,7 +87,7 @@ def test_no_module_outside_the_net_can_open_a_connection() -> None:
 def test_only_the_dial_connects_within_the_net() -> None:
     callers = {
         f"{path.name}:{function.name}"
-        for path in DOOR.glob("*.py")
+        for path in DOOR.rglob("*.py")
         for function in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(function, ast.FunctionDef)
         for node in ast.walk(function)

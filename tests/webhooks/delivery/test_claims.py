@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from tests.world import Member
 from webhooks.delivery import secrets
-from webhooks.delivery.claims import LEASE, PER_RECEIVER, Claim, claim, next_due
+from webhooks.delivery.claims import LEASE, PER_RECEIVER, DeliveryClaim, claim, next_due
 from webhooks.events import example
 from webhooks.models import Delivery, Event, EventKind, FormerSecret, Webhook
 
@@ -44,11 +44,11 @@ def due(webhook: Webhook, count: int = 1, age: timedelta = timedelta(), **column
     )
 
 
-def take(limit: int = MANY, failing_limit: int = MANY, now: datetime | None = None) -> list[Claim]:
+def take(limit: int = MANY, failing_limit: int = MANY, now: datetime | None = None) -> list[DeliveryClaim]:
     return claim(limit=limit, failing_limit=failing_limit, now=now or timezone.now())
 
 
-def by_webhook(claims: list[Claim]) -> Counter[str]:
+def by_webhook(claims: list[DeliveryClaim]) -> Counter[str]:
     return Counter(each.webhook_id for each in claims)
 
 
@@ -148,7 +148,7 @@ def test_what_another_transaction_holds_is_left_out(home: Member) -> None:
     first, second = due(webhook_to(home, "a:80"), 2)
     with transaction.atomic():
         Delivery.objects.select_for_update().get(id=first.id)
-        found: list[Claim] = []
+        found: list[DeliveryClaim] = []
         in_threads(lambda: found.extend(take()), 1)
     assert [each.delivery_id for each in found] == [second.id]
 
@@ -157,7 +157,7 @@ def test_what_another_transaction_holds_is_left_out(home: Member) -> None:
 def test_workers_that_claim_at_once_share_without_passing_the_bounds(home: Member) -> None:
     for number in range(5):
         due(webhook_to(home, f"a{number}:80"), 30)
-    found: list[Claim] = []
+    found: list[DeliveryClaim] = []
     in_threads(lambda: found.extend(take(limit=6)), 12)
     assert len({each.delivery_id for each in found}) == len(found)
     assert set(by_webhook(found).values()) == {PER_RECEIVER}

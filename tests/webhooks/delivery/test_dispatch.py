@@ -14,7 +14,7 @@ from django.utils import timezone
 from tests.sites.server import Answer, Request, Site
 from tests.world import Member, finished_scan, register_webhook
 from webhooks import tasks
-from webhooks.delivery import dispatch, outcomes, schedule
+from webhooks.delivery import attempts, dispatch, schedule
 from webhooks.delivery.claims import PER_RECEIVER
 from webhooks.delivery.dispatch import Dispatcher
 from webhooks.models import Attempt, Delivery, Webhook
@@ -168,7 +168,7 @@ def test_an_end_that_cannot_be_written_does_not_stand_in_the_way_of_others(
     finished_scan(home)
     finished_scan(home)
     bad = Delivery.objects.first().id
-    real = outcomes.record
+    real = attempts.record
 
     def picky(reports: list) -> None:
         if any(each.claim.delivery_id == bad for each in reports):

@@ -12,11 +12,11 @@ from webhooks.delivery.schedule import (
     MAX_RETRY_AFTER,
     ONCE,
     PAUSES,
+    NextStep,
     Outcome,
-    Verdict,
     is_to_be_disabled,
+    next_step,
     parse_retry_after,
-    verdict,
 )
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -26,15 +26,15 @@ def middle(low: float, high: float) -> float:
     return (low + high) / 2
 
 
-def after(attempt: int, status: int | None = 500, retry_after: str | None = None, **options: object) -> Verdict:
+def after(attempt: int, status: int | None = 500, retry_after: str | None = None, **options: object) -> NextStep:
     given = {"uniform": middle} | options
-    return verdict(attempt=attempt, status=status, retry_after=retry_after, now=NOW, **given)  # type: ignore[arg-type]
+    return next_step(attempt=attempt, status=status, retry_after=retry_after, now=NOW, **given)  # type: ignore[arg-type]
 
 
 def test_the_pauses_are_those_that_were_decided() -> None:
     moments = [after(attempt).retry_at for attempt in range(1, 8)]
     assert [(each - NOW).total_seconds() for each in moments if each] == [5, 300, 1800, 7200, 18000, 36000, 36000]
-    assert after(8) == Verdict(Outcome.FAILED)
+    assert after(8) == NextStep(Outcome.FAILED)
 
 
 def test_pauses_vary_by_a_fifth() -> None:

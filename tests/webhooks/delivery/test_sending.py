@@ -16,8 +16,8 @@ from tests.sites.name_server import hosts, name_server
 from tests.sites.server import Answer, Certificate, Site
 from tests.world import Member, attempt_deliveries, finished_scan, listening, make_due, register_webhook
 from webhooks.delivery import secrets, sending
-from webhooks.delivery.claims import Claim
-from webhooks.delivery.sending import KEPT_BYTES, Report, send
+from webhooks.delivery.claims import DeliveryClaim
+from webhooks.delivery.sending import KEPT_BYTES, AttemptResult, send
 from webhooks.delivery.signing import new_secret
 from webhooks.models import Attempt, Delivery
 
@@ -25,8 +25,8 @@ ALLOWING = Policy(allowed_networks=(ip_network("127.0.0.0/8"),))
 GUARDED = Policy()
 
 
-def claim_of(url: str) -> Claim:
-    return Claim(
+def claim_of(url: str) -> DeliveryClaim:
+    return DeliveryClaim(
         token=uuid.uuid4(),
         delivery_id="dlv_1",
         webhook_id="wh_1",
@@ -41,7 +41,7 @@ def claim_of(url: str) -> Claim:
     )
 
 
-def answered(answer: Answer) -> Report:
+def answered(answer: Answer) -> AttemptResult:
     with Site({"/": answer}) as site:
         return send(claim_of(f"{site.url}/"), ALLOWING)
 
@@ -64,7 +64,7 @@ def test_a_name_that_became_private_gets_no_connection_and_is_logged_as_blocked(
         assert site.connections == 0
     logged = list(Attempt.objects.values_list("blocked", "error_code", "response_status"))
     assert logged == [(True, "DOMAIN_BLOCKED", None)] * 3
-    assert "not publicly accessible: 127.0.0.1" in Attempt.objects.order_by("id")[0].error_message
+    assert "hooks.example.com is not publicly accessible." in Attempt.objects.order_by("id")[0].error_message
     assert Delivery.objects.get().status == "pending"
     webhook.refresh_from_db()
     assert webhook.failures == 3

@@ -49,7 +49,7 @@ REFUSED = 2  # exit status for whatever the person at the terminal has to change
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 -- gunicorn's heartbeat files, opened unnamed
 
 
-class Refused(Exception):
+class StartRefused(Exception):
     """The service cannot start; the message is for the person at the terminal."""
 
 
@@ -61,7 +61,7 @@ class Command(BaseCommand):
         try:
             with _interruptible():
                 self._run()
-        except (Refused, embedded.EmbeddedError) as error:
+        except (StartRefused, embedded.EmbeddedError) as error:
             self.stderr.write(str(error))
             sys.exit(REFUSED)
         except KeyboardInterrupt:
@@ -170,14 +170,14 @@ def programs(data_dir: Path, port: int, env: dict[str, str]) -> list[Program]:
 def _port() -> int:
     raw = os.environ.get("PORT", "").strip() or "8000"
     if not raw.isdecimal() or not 0 < int(raw) < 65536:
-        raise Refused(f"PORT can't be used: {raw!r} is not between 1 and 65535. (environment.PORT)")
+        raise StartRefused(f"PORT can't be used: {raw!r} is not between 1 and 65535. (environment.PORT)")
     return int(raw)
 
 
 def _require_usable_environment() -> None:
     """The same findings as `config.system_checks`, before anything is started."""
     if environment.problems:
-        raise Refused("\n".join(str(problem) for problem in environment.problems))
+        raise StartRefused("\n".join(str(problem) for problem in environment.problems))
 
 
 def _require_free(port: int, patience_s: float) -> None:
@@ -186,7 +186,9 @@ def _require_free(port: int, patience_s: float) -> None:
     while (error := _bind_error(port)) and time.monotonic() < deadline:
         time.sleep(0.1)
     if error:
-        raise Refused(f"Port {port} can't be used: {error.strerror}. Stop what uses it, or set PORT to another number.")
+        raise StartRefused(
+            f"Port {port} can't be used: {error.strerror}. Stop what uses it, or set PORT to another number."
+        )
 
 
 def _bind_error(port: int) -> OSError | None:
@@ -211,7 +213,7 @@ def _require_database() -> None:
     try:
         psycopg.connect(**parameters).close()
     except psycopg.Error as error:
-        raise Refused(f"DATABASE_URL can't be used: {_one_line(error)}") from error
+        raise StartRefused(f"DATABASE_URL can't be used: {_one_line(error)}") from error
 
 
 def _require_redis() -> None:
@@ -225,7 +227,7 @@ def _require_redis() -> None:
         with contextlib.closing(client):
             client.ping()
     except (redis.RedisError, ValueError) as error:
-        raise Refused(f"REDIS_URL can't be used: {_one_line(error)}") from error
+        raise StartRefused(f"REDIS_URL can't be used: {_one_line(error)}") from error
 
 
 def _one_line(error: Exception) -> str:
@@ -233,7 +235,6 @@ def _one_line(error: Exception) -> str:
 
 
 def _environment(data_dir: Path, port: int, stack: embedded.Stack) -> dict[str, str]:
-    """What every child is given."""
     env = dict(os.environ) | stack.env
     env |= {"DATA_DIR": str(data_dir), "PORT": str(port), "PYTHONUNBUFFERED": "1"}
     env.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -250,7 +251,7 @@ def _secret_key(path: Path) -> str:
             write_private(path, secrets.token_urlsafe(48))
         return path.read_text(encoding="utf-8").strip()
     except OSError as error:
-        raise Refused(f"{path} can't be used: {error.strerror}.") from error
+        raise StartRefused(f"{path} can't be used: {error.strerror}.") from error
 
 
 def _prepare(env: dict[str, str], demo: Path) -> None:
@@ -268,7 +269,7 @@ def _prepare(env: dict[str, str], demo: Path) -> None:
         process.wait()
         raise
     if process.returncode != 0:
-        raise Refused(output or "The database could not be prepared.")
+        raise StartRefused(output or "The database could not be prepared.")
     if output:
         sys.stderr.write(output + "\n")
 

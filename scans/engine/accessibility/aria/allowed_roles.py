@@ -1,4 +1,4 @@
-"""Which roles an element may be given, and what it says by itself (ARIA in HTML), as axe-core 4.12.1 has it."""
+"""Which roles an element may be given, and which values it has natively (ARIA in HTML), as axe-core 4.12.1 has it."""
 
 from __future__ import annotations
 
@@ -103,10 +103,10 @@ NARROWED = {
     "doc-cover": "img",
 }
 LANDMARKS = {"header": "banner", "footer": "contentinfo"}
-# What elements say by themselves, so that no attribute has to.
+# Attributes whose value elements have natively.
 VALUE = frozenset({"aria-valuenow"})
 CHECKED = frozenset({"aria-checked"})
-SAID_BY_ELEMENT = {
+NATIVE_VALUES = {
     **dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), frozenset({"aria-level"})),
     **dict.fromkeys(("progress", "select", "textarea"), VALUE),
 }
@@ -124,10 +124,10 @@ def unallowed_roles(document: AccessibleDocument, node: LexborNode) -> list[str]
     ]
 
 
-def is_said_natively(node: LexborNode, name: str) -> bool:
-    """Whether the element itself says what a required attribute would."""
+def has_native_value(node: LexborNode, name: str) -> bool:
+    """Whether the element itself has the value that a required attribute would give it."""
     if node.tag != "input":
-        return name in SAID_BY_ELEMENT.get(node.tag or "", ())
+        return name in NATIVE_VALUES.get(node.tag or "", ())
     return name in (CHECKED if input_type(node) in ("checkbox", "radio") else VALUE)
 
 

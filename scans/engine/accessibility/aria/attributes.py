@@ -1,20 +1,21 @@
-"""What is wrong with attributes of ARIA: whether they exist, have a valid value and suit their elements."""
+"""Faults of ARIA attributes: unknown ones, invalid values, and those that their element does not allow."""
 
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
 from selectolax.lexbor import LexborNode
 
-from scans.engine.accessibility.aria.allowed_roles import HTML, is_said_natively
+from scans.engine.accessibility.aria.allowed_roles import HTML, has_native_value
+from scans.engine.accessibility.aria.framework_bindings import has_scripts, is_plain, may_be_named, may_be_written
 from scans.engine.accessibility.aria.native_roles import has_native_role, input_type, role
 from scans.engine.accessibility.aria.ownership import Ownership
 from scans.engine.accessibility.aria.values import Verdict, is_reference, judge_value
 from scans.engine.accessibility.document import AccessibleDocument
-from scans.engine.accessibility.framework_bindings import has_scripts, is_plain, may_be_written
 from scans.engine.accessibility.names import accessible_name, has_content, has_content_name
 from scans.engine.accessibility.roles import is_focusable, sole_role
-from scans.engine.accessibility.verdicts import Faults, may_be_filled, sorted_out
+from scans.engine.accessibility.verdicts import Faults
 from scans.engine.accessibility.wai_aria import (
     ATTRIBUTES,
     GLOBAL_ATTRIBUTES,
@@ -31,113 +32,100 @@ PREFIX = "aria-"
 # Only rows of a treegrid have a place in a tree.
 OF_TREE_ROWS = ("aria-posinset", "aria-setsize", "aria-expanded", "aria-level")
 TABLES = frozenset({"table", "grid", "treegrid"})
-# Without a role, they have nothing to say.
+# Without a role, no ARIA attribute has an effect on them.
 BREAKS = frozenset({"br", "wbr"})
 
 
 def unknown_attributes(document: AccessibleDocument) -> Faults:
     """Elements with attributes that begin like those of ARIA, but are not."""
-    nodes = _with_aria(document)
-    found = {each.mem_id: names for each in nodes if (names := [n for n in _aria(each) if n not in ATTRIBUTES])}
-    wrong = [each for each in nodes if each.mem_id in found]
-    words = (name for names in found.values() for name in names)
-    return sorted_out(document, nodes, wrong, lambda node: not any(map(is_plain, found[node.mem_id])), words=words)
+    return Faults.find(
+        document, _with_aria(document), _unknown, lambda node: not any(map(is_plain, _unknown(node))), words=_unknown
+    )
 
 
 def invalid_values(document: AccessibleDocument) -> Faults:
-    """Elements with attributes whose value is none that they take."""
-    nodes = _with_aria(document)
-    invalid: dict[int, list[str]] = {}
-    uncertain: dict[int, list[str]] = {}
-    for each in nodes:
-        for name in _aria(each):
-            verdict = judge_value(document, each, name)
-            if verdict is not Verdict.VALID:
-                (invalid if verdict is Verdict.INVALID else uncertain).setdefault(each.mem_id, []).append(name)
+    """Elements with attributes whose value is not one of those allowed; for review, where that is uncertain."""
     is_scripted = has_scripts(document)
-    return sorted_out(
-        document,
-        nodes,
-        [each for each in nodes if each.mem_id in invalid],
+
+    def names(node: LexborNode) -> list[str]:
+        by_verdict: dict[Verdict, list[str]] = {}
+        for name in _aria(node):
+            by_verdict.setdefault(judge_value(document, node, name), []).append(name)
+        return by_verdict.get(Verdict.INVALID, by_verdict.get(Verdict.UNCERTAIN, []))
+
+    def may_change(node: LexborNode) -> bool:
         # A script may also put the element there that an ID refers to.
-        lambda node: all(
-            may_be_written(node, name) or (is_scripted and is_reference(name)) for name in invalid[node.mem_id]
-        ),
-        review=[each for each in nodes if each.mem_id in uncertain],
-        words=(name for names in (invalid or uncertain).values() for name in names),
-    )
+        return all(may_be_written(node, name) or (is_scripted and is_reference(name)) for name in names(node))
+
+    def needs_review(node: LexborNode) -> bool:
+        return judge_value(document, node, names(node)[0]) is Verdict.UNCERTAIN
+
+    return Faults.find(document, _with_aria(document), names, may_change, needs_review=needs_review, words=names)
 
 
 def missing_attributes(document: AccessibleDocument) -> Faults:
-    """Elements without an attribute that their role needs."""
-    nodes = list(document.exposed("[role]"))
-    found = {each.mem_id: names for each in nodes if (names := _missing(each))}
-    return sorted_out(
+    """Elements without an attribute that their role requires."""
+    return Faults.find(
         document,
-        nodes,
-        [each for each in nodes if each.mem_id in found],
-        lambda node: may_be_written(node, "role", *found[node.mem_id]),
-        words=(name for names in found.values() for name in names),
+        document.exposed("[role]"),
+        _missing,
+        lambda node: may_be_written(node, "role", *_missing(node)),
+        words=_missing,
     )
 
 
-def unsuited_attributes(document: AccessibleDocument) -> Faults:
-    """Elements with attributes that their role does not have."""
-    nodes = _with_aria(document)
-    found = {each.mem_id: names for each in nodes if (names := _unsuited(document, each))}
-    wrong = [each for each in nodes if each.mem_id in found]
-    foreign = {each.mem_id for each in wrong if _is_foreign(document, each)}
-    return sorted_out(
+def disallowed_attributes(document: AccessibleDocument) -> Faults:
+    """Elements with attributes that their role does not support."""
+    return Faults.find(
         document,
-        nodes,
-        [each for each in wrong if each.mem_id not in foreign],
+        _with_aria(document),
+        partial(_disallowed, document),
         lambda node: may_be_written(node, "role", "href", "type"),
-        review=[each for each in wrong if each.mem_id in foreign],
-        words=(name for names in found.values() for name in names),
+        needs_review=partial(_is_foreign, document),
+        words=partial(_disallowed, document),
     )
 
 
-def vain_names(document: AccessibleDocument) -> Faults:
-    """Elements that ARIA names although their role takes no name."""
-    nodes = _with_aria(document)
-    ownership = Ownership(document)
-    wrong = [each for each in nodes if _is_named_in_vain(document, ownership, each)]
-    with_content = {each.mem_id for each in wrong if has_content(document, each)}
-    return sorted_out(
+def prohibited_names(document: AccessibleDocument) -> Faults:
+    """Elements that ARIA names although their role prohibits a name."""
+    return Faults.find(
         document,
-        nodes,
-        [each for each in wrong if each.mem_id not in with_content],
-        lambda node: may_be_written(node, "role", "href") or may_be_filled(node),
-        review=[each for each in wrong if each.mem_id in with_content],
+        _with_aria(document),
+        partial(_has_prohibited_name, document, Ownership(document)),
+        lambda node: may_be_written(node, "role", "href") or may_be_named(node),
+        needs_review=partial(has_content, document),
     )
 
 
-def contradictions(document: AccessibleDocument) -> Faults:
-    """Elements whose attributes contradict what they are."""
-    nodes = _with_aria(document)
-    wrong = [each for each in nodes if _contradicts_state(document, each) or _is_no_tree_row(document, each)]
-    return sorted_out(document, nodes, wrong, lambda node: may_be_written(node, "role", "checked", "aria-checked"))
+def conditional_attributes(document: AccessibleDocument) -> Faults:
+    """Elements with attributes that are only allowed where they agree with what the element is."""
+    return Faults.find(
+        document,
+        _with_aria(document),
+        lambda node: _contradicts_state(document, node) or _is_no_tree_row(document, node),
+        lambda node: may_be_written(node, "role", "checked", "aria-checked"),
+    )
 
 
 def hidden_body(document: AccessibleDocument) -> Faults:
     """The body, if it is hidden from assistive technology, and all of the page with it."""
-    bodies = [each for each in (document.document.tree.body,) if each is not None]
-    return Faults(document, bodies, [each for each in bodies if attribute(each, "aria-hidden") == "true"])
+    body = document.document.tree.body
+    return Faults.find(document, [body] if body else [], lambda node: attribute(node, "aria-hidden") == "true")
 
 
 def braille_only(document: AccessibleDocument) -> Faults:
-    """Elements that say in braille what they do not say otherwise."""
+    """Elements with a text for braille that has no equivalent in speech."""
     nodes = list(document.exposed("[aria-braillelabel], [aria-brailleroledescription]"))
     return Faults(document, nodes, review=[each for each in nodes if _is_for_braille_only(document, each)])
 
 
-def repeated_ids(document: AccessibleDocument) -> Faults:
-    """Elements that share an ID to which a label or an attribute of ARIA refers."""
+def duplicate_ids(document: AccessibleDocument) -> Faults:
+    """Elements that share an ID to which a label or an ARIA attribute refers."""
     referenced = _referenced_ids(document)
     nodes = [each for each in live(document.document, "[id]") if attribute(each, "id") in referenced]
-    counts = Counter(attribute(each, "id") or "" for each in nodes)
-    repeated = [each for each in nodes if counts[attribute(each, "id") or ""] > 1]
-    return Faults(document, nodes, review=repeated, words=tuple(name for name, count in counts.items() if count > 1))
+    counts = Counter(attribute(each, "id") for each in nodes)
+    repeated = [each for each in nodes if counts[attribute(each, "id")] > 1]
+    return Faults(document, nodes, review=repeated, words=lambda node: [attribute(node, "id") or ""])
 
 
 def _with_aria(document: AccessibleDocument) -> list[LexborNode]:
@@ -150,6 +138,10 @@ def _with_aria(document: AccessibleDocument) -> list[LexborNode]:
 
 def _aria(node: LexborNode) -> list[str]:
     return [name for name in node.attributes if name.startswith(PREFIX)]
+
+
+def _unknown(node: LexborNode) -> list[str]:
+    return [name for name in _aria(node) if name not in ATTRIBUTES]
 
 
 def _has_text(node: LexborNode, name: str) -> bool:
@@ -166,10 +158,10 @@ def _missing(node: LexborNode) -> list[str]:
     )
     if is_excepted:
         return []
-    return [name for name in sorted(required) if not attribute(node, name) and not is_said_natively(node, name)]
+    return [name for name in sorted(required) if not attribute(node, name) and not has_native_value(node, name)]
 
 
-def _unsuited(document: AccessibleDocument, node: LexborNode) -> list[str]:
+def _disallowed(document: AccessibleDocument, node: LexborNode) -> list[str]:
     present = _aria(node)
     if node.tag in BREAKS and sole_role(node) is None:
         return [name for name in present if name in ATTRIBUTES and name != "aria-hidden"]
@@ -177,22 +169,22 @@ def _unsuited(document: AccessibleDocument, node: LexborNode) -> list[str]:
     return [
         name
         for name in present
-        if name in USED_IN_ROLES and own not in USED_IN_ROLES[name] and not _says_nothing(node, name)
+        if name in USED_IN_ROLES and own not in USED_IN_ROLES[name] and not _has_no_effect(node, name)
     ]
 
 
-def _says_nothing(node: LexborNode, name: str) -> bool:
+def _has_no_effect(node: LexborNode, name: str) -> bool:
     if attribute(node, name) != "false":
         return False
     return name == "aria-required" or (name == "aria-multiline" and attribute(node, "contenteditable") is not None)
 
 
 def _is_foreign(document: AccessibleDocument, node: LexborNode) -> bool:
-    """Whether it is no element of HTML, so that what it is may be somebody else's business."""
+    """Whether it is no element of HTML, so that another standard may decide."""
     return node.tag not in HTML and role(document, node) is None and not is_focusable(node)
 
 
-def _is_named_in_vain(document: AccessibleDocument, ownership: Ownership, node: LexborNode) -> bool:
+def _has_prohibited_name(document: AccessibleDocument, ownership: Ownership, node: LexborNode) -> bool:
     if not any(_has_text(node, name) for name in NAMING_ATTRIBUTES):
         return False
     own = role(document, node, takes_first_valid=True)

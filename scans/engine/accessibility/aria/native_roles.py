@@ -9,7 +9,7 @@ from selectolax.lexbor import LexborNode
 
 from scans.engine.accessibility.document import AccessibleDocument
 from scans.engine.accessibility.names import has_aria_name, has_title
-from scans.engine.accessibility.roles import first_role, is_focusable, says_more, sole_role
+from scans.engine.accessibility.roles import first_role, overrides_none, sole_role
 from scans.engine.page.markup import MAX_DEPTH, attribute
 
 # Elements whose role is always the same.
@@ -55,8 +55,6 @@ FIXED = {
 }
 # Elements with a role in browsers for which ARIA has no word.
 WITH_ROLE_OF_THE_BROWSER = frozenset({"audio", "canvas", "dl", "embed", "iframe", "label", "object", "svg", "video"})
-SECTIONING = frozenset({"article", "aside", "nav", "section"})
-SECTIONING_ROLES = frozenset({"article", "complementary", "navigation", "region"})
 # Where role none of the outer element is also that of the inner one.
 BELONGS_TO = {
     "td": frozenset({"tr"}),
@@ -89,13 +87,13 @@ INPUT_TYPES = frozenset(
 
 
 def role(document: AccessibleDocument, node: LexborNode, *, takes_first_valid: bool = False) -> str | None:
-    """The role that an element comes to; `none` if that is none, None if it is one that ARIA has no word for.
+    """The role that an element comes to; `none` if that is none, None if ARIA has no name for it.
 
     A role attribute of several words only counts with `takes_first_valid`; one of DPUB-ARIA never does, as in axe-core.
     """
     read = first_role if takes_first_valid else sole_role
     explicit = read(node)
-    if explicit is not None and not (explicit == "none" and _must_not_be_none(node)):
+    if explicit is not None and not (explicit == "none" and overrides_none(node)):
         return explicit
     implicit = implicit_role(document, node)
     if implicit is not None and _inherits_none(node, read):
@@ -104,7 +102,7 @@ def role(document: AccessibleDocument, node: LexborNode, *, takes_first_valid: b
 
 
 def implicit_role(document: AccessibleDocument, node: LexborNode) -> str | None:
-    """The role that an element has whatever its role attribute says.
+    """The role that an element has without its role attribute.
 
     A `th` without a scope is that of a column; axe-core also looks at the cells beside it.
     """
@@ -112,11 +110,7 @@ def implicit_role(document: AccessibleDocument, node: LexborNode) -> str | None:
     if fixed is not None:
         return fixed
     depends = DEPENDING.get(node.tag or "")
-    if depends is None:
-        return None
-    if node.mem_id not in document.native_roles:
-        document.native_roles[node.mem_id] = depends(document, node)
-    return document.native_roles[node.mem_id]
+    return document.native_role(node, depends) if depends is not None else None
 
 
 def has_native_role(document: AccessibleDocument, node: LexborNode) -> bool:
@@ -125,13 +119,9 @@ def has_native_role(document: AccessibleDocument, node: LexborNode) -> bool:
 
 
 def input_type(node: LexborNode) -> str:
-    """The type of an `input` as browsers take it: `text` for one that there is not."""
+    """The type of an `input` as browsers take it: `text` for an unknown one."""
     kind = (attribute(node, "type") or "").lower()
     return kind if kind in INPUT_TYPES else "text"
-
-
-def _must_not_be_none(node: LexborNode) -> bool:
-    return says_more(node) or is_focusable(node)
 
 
 def _inherits_none(node: LexborNode, read: Callable[[LexborNode], str | None]) -> bool:
@@ -141,37 +131,12 @@ def _inherits_none(node: LexborNode, read: Callable[[LexborNode], str | None]) -
         if parent is None or parent.tag not in BELONGS_TO.get(current.tag or "", ()):
             return False
         explicit = read(parent)
-        if explicit == "none" and not _must_not_be_none(parent):
+        if explicit == "none" and not overrides_none(parent):
             return True
         if explicit is not None:
             return False
         current = parent
     return False
-
-
-def _is_within(node: LexborNode | None, is_one: Callable[[LexborNode], bool], known: dict[int, bool]) -> bool:
-    """Whether an element or one above it is such a one. `known`: the answers for elements that were passed before."""
-    passed: list[int] = []
-    current = node
-    while current is not None and current.mem_id not in known:
-        passed.append(current.mem_id)
-        if current.is_element_node and is_one(current):
-            known[current.mem_id] = True
-            break
-        current = current.parent
-    found = current is not None and known[current.mem_id]
-    known.update(dict.fromkeys(passed, found))
-    return found
-
-
-def _is_sectioning(node: LexborNode) -> bool:
-    named = attribute(node, "role")
-    return node.tag in SECTIONING if named is None else named in SECTIONING_ROLES
-
-
-def _is_sectioning_or_main(node: LexborNode) -> bool:
-    named = attribute(node, "role")
-    return _is_sectioning(node) or (node.tag == "main" if named is None else named == "main")
 
 
 def _of_link(_: AccessibleDocument, node: LexborNode) -> str | None:
@@ -180,15 +145,15 @@ def _of_link(_: AccessibleDocument, node: LexborNode) -> str | None:
 
 def _of_aside(document: AccessibleDocument, node: LexborNode) -> str | None:
     is_named = has_aria_name(document, node) or has_title(node)
-    return "complementary" if is_named or not _is_within(node.parent, _is_sectioning, document.in_sections) else None
+    return "complementary" if is_named or not document.is_in_section(node.parent) else None
 
 
 def _of_footer(document: AccessibleDocument, node: LexborNode) -> str | None:
-    return None if _is_within(node, _is_sectioning_or_main, document.in_sections_or_main) else "contentinfo"
+    return None if document.is_in_section(node, or_main=True) else "contentinfo"
 
 
 def _of_header(document: AccessibleDocument, node: LexborNode) -> str | None:
-    return None if _is_within(node, _is_sectioning_or_main, document.in_sections_or_main) else "banner"
+    return None if document.is_in_section(node, or_main=True) else "banner"
 
 
 def _of_form(document: AccessibleDocument, node: LexborNode) -> str | None:
@@ -200,7 +165,7 @@ def _of_section(document: AccessibleDocument, node: LexborNode) -> str | None:
 
 
 def _of_image(_: AccessibleDocument, node: LexborNode) -> str:
-    return "none" if attribute(node, "alt") == "" and not _must_not_be_none(node) else "img"
+    return "none" if attribute(node, "alt") == "" and not overrides_none(node) else "img"
 
 
 def _of_input(document: AccessibleDocument, node: LexborNode) -> str:
@@ -230,7 +195,7 @@ def _of_header_cell(_: AccessibleDocument, node: LexborNode) -> str:
     return "rowheader" if attribute(node, "scope") == "row" else "columnheader"
 
 
-# Elements whose role depends on what they say and where they are.
+# Elements whose role depends on their attributes and where they are.
 DEPENDING: dict[str, Callable[[AccessibleDocument, LexborNode], str | None]] = {
     "a": _of_link,
     "area": _of_link,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from selectolax.lexbor import LexborNode
 
+from scans.engine.accessibility.ancestors import Inherited
 from scans.engine.accessibility.aria.native_roles import role
 from scans.engine.accessibility.document import AccessibleDocument
-from scans.engine.accessibility.roles import explicit_role, is_focusable, says_more, sole_role
+from scans.engine.accessibility.roles import explicit_role, overrides_none, sole_role
 from scans.engine.accessibility.wai_aria import REQUIRED_CHILDREN, REQUIRED_PARENTS
 from scans.engine.page.markup import MAX_DEPTH, attribute, live
 
@@ -23,18 +23,16 @@ FILLED_AT_ONCE = frozenset({"feed", "row", "suggestion"})
 NESTING = frozenset({"listitem", "treeitem"})
 
 
-@dataclass
 class Ownership:
     """Answers for one document, as long as its steps last; when they are used up, everything is in order."""
 
-    document: AccessibleDocument
-    steps_left: int = MAX_STEPS
-    _owners: dict[str, LexborNode] = field(default_factory=dict)
-    # Of elements without a role: the nearest one above that has a role.
-    _nearest: dict[int, LexborNode | None] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for node in live(self.document.document, "[aria-owns]"):
+    def __init__(self, document: AccessibleDocument, steps: int = MAX_STEPS) -> None:
+        self.document = document
+        self.steps_left = steps
+        # The element or the nearest one above it that has a role or, being a custom element, may have one.
+        self._nearest: Inherited[LexborNode | None] = Inherited(None, self._nearer)
+        self._owners: dict[str, LexborNode] = {}
+        for node in live(document.document, "[aria-owns]"):
             for each in (attribute(node, "aria-owns") or "").split():
                 self._owners.setdefault(each, node)
 
@@ -85,7 +83,7 @@ class Ownership:
 
     def role_around(self, node: LexborNode) -> str | None:
         """The role of the nearest element above that has one."""
-        around = self._with_role(node.parent)
+        around = self._nearest.of(node.parent)
         return role(self.document, around) if around is not None else None
 
     def _owned(self, node: LexborNode, required: frozenset[str]) -> Iterator[tuple[LexborNode, str | None]]:
@@ -103,7 +101,7 @@ class Ownership:
             is_custom = its_role is None and "-" in (each.tag or "")
             if its_role in GROUPS and its_role in required:
                 pending.extend(self._children(each, is_owner=False))
-            elif its_role is not None or is_custom or says_more(each) or is_focusable(each):
+            elif its_role is not None or is_custom or overrides_none(each):
                 yield each, its_role
             else:
                 pending.extend(self._children(each, is_owner=False))
@@ -122,7 +120,7 @@ class Ownership:
         takes_groups = "group" in required
         current = start
         for _ in range(MAX_DEPTH):
-            current = self._with_role(current)
+            current = self._nearest.of(current)
             if current is None or self.steps_left <= 0:
                 return required
             self.steps_left -= 1
@@ -136,20 +134,9 @@ class Ownership:
                 return frozenset() if around in required else required
         return required
 
-    def _with_role(self, node: LexborNode | None) -> LexborNode | None:
-        """The element or the nearest one above it that has a role or, being a custom element, may have one."""
-        passed: list[int] = []
-        current = node
-        while current is not None and current.is_element_node and current.mem_id not in self._nearest:
-            if role(self.document, current) not in (None, "none") or "-" in (current.tag or ""):
-                self._nearest[current.mem_id] = current
-                break
-            passed.append(current.mem_id)
-            current = current.parent
-        found = self._nearest.get(current.mem_id) if current is not None else None
-        for each in passed:
-            self._nearest[each] = found
-        return found
+    def _nearer(self, node: LexborNode, above: LexborNode | None) -> LexborNode | None:
+        has_role = role(self.document, node) not in (None, "none") or "-" in (node.tag or "")
+        return node if has_role else above
 
 
 def _takes_one_word(node: LexborNode) -> bool:

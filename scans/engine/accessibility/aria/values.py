@@ -24,7 +24,7 @@ class Verdict(IntEnum):
 INTEGER = re.compile(r"[-+]?[0-9]+")
 NUMBER = re.compile(r"[-+]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)")
 REFERENCES = frozenset({Type.ID, Type.IDS})
-# A wrong one is a pity rather than an error: other words and other names take its place.
+# An invalid one is no error: other words and other names take its place.
 HARMLESS = frozenset({"aria-current", "aria-describedby", "aria-labelledby"})
 DEEPEST_HEADING = 6
 ANNOUNCED = frozenset({"assertive", "polite"})
@@ -51,22 +51,22 @@ def is_reference(name: str) -> bool:
 
 
 def _is_valid(document: AccessibleDocument, node: LexborNode, name: str, value: str) -> bool:
-    told = ATTRIBUTES[name]
-    if told.may_be_empty and not value.strip():
+    defined = ATTRIBUTES[name]
+    if defined.may_be_empty and not value.strip():
         return True
-    match told.type:
+    match defined.type:
         case Type.BOOLEAN:
             return value.lower() in ("true", "false")
         case Type.TOKEN:
-            return value.lower() in told.tokens
+            return value.lower() in defined.tokens
         case Type.TOKENS:
-            return bool(value.split()) and told.tokens.issuperset(value.split())
+            return bool(value.split()) and defined.tokens.issuperset(value.split())
         case Type.ID:
             return len(value.split()) == 1 and bool(document.referenced(node, name))
         case Type.IDS:
             return bool(document.referenced(node, name))
         case Type.INTEGER:
-            return INTEGER.fullmatch(value) is not None and float(value) >= told.least
+            return INTEGER.fullmatch(value) is not None and float(value) >= defined.least
         case Type.NUMBER:
             return NUMBER.fullmatch(value) is not None
         case Type.STRING:
@@ -85,7 +85,7 @@ def _need_not_be(node: LexborNode, name: str) -> bool:
 
 
 def _error_message(document: AccessibleDocument, node: LexborNode, value: str) -> Verdict:
-    """An error message has to be there, and announced, once the element says that its value is wrong."""
+    """An error message has to be there, and announced, once the element is marked as invalid."""
     if attribute(node, "aria-invalid") in (None, "false") or not value.strip():
         return Verdict.VALID
     if len(value.split()) > 1:

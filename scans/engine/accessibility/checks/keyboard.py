@@ -1,7 +1,7 @@
 """Keyboard and navigation: whether people without a mouse get where they want, and by a way that they expect.
 
 The rules are axe-core's of the same ID; where it would look at rendered style sheets, or at what scripts have
-made of the page, only a warning is given. A page that is not HTML has an empty tree, in which none applies.
+made of the page, only a warning is given.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from selectolax.lexbor import LexborNode
 
+from scans.engine.accessibility.ancestors import Inherited
 from scans.engine.accessibility.aria.native_roles import role
 from scans.engine.accessibility.axe import INAPPLICABLE
 from scans.engine.accessibility.document import AccessibleDocument
@@ -19,24 +20,21 @@ from scans.engine.accessibility.roles import is_focusable, tab_index
 from scans.engine.accessibility.structure.headings import plain_headings
 from scans.engine.accessibility.structure.skip_links import SkipLinks
 from scans.engine.accessibility.verdicts import (
-    BEST_PRACTICE,
     NO_TEXT,
-    Criterion,
+    Faults,
     judge,
-    judge_doubtful,
-    judge_mildly,
     shows_text,
+    warn_at_most,
 )
 from scans.engine.accessibility.wai_aria import WIDGETS
+from scans.engine.accessibility.wcag import BEST_PRACTICE, BYPASS_BLOCKS, KEYBOARD, NAME_ROLE_VALUE
 from scans.engine.browser.evidence import AxeReport
 from scans.engine.catalogue import Category, check
 from scans.engine.findings import HIGH, MEDIUM, Finding, NotApplicable, Pass, Warn
 from scans.engine.page.markup import attribute, live
 
-CATEGORY = Category("Keyboard and navigation", weight=10)
+CATEGORY = Category("Keyboard and navigation", weight=10, html=True)
 
-BYPASS_BLOCKS = Criterion("2.4.1", "A")
-NAME_ROLE_VALUE = Criterion("4.1.2", "A")
 # "Children Presentational: True", WAI-ARIA 1.2, section 5.2.8, and Graphics-ARIA 1.0; as axe-core 4.12.
 OPAQUE = frozenset(
     {"button", "checkbox", "graphics-symbol", "img", "math", "menuitemcheckbox", "menuitemradio", "meter", "option"}
@@ -47,7 +45,7 @@ OPAQUE_ELEMENTS = "[role], button, hr, img, input, math, meter, option, progress
 WIDGET_ELEMENTS = "[role], a[href], button, input, option, select, summary, textarea"
 # A link that leads somewhere on the page; what single-page applications write for their pages is none.
 IN_PAGE = re.compile(r"#[^/!]")
-# What marks links for keyboards and screen readers that are out of sight until they have the focus.
+# What marks links for keyboards and screen readers that are out of sight until they receive focus.
 OUT_OF_SIGHT = re.compile(
     r"skip|jump|visually-?hidden|visuallyhidden|sr-only|screen-?reader|off-?screen|a11y|element-invisible",
     re.IGNORECASE,
@@ -63,30 +61,28 @@ TOP = frozenset({"#top"})
 
 @check(
     "tabindex",
-    name="The Tab key follows the page's order",
+    name="No tabindex above 0",
+    found="Tabindex above 0",
     severity=MEDIUM,
     fix='Write tabindex="0" or none at all, and put the elements into the order in which they are to be reached.',
     references=("axe-core: tabindex (best practice)",),
 )
 def tabindex(document: AccessibleDocument) -> Finding:
-    found = list(document.exposed("[tabindex]"))
-    if not found:
-        return NotApplicable("No element of the page has a tabindex.")
     return judge(
-        document,
-        found,
-        [each for each in found if (tab_index(each) or 0) > 0],
+        Faults.find(document, document.exposed("[tabindex]"), lambda each: (tab_index(each) or 0) > 0),
         BEST_PRACTICE,
-        passed=f"No tabindex ({len(found)}) is above 0.",
-        failed="elements that the Tab key reaches before everything else, by a tabindex above 0",
+        "elements with a tabindex",
+        passed="have 0 or less",
+        failed="have more than 0, so that the Tab key reaches them before everything else",
     )
 
 
 @check(
     "accesskeys",
     name="Access keys are unique",
+    found="Duplicate access keys",
     severity=MEDIUM,
-    fix="Give each accesskey to one element, or remove them: they get in the way of screen readers' own keys.",
+    fix="Give each accesskey to one element, or remove them: they conflict with the keys of screen readers.",
     references=("axe-core: accesskeys (best practice)",),
 )
 def accesskeys(document: AccessibleDocument) -> Finding:
@@ -95,40 +91,37 @@ def accesskeys(document: AccessibleDocument) -> Finding:
         key = (attribute(node, "accesskey") or "").upper()
         if key and not document.visibility.is_hidden(node):
             owners.setdefault(key, []).append(node)
-    if not owners:
-        return NotApplicable("No element of the page has an access key.")
     certain: list[LexborNode] = []
-    doubtful: list[LexborNode] = []
+    uncertain: list[LexborNode] = []
     for sharing in owners.values():
         shown = [each for each in sharing if not document.visibility.may_be_hidden(each)]
         if len(shown) > 1:
             certain += shown
         elif len(sharing) > 1:
-            doubtful += sharing
-    return judge_doubtful(
-        document,
-        [each for sharing in owners.values() for each in sharing],
-        certain,
-        doubtful,
+            uncertain += sharing
+    return judge(
+        Faults(document, [each for sharing in owners.values() for each in sharing], certain, uncertain),
         BEST_PRACTICE,
-        passed=f"All access keys ({len(owners)}) belong to one element.",
-        failed="elements that share their access key with another, so that it leads to one of them only",
+        "elements with an access key",
+        passed="have one of their own",
+        failed="share it with another, so that it leads to one of them only",
     )
 
 
 @check(
     "bypass",
-    name="What repeats can be skipped",
+    name="Repeated content can be bypassed",
+    found="No way to bypass repeated content",
     severity=HIGH,
     fix='Put what the page is about into <main>, give it headings, or begin with <a href="#content">To content</a>.',
-    references=("WCAG 2.4.1 Bypass Blocks (A)", "axe-core: bypass"),
+    references=(f"{BYPASS_BLOCKS}", "axe-core: bypass"),
 )
 def bypass(document: AccessibleDocument) -> Finding:
     links = list(live(document.document, "a[href]"))
     if not links:
         return NotApplicable("The page has no links.")
     if any(document.exposed("main, [role=main]")):
-        return Pass("The page has a main part to jump to.")
+        return Pass("The page has a main landmark to jump to.")
     if plain_headings(document):
         return Pass("The page has headings to jump to.")
     if any(IN_PAGE.match(attribute(each, "href") or "") for each in links):
@@ -136,68 +129,64 @@ def bypass(document: AccessibleDocument) -> Finding:
     if not shows_text(document):
         return NO_TEXT
     return Warn(
-        "The page has no main part, no heading and no link within it, so people with a keyboard or a screen reader "
-        "go through all that repeats on each page.",
-        evidence=({"wcag": BYPASS_BLOCKS.number, "level": BYPASS_BLOCKS.level},),
+        "The page has no main landmark, no heading and no link within it, so people with a keyboard or a screen "
+        "reader go through all repeated content on each page.",
+        evidence=[{"wcag": BYPASS_BLOCKS.number, "level": BYPASS_BLOCKS.level}],
     )
 
 
 @check(
     "skip-link",
-    name="Skip links lead somewhere",
+    name="Skip links have a target",
+    found="Skip links without a target",
     severity=MEDIUM,
     fix='Give the target the ID that the link names: <a href="#content">Skip to content</a> … <main id="content">.',
     references=("axe-core: skip-link (best practice)",),
 )
 def skip_link(document: AccessibleDocument) -> Finding:
     skip_links = SkipLinks(document)
-    found = [
+    found = (
         each
         for each in document.exposed("a[href]")
         if each.mem_id in skip_links.links
         and (attribute(each, "href") or "").startswith(("#", "/#"))
         and _is_out_of_sight(document, each)
-    ]
-    if not found:
-        return NotApplicable("The page has no skip link.")
-    lost = [each for each in found if not _leads_somewhere(document, each, skip_links.target(each))]
-    return judge_mildly(
-        document,
-        found,
-        lost,
+    )
+    return warn_at_most(
+        Faults.find(document, found, lambda each: not _has_target(document, each, skip_links.target(each))),
         BEST_PRACTICE,
-        passed=f"All skip links ({len(found)}) lead to a part of the page.",
-        failed="skip links that lead to nothing, or to what is hidden",
+        "skip links",
+        passed="have a target on the page",
+        failed="have no target, or a hidden one",
     )
 
 
 @check(
     "nested-interactive",
-    name="Controls hold no other controls",
+    name="Interactive controls are not nested",
+    found="Nested interactive controls",
     severity=HIGH,
     fix="Put one control beside the other instead of into it, or take the role from the outer one.",
-    references=("WCAG 4.1.2 Name, Role, Value (A)", "axe-core: nested-interactive"),
+    references=(f"{NAME_ROLE_VALUE}", "axe-core: nested-interactive"),
 )
 def nested_interactive(document: AccessibleDocument) -> Finding:
     found = [each for each in document.exposed(OPAQUE_ELEMENTS) if role(document, each) in OPAQUE]
-    if not found:
-        return NotApplicable("The page has no control or image that could hold others.")
-    return judge_mildly(
-        document,
-        found,
-        _around_widgets(document, found),
+    return warn_at_most(
+        Faults(document, found, _around_widgets(document, found)),
         NAME_ROLE_VALUE,
-        passed=f"None of the controls and images ({len(found)}) holds a control.",
-        failed="controls with another control in them, which screen readers do not announce",
+        "controls and images",
+        passed="contain no other control",
+        failed="contain another control, which screen readers do not announce",
     )
 
 
 @check(
     "scrollable-region-focusable",
-    name="Scrolling regions can be scrolled by keyboard",
+    name="Scrollable regions are keyboard accessible",
+    found="Scrollable regions without keyboard access",
     severity=HIGH,
-    fix='Let the region take the focus: <div tabindex="0" role="region" aria-label="…">, or put a control into it.',
-    references=("WCAG 2.1.1 Keyboard (A)", "axe-core: scrollable-region-focusable"),
+    fix='Make the region focusable: <div tabindex="0" role="region" aria-label="…">, or put a control into it.',
+    references=(f"{KEYBOARD}", "axe-core: scrollable-region-focusable"),
 )
 def scrollable_region_focusable(axe: AxeReport) -> Finding:
     return INAPPLICABLE
@@ -205,28 +194,29 @@ def scrollable_region_focusable(axe: AxeReport) -> Finding:
 
 @check(
     "frame-focusable-content",
-    name="Frames with controls can be reached by keyboard",
+    name="Frames with controls are keyboard accessible",
+    found="Frames with controls and a negative tabindex",
     severity=HIGH,
-    fix='Take tabindex="-1" off the frame: it keeps everything in it from the keyboard.',
-    references=("WCAG 2.1.1 Keyboard (A)", "axe-core: frame-focusable-content"),
+    fix='Remove tabindex="-1" from the frame: it makes everything in it unreachable by keyboard.',
+    references=(f"{KEYBOARD}", "axe-core: frame-focusable-content"),
 )
 def frame_focusable_content(axe: AxeReport) -> Finding:
     return INAPPLICABLE
 
 
-def _leads_somewhere(document: AccessibleDocument, link: LexborNode, target: LexborNode | None) -> bool:
+def _has_target(document: AccessibleDocument, link: LexborNode, target: LexborNode | None) -> bool:
     if target is None:
         return attribute(link, "href") in TOP
     return not document.visibility.is_hidden_from_at(target)
 
 
 def _around_widgets(document: AccessibleDocument, opaque: list[LexborNode]) -> list[LexborNode]:
-    """Those of the elements that have a widget in them that takes the focus."""
+    """Those of the elements that have a focusable widget in them."""
     by_id = {each.mem_id: each for each in opaque}
-    nearest: dict[int, LexborNode | None] = {}  # of the elements that were passed on the way up
+    nearest: Inherited[LexborNode | None] = Inherited(None, lambda node, above: by_id.get(node.mem_id, above))
     found: dict[int, LexborNode] = {}
     for node in live(document.document, WIDGET_ELEMENTS):
-        around = _nearest(node, by_id, nearest)
+        around = nearest.of(node.parent)
         if around is None or around.mem_id in found:
             continue
         is_shown = not (document.visibility.is_hidden(node) or document.visibility.may_be_hidden(node))
@@ -235,21 +225,8 @@ def _around_widgets(document: AccessibleDocument, opaque: list[LexborNode]) -> l
     return list(found.values())
 
 
-def _nearest(
-    node: LexborNode, by_id: dict[int, LexborNode], nearest: dict[int, LexborNode | None]
-) -> LexborNode | None:
-    path: list[int] = []
-    current = node.parent
-    while current is not None and current.mem_id not in by_id and current.mem_id not in nearest:
-        path.append(current.mem_id)
-        current = current.parent
-    found = None if current is None else by_id.get(current.mem_id, nearest.get(current.mem_id))
-    nearest.update(dict.fromkeys(path, found))
-    return found
-
-
 @lru_cache(maxsize=100)
-def _speaks_of_hiding(classes: str) -> bool:
+def _names_hiding(classes: str) -> bool:
     return OUT_OF_SIGHT.search(classes) is not None
 
 
@@ -259,7 +236,7 @@ def _is_out_of_sight(document: AccessibleDocument, link: LexborNode) -> bool:
     for _ in range(LEVELS):
         if current is None:
             break
-        if _speaks_of_hiding((attribute(current, "class") or "")[:1_000]):
+        if _names_hiding((attribute(current, "class") or "")[:1_000]):
             return True
         current = current.parent
     style = (attribute(link, "style") or "")[:1_000]

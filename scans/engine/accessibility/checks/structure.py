@@ -1,237 +1,216 @@
 """Structure and tables: whether lists, headings, landmarks and tables are in the markup what they are to the eye.
 
 The rules are axe-core's of the same ID; where it would look at rendered style sheets, or at what scripts have
-made of the page, only a warning is given. A page that is not HTML has an empty tree, in which none applies.
+made of the page, only a warning is given.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from selectolax.lexbor import LexborNode
 
 from scans.engine.accessibility.document import AccessibleDocument
 from scans.engine.accessibility.structure import landmarks, lists, tables
 from scans.engine.accessibility.structure.headings import skipping, top_headings
-from scans.engine.accessibility.verdicts import (
-    BEST_PRACTICE,
-    NO_TEXT,
-    Criterion,
-    judge,
-    judge_doubtful,
-    judge_mildly,
-    lacking,
-    shows_text,
-)
+from scans.engine.accessibility.verdicts import NO_TEXT, Faults, judge, page_lacks, shows_text, warn_at_most
+from scans.engine.accessibility.wcag import BEST_PRACTICE, INFO_AND_RELATIONSHIPS
 from scans.engine.catalogue import Category, check
 from scans.engine.findings import HIGH, LOW, MEDIUM, Finding, NotApplicable, Pass
 from scans.engine.page.markup import attribute
 
-CATEGORY = Category("Structure and tables", weight=10)
-
-RELATIONSHIPS = Criterion("1.3.1", "A")
-WCAG_1_3_1 = "WCAG 1.3.1 Info and Relationships (A)"
+CATEGORY = Category("Structure and tables", weight=10, html=True)
 
 
 @check(
     "list",
-    name="Lists hold list items only",
+    name="Lists contain list items only",
+    found="Lists with content outside list items",
     severity=HIGH,
     fix="Put everything in a <ul> or <ol> into its <li> elements.",
-    references=(WCAG_1_3_1, "axe-core: list"),
+    references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: list"),
 )
 def list_(document: AccessibleDocument) -> Finding:
-    found = _without_role(document, "ul, ol")
-    if not found:
-        return NotApplicable("The page has no lists.")
-    return _judged_strays(
-        document,
-        found,
-        [lists.strays_in_list(document, each) for each in found],
-        passed=f"All lists ({len(found)}) hold list items only.",
-        failed="lists with something else than items, so that screen readers count and read them wrongly",
+    return judge(
+        _strays(document, "ul, ol", lists.strays_in_list),
+        INFO_AND_RELATIONSHIPS,
+        "lists",
+        passed="contain list items only",
+        failed="contain something other than list items, so screen readers announce them wrongly",
     )
 
 
 @check(
     "listitem",
     name="List items are in a list",
+    found="List items outside a list",
     severity=HIGH,
     fix="Put the <li> elements directly into a <ul> or <ol> that has no other role.",
-    references=(WCAG_1_3_1, "axe-core: listitem"),
+    references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: listitem"),
 )
 def listitem(document: AccessibleDocument) -> Finding:
-    found = _without_role(document, "li")
-    if not found:
-        return NotApplicable("The page has no list items.")
-    return _judged_items(
-        document, found, [each for each in found if not lists.is_in_list(document, each)], "list items", "a list"
+    items = _without_role(document, "li")
+    return judge(
+        Faults.find(document, items, lambda each: not lists.is_in_list(document, each), lists.is_in_component),
+        INFO_AND_RELATIONSHIPS,
+        "list items",
+        passed="are in a list",
+        failed="outside a list, so screen readers do not announce what they belong to",
     )
 
 
 @check(
     "dlitem",
     name="Terms and descriptions are in a description list",
+    found="Terms or descriptions outside a description list",
     severity=HIGH,
     fix="Put the <dt> and <dd> elements into a <dl>.",
-    references=(WCAG_1_3_1, "axe-core: dlitem"),
+    references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: dlitem"),
 )
 def dlitem(document: AccessibleDocument) -> Finding:
-    found = _without_role(document, "dd, dt")
-    if not found:
-        return NotApplicable("The page has no <dt> or <dd>.")
-    return _judged_items(
-        document,
-        found,
-        [each for each in found if not lists.is_in_descriptions(each)],
+    items = _without_role(document, "dd, dt")
+    return judge(
+        Faults.find(document, items, lambda each: not lists.is_in_descriptions(each), lists.is_in_component),
+        INFO_AND_RELATIONSHIPS,
         "terms and descriptions",
-        "a description list",
+        passed="are in a description list",
+        failed="outside a description list, so screen readers do not announce what they belong to",
     )
 
 
 @check(
     "definition-list",
-    name="Description lists are in order",
+    name="Description lists are groups of terms and descriptions",
+    found="Description lists with other or unordered content",
     severity=HIGH,
     fix="Write groups of <dt> and then <dd> in a <dl>, each group in a <div> or not; nothing else.",
-    references=(WCAG_1_3_1, "axe-core: definition-list"),
+    references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: definition-list"),
 )
 def definition_list(document: AccessibleDocument) -> Finding:
-    found = _without_role(document, "dl")
-    if not found:
-        return NotApplicable("The page has no description lists.")
-    strays = [
-        lists.strays_in_descriptions(document, each) | lists.Strays(certain=lists.is_unordered(each)) for each in found
-    ]
-    return _judged_strays(
-        document,
-        found,
-        strays,
-        passed=f"All description lists ({len(found)}) are groups of <dt> and <dd>.",
-        failed="description lists that are not groups of <dt> and <dd>, so nobody hears what belongs together",
+    return judge(
+        _strays(document, "dl", lists.strays_in_descriptions),
+        INFO_AND_RELATIONSHIPS,
+        "description lists",
+        passed="are groups of <dt> and <dd>",
+        failed="are not groups of <dt> and <dd>, so screen readers do not announce what belongs together",
     )
 
 
 @check(
     "td-headers-attr",
-    name="Cells name headers of their table",
+    name="Headers attributes refer to header cells",
+    found="Headers attributes with invalid references",
     severity=HIGH,
     fix='Name the IDs of header cells of the same table: <th id="price">Price</th> … <td headers="price">.',
-    references=(WCAG_1_3_1, "axe-core: td-headers-attr"),
+    references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: td-headers-attr"),
 )
 def td_headers_attr(document: AccessibleDocument) -> Finding:
-    found = tables.tables(document)
-    if not found:
+    of_page = tables.tables(document)
+    if not of_page:
         return NotApplicable("The page has no tables.")
-    cells, wrong, empty = tables.references(document, found)
-    passed = f"What cells name as their headers ({len(cells)}) is one."
-    if empty and not wrong:
-        failed = "cells with an empty headers attribute"
-        return judge_mildly(document, cells, empty, RELATIONSHIPS, passed=passed, failed=failed)
-    failed = "cells that name something else than header cells of their table"
-    return judge(document, cells, wrong, RELATIONSHIPS, passed=passed, failed=failed)
+    found = tables.references(document, of_page)
+    if not found.judged:
+        return Pass("No cell has a headers attribute.")
+    what, passed = "cells with a headers attribute", "refer to header cells of their table"
+    if found.certain:
+        failed = "refer to something other than header cells of their table"
+        return judge(found, INFO_AND_RELATIONSHIPS, what, passed=passed, failed=failed)
+    empty = replace(found, certain=found.uncertain)
+    return warn_at_most(empty, INFO_AND_RELATIONSHIPS, what, passed=passed, failed="have an empty one")
 
 
 @check(
     "scope-attr-valid",
-    name="scope is used on header cells",
+    name="Scope attributes are used correctly",
+    found="Scope attributes are used incorrectly",
     severity=MEDIUM,
     fix='Write scope on header cells only: <th scope="col"> or <th scope="row">.',
     references=("axe-core: scope-attr-valid (best practice)",),
 )
 def scope_attr_valid(document: AccessibleDocument) -> Finding:
-    found = list(document.exposed("td[scope], th[scope]"))
-    if not found:
-        return NotApplicable("No cell of the page has a scope.")
     return judge(
-        document,
-        found,
-        tables.wrong_scopes(document, found),
+        tables.invalid_scopes(document),
         BEST_PRACTICE,
-        passed=f"All scopes ({len(found)}) are those of header cells.",
-        failed="cells with a scope that does not exist, or that no header cell has",
+        "cells with a scope",
+        passed="are header cells with a valid one",
+        failed="have an invalid one or are not header cells",
     )
 
 
 @check(
     "table-duplicate-name",
-    name="Caption and summary of a table differ",
+    name="Table summaries differ from captions",
+    found="Table summaries repeat the caption",
     severity=LOW,
-    fix="Remove the summary attribute, or let it say what the caption does not.",
+    fix="Remove the summary attribute, or write into it what the caption does not say.",
     references=("axe-core: table-duplicate-name (best practice)",),
 )
 def table_duplicate_name(document: AccessibleDocument) -> Finding:
-    found = list(document.exposed("table"))
-    if not found:
-        return NotApplicable("The page has no tables.")
     return judge(
-        document,
-        found,
-        [each for each in found if tables.says_it_twice(document, each)],
+        Faults.find(document, document.exposed("table"), lambda each: tables.repeats_caption(document, each)),
         BEST_PRACTICE,
-        passed=f"No table of {len(found)} says the same in its caption and its summary.",
-        failed="tables whose summary repeats the caption, so that it is heard twice",
+        "tables",
+        passed="have a summary that differs from the caption, or only one of the two",
+        failed="have a summary that repeats the caption, so screen readers announce it twice",
     )
 
 
 @check(
     "th-has-data-cells",
-    name="Header cells have data",
+    name="Table headers refer to data cells",
+    found="Table headers without data cells",
     severity=HIGH,
-    fix='Say what a header is for, <th scope="col"> or <th scope="row">, and write cells that are none as <td>.',
-    references=(WCAG_1_3_1, "axe-core: th-has-data-cells"),
+    fix='Say what a header is for, <th scope="col"> or <th scope="row">, and write other cells as <td>.',
+    references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: th-has-data-cells"),
 )
 def th_has_data_cells(document: AccessibleDocument) -> Finding:
-    found, headers, alone = tables.headers(document)
-    if not found:
-        return NotApplicable("The page has no tables of data.")
-    return judge_mildly(
-        document,
-        headers,
-        alone,
-        RELATIONSHIPS,
-        passed=f"All header cells ({len(headers)}) of the tables have data cells.",
-        failed="header cells that no data cell belongs to",
+    found = tables.headers(document)
+    if found is None:
+        return NotApplicable("The page has no data tables.")
+    if not found.judged:
+        return Pass("The data tables have no header cells with text.")
+    return warn_at_most(
+        found, INFO_AND_RELATIONSHIPS, "table headers", passed="have data cells", failed="without data cells"
     )
 
 
 @check(
     "heading-order",
-    name="Headings go down by one level",
+    name="Headings do not skip levels",
+    found="Headings skip levels",
     severity=MEDIUM,
     fix="Leave no level out on the way down: <h3> follows <h2>, not <h1>.",
     references=("axe-core: heading-order (best practice)",),
 )
 def heading_order(document: AccessibleDocument) -> Finding:
-    found, wrong = skipping(document)
-    if not found:
-        return NotApplicable("The page has no headings.")
-    return judge_mildly(
-        document,
-        found,
-        wrong,
+    return warn_at_most(
+        skipping(document),
         BEST_PRACTICE,
-        passed=f"No heading of {len(found)} leaves a level out.",
-        failed="headings that leave a level out, so that the outline has gaps",
+        "headings",
+        passed="follow one another without skipping a level",
+        failed="skip a level, so that the outline has gaps",
     )
 
 
 @check(
     "page-has-heading-one",
-    name="Page has a main heading",
+    name="Page has a level-one heading",
+    found="No level-one heading",
     severity=MEDIUM,
     fix="Write what the page is about as its <h1>.",
     references=("axe-core: page-has-heading-one (best practice)",),
 )
 def page_has_heading_one(document: AccessibleDocument) -> Finding:
     if found := top_headings(document):
-        return Pass(f"The page has a heading of the first level ({len(found)}).")
-    return lacking(document, "h1", "The page has no <h1>, by which people find out where its content begins.")
+        return Pass(f"The page has a level-one heading ({len(found)}).")
+    return page_lacks(document, "h1", "The page has no <h1>, by which people find out where its content begins.")
 
 
 @check(
     "landmark-banner-is-top-level",
-    name="The page's header is in no other landmark",
+    name="Banner landmark is at top level",
+    found="Banner landmark inside another landmark",
     severity=MEDIUM,
     fix="Move the <header> or role=banner out of the landmark around it.",
     references=("axe-core: landmark-banner-is-top-level (best practice)",),
@@ -242,7 +221,8 @@ def landmark_banner_is_top_level(document: AccessibleDocument) -> Finding:
 
 @check(
     "landmark-contentinfo-is-top-level",
-    name="The page's footer is in no other landmark",
+    name="Contentinfo landmark is at top level",
+    found="Contentinfo landmark inside another landmark",
     severity=MEDIUM,
     fix="Move the <footer> or role=contentinfo out of the landmark around it.",
     references=("axe-core: landmark-contentinfo-is-top-level (best practice)",),
@@ -253,7 +233,8 @@ def landmark_contentinfo_is_top_level(document: AccessibleDocument) -> Finding:
 
 @check(
     "landmark-main-is-top-level",
-    name="The main part is in no other landmark",
+    name="Main landmark is at top level",
+    found="Main landmark inside another landmark",
     severity=MEDIUM,
     fix="Move the <main> out of the landmark around it.",
     references=("axe-core: landmark-main-is-top-level (best practice)",),
@@ -264,7 +245,8 @@ def landmark_main_is_top_level(document: AccessibleDocument) -> Finding:
 
 @check(
     "landmark-no-duplicate-banner",
-    name="Page has one header",
+    name="Page has at most one banner landmark",
+    found="Several banner landmarks",
     severity=MEDIUM,
     fix="Keep one <header> that is not part of an <article> or <section>; write the others as <div>.",
     references=("axe-core: landmark-no-duplicate-banner (best practice)",),
@@ -275,7 +257,8 @@ def landmark_no_duplicate_banner(document: AccessibleDocument) -> Finding:
 
 @check(
     "landmark-no-duplicate-contentinfo",
-    name="Page has one footer",
+    name="Page has at most one contentinfo landmark",
+    found="Several contentinfo landmarks",
     severity=MEDIUM,
     fix="Keep one <footer> that is not part of an <article> or <section>; write the others as <div>.",
     references=("axe-core: landmark-no-duplicate-contentinfo (best practice)",),
@@ -286,7 +269,8 @@ def landmark_no_duplicate_contentinfo(document: AccessibleDocument) -> Finding:
 
 @check(
     "landmark-no-duplicate-main",
-    name="Page has one main part",
+    name="Page has at most one main landmark",
+    found="Several main landmarks",
     severity=MEDIUM,
     fix="Keep one <main>; write the others as <div> or <section>.",
     references=("axe-core: landmark-no-duplicate-main (best practice)",),
@@ -297,109 +281,97 @@ def landmark_no_duplicate_main(document: AccessibleDocument) -> Finding:
 
 @check(
     "landmark-one-main",
-    name="Page has a main part",
+    name="Page has a main landmark",
+    found="No main landmark",
     severity=MEDIUM,
     fix="Put what the page is about into <main>…</main>.",
     references=("axe-core: landmark-one-main (best practice)",),
 )
 def landmark_one_main(document: AccessibleDocument) -> Finding:
     if landmarks.candidates(document, "main"):
-        return Pass("The page has a main part.")
-    return lacking(document, "main, [role=main]", "The page has no <main>, so nobody can jump to what it is about.")
+        return Pass("The page has a main landmark.")
+    return page_lacks(
+        document, "main, [role=main]", "The page has no <main>, so screen readers cannot jump to its main content."
+    )
 
 
 @check(
     "landmark-unique",
-    name="Landmarks can be told apart",
+    name="Landmarks are unique",
+    found="Landmarks with the same role and name",
     severity=MEDIUM,
     fix='Name landmarks of the same kind: <nav aria-label="Shop"> and <nav aria-label="Footer">.',
     references=("axe-core: landmark-unique (best practice)",),
 )
 def landmark_unique(document: AccessibleDocument) -> Finding:
-    found, repeated = landmarks.alike(document)
-    if not found:
-        return NotApplicable("The page has no landmarks.")
-    return judge_mildly(
-        document,
-        found,
-        repeated,
+    return warn_at_most(
+        landmarks.duplicate(document),
         BEST_PRACTICE,
-        passed=f"All landmarks ({len(found)}) differ in role or name.",
-        failed="landmarks with the role and the name of one before, so that nobody can tell them apart",
+        "landmarks",
+        passed="differ in role or name",
+        failed="have the role and the name of an earlier one, so that people cannot tell them apart",
     )
 
 
 @check(
     "region",
     name="All content is in landmarks",
+    found="Content outside landmarks",
     severity=MEDIUM,
     fix="Put everything on the page into <header>, <nav>, <main>, <aside> or <footer>.",
     references=("axe-core: region (best practice)",),
 )
 def region(document: AccessibleDocument) -> Finding:
-    found, outside = landmarks.outside(document)
-    if not found or not shows_text(document):
+    found = landmarks.outside(document)
+    if not found.judged or not shows_text(document):
         return NO_TEXT
-    return judge_mildly(
-        document,
+    if not found.certain:
+        return Pass("All content of the page is in landmarks.")
+    return warn_at_most(
         found,
-        outside,
         BEST_PRACTICE,
-        passed="All content of the page is in landmarks.",
-        failed="elements in no landmark, so that nobody finds them who jumps from one to the next",
+        "elements",
+        passed="with content are in landmarks",
+        failed="outside landmarks, where people who jump from one to the next do not find them",
     )
 
 
 def _top_level(document: AccessibleDocument, landmark: str) -> Finding:
-    found, inside = landmarks.nested(document, landmark)
-    if not found:
-        return NotApplicable(f"The page has no landmark {landmark}.")
-    return judge_mildly(
-        document,
-        found,
-        inside,
+    return warn_at_most(
+        landmarks.nested(document, landmark),
         BEST_PRACTICE,
-        passed=f"No landmark {landmark} ({len(found)}) stands in another one.",
-        failed=f"landmarks {landmark} in another landmark, by which their place in the page is misunderstood",
+        f"{landmark} landmarks",
+        passed="are in no other landmark",
+        failed="are in another landmark, so screen readers announce them as a part of it",
     )
 
 
 def _at_most_one(document: AccessibleDocument, landmark: str) -> Finding:
     if not landmarks.candidates(document, landmark):
-        return NotApplicable(f"The page has no landmark {landmark}.")
-    found = [each for each in landmarks.of_kind(document, landmark) if not document.visibility.may_be_hidden(each)]
-    return judge_mildly(
-        document,
-        found,
-        found if len(found) > 1 else [],
+        return NotApplicable(f"The page has no {landmark} landmarks.")
+    found = landmarks.of_kind(document, landmark)
+    if len(found) <= 1:
+        return Pass(f"The page has no more than one {landmark} landmark.")
+    return warn_at_most(
+        Faults(document, found, found),
         BEST_PRACTICE,
-        passed=f"The page has no more than one landmark {landmark}.",
-        failed=f"landmarks {landmark}, of which there should be one, so nobody knows which is the page's",
+        f"{landmark} landmarks",
+        passed="are unique",
+        failed="where there should be one, so that people cannot tell which is the page's",
     )
 
 
-def _without_role(document: AccessibleDocument, selector: str) -> list[LexborNode]:
-    return [each for each in document.exposed(selector) if not attribute(each, "role")]
+def _without_role(document: AccessibleDocument, selector: str) -> Iterator[LexborNode]:
+    return (each for each in document.exposed(selector) if not attribute(each, "role"))
 
 
-def _judged_strays(
-    document: AccessibleDocument,
-    found: Sequence[LexborNode],
-    strays: Sequence[lists.Strays],
-    *,
-    passed: str,
-    failed: str,
-) -> Finding:
-    certain = [each for each, of_it in zip(found, strays, strict=True) if of_it.certain]
-    doubtful = [each for each, of_it in zip(found, strays, strict=True) if of_it.doubtful]
-    return judge_doubtful(document, found, certain, doubtful, RELATIONSHIPS, passed=passed, failed=failed)
-
-
-def _judged_items(
-    document: AccessibleDocument, found: Sequence[LexborNode], lost: Sequence[LexborNode], items: str, place: str
-) -> Finding:
-    doubtful = [each for each in lost if lists.is_in_component(each)]
-    certain = [each for each in lost if not lists.is_in_component(each)]
-    passed = f"All {items} ({len(found)}) are in {place}."
-    failed = f"{items} outside of {place}, so that nobody hears what they belong to"
-    return judge_doubtful(document, found, certain, doubtful, RELATIONSHIPS, passed=passed, failed=failed)
+def _strays(
+    document: AccessibleDocument, selector: str, strays_in: Callable[[AccessibleDocument, LexborNode], lists.Strays]
+) -> Faults:
+    found = [(each, strays_in(document, each)) for each in _without_role(document, selector)]
+    return Faults(
+        document,
+        [each for each, _ in found],
+        certain=[each for each, strays in found if strays.certain],
+        uncertain=[each for each, strays in found if strays.uncertain],
+    )

@@ -7,12 +7,13 @@ from scans.engine.browser.evidence import AxeReport
 from scans.engine.catalogue import Category, check
 from scans.engine.findings import HIGH, Finding
 
-CATEGORY = Category("Colour and layout", weight=10)
+CATEGORY = Category("Colour and layout", weight=10, html=True)
 
 
 @check(
     "color-contrast",
-    name="Text contrasts with its background",
+    name="Text has sufficient contrast",
+    found="Text with insufficient contrast",
     severity=HIGH,
     fix="Darken the text or lighten what is behind it until the ratio is at least 4.5:1; 3:1 is enough from 24 px, or "
     "18.7 px if bold.",
@@ -24,9 +25,10 @@ def color_contrast(axe: AxeReport) -> Finding:
 
 @check(
     "link-in-text-block",
-    name="Links in text stand out without colour",
+    name="Links in text are distinguishable without colour",
+    found="Links in text distinguishable by colour only",
     severity=HIGH,
-    fix="Underline links within text, or give them another weight; a colour alone is not seen by everybody.",
+    fix="Underline links within text, or give them another weight; not everybody can tell colours apart.",
     references=("WCAG 1.4.1 Use of Color (A)", "axe-core: link-in-text-block"),
 )
 def link_in_text_block(axe: AxeReport) -> Finding:
@@ -35,9 +37,10 @@ def link_in_text_block(axe: AxeReport) -> Finding:
 
 @check(
     "target-size",
-    name="Targets are large enough or have room",
+    name="Touch targets are large enough or well spaced",
+    found="Touch targets too small and too close",
     severity=HIGH,
-    fix="Make links and controls at least 24 by 24 pixels, or leave so much room that a circle of 24 pixels around "
+    fix="Make links and controls at least 24 by 24 pixels, or leave so much space that a circle of 24 pixels around "
     "each touches no other.",
     references=("WCAG 2.5.8 Target Size (Minimum) (AA)", "axe-core: target-size"),
 )
@@ -47,9 +50,10 @@ def target_size(axe: AxeReport) -> Finding:
 
 @check(
     "css-orientation-lock",
-    name="The page may be turned",
+    name="Screen orientation is not locked",
+    found="Screen orientation is locked",
     severity=HIGH,
-    fix="Take out the rule that turns the page back: @media (orientation: …) with transform: rotate(90deg).",
+    fix="Remove the rule that turns the page back: @media (orientation: …) with transform: rotate(90deg).",
     references=("WCAG 1.3.4 Orientation (AA)", "axe-core: css-orientation-lock"),
 )
 def css_orientation_lock(axe: AxeReport) -> Finding:
@@ -58,9 +62,10 @@ def css_orientation_lock(axe: AxeReport) -> Finding:
 
 @check(
     "avoid-inline-spacing",
-    name="Text spacing can be changed",
+    name="Text spacing can be adjusted",
+    found="Text spacing cannot be adjusted",
     severity=HIGH,
-    fix="Take !important off line-height, letter-spacing and word-spacing in style attributes.",
+    fix="Remove !important from line-height, letter-spacing and word-spacing in style attributes.",
     references=("WCAG 1.4.12 Text Spacing (AA)", "axe-core: avoid-inline-spacing"),
 )
 def avoid_inline_spacing(axe: AxeReport) -> Finding:

@@ -1,4 +1,4 @@
-"""What takes the focus where nobody would hear of it."""
+"""What is focusable where screen readers do not announce it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Iterator
 
 from selectolax.lexbor import LexborNode
 
+from scans.engine.accessibility.aria.framework_bindings import may_be_written
 from scans.engine.accessibility.aria.native_roles import role
 from scans.engine.accessibility.document import AccessibleDocument
-from scans.engine.accessibility.framework_bindings import may_be_written
 from scans.engine.accessibility.roles import is_focusable, is_tabbable
-from scans.engine.accessibility.verdicts import Faults, sorted_out
+from scans.engine.accessibility.verdicts import Faults
 from scans.engine.accessibility.wai_aria import WIDGETS
-from scans.engine.page.markup import attribute, live
+from scans.engine.page.markup import attribute, elements, live
 
 MAX_STEPS = 100_000  # of one rule on one page
 
 
-def tabbable_but_hidden(document: AccessibleDocument) -> Faults:
+def hidden_focusable(document: AccessibleDocument) -> Faults:
     """Elements with aria-hidden to which, or into which, the Tab key leads; none where a dialog may lie over them."""
     outermost: list[LexborNode] = []
     wrong: list[LexborNode] = []
@@ -33,31 +33,24 @@ def tabbable_but_hidden(document: AccessibleDocument) -> Faults:
     return Faults(document, outermost, () if _shows_modal(document) else wrong)
 
 
-def controls_in_texts(document: AccessibleDocument) -> Faults:
-    """Elements of the role text in which something takes the focus."""
-    nodes = [each for each in document.exposed("[role]") if attribute(each, "role") == "text"]
-    wrong = []
-    steps_left = MAX_STEPS
-    for each in nodes:
-        for inner in _elements_in(each):
-            steps_left -= 1
-            if steps_left < 0:
-                break
-            if _is_control(document, inner):
-                wrong.append(each)
-                break
-    return sorted_out(document, nodes, wrong, lambda node: may_be_written(node, "role"))
+def controls_in_text(document: AccessibleDocument) -> Faults:
+    """Elements of the role text in which a control is focusable."""
+    nodes = (each for each in document.exposed("[role]") if attribute(each, "role") == "text")
+    steps = iter(range(MAX_STEPS))
+    return Faults.find(
+        document,
+        nodes,
+        lambda node: any(_is_control(document, inner) for _, inner in zip(steps, _elements_in(node), strict=False)),
+        lambda node: may_be_written(node, "role"),
+    )
 
 
 def _elements_in(node: LexborNode) -> Iterator[LexborNode]:
     pending = [node]
     while pending:
-        child = pending.pop().first_child
-        while child is not None:
-            if child.is_element_node:
-                yield child
-                pending.append(child)
-            child = child.next
+        for child in elements(pending.pop()):
+            yield child
+            pending.append(child)
 
 
 def _is_hidden_by_aria(node: LexborNode) -> bool:

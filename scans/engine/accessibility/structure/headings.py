@@ -8,6 +8,7 @@ from selectolax.lexbor import LexborNode
 
 from scans.engine.accessibility.aria.native_roles import role
 from scans.engine.accessibility.document import AccessibleDocument
+from scans.engine.accessibility.verdicts import Faults
 from scans.engine.page.markup import attribute
 
 TAGS = ("h1", "h2", "h3", "h4", "h5", "h6")
@@ -26,7 +27,7 @@ def plain_headings(document: AccessibleDocument) -> list[LexborNode]:
     return [each for each in document.exposed(HEADINGS) if attribute(each, "role") in (None, "heading")]
 
 
-def skipping(document: AccessibleDocument) -> tuple[list[LexborNode], list[LexborNode]]:
+def skipping(document: AccessibleDocument) -> Faults:
     """All headings, and those that are more than one level below the heading before them.
 
     Not where a frame stands between the two, which may have headings, nor if a heading that a style sheet may
@@ -49,7 +50,7 @@ def skipping(document: AccessibleDocument) -> tuple[list[LexborNode], list[Lexbo
         if above is not None and level - above > 1:
             wrong.append(node)
         above = level
-    return found, wrong
+    return Faults(document, found, wrong)
 
 
 def _is_top(node: LexborNode) -> bool:

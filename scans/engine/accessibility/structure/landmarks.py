@@ -5,17 +5,19 @@ What is one, and what has to stand in one, is decided as axe-core 4.12 does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
+from scans.engine.accessibility.ancestors import Inherited
 from scans.engine.accessibility.aria.native_roles import implicit_role, role
 from scans.engine.accessibility.document import AccessibleDocument
 from scans.engine.accessibility.languages import VISUAL, VISUAL_ROLES, WITHOUT_TEXT
 from scans.engine.accessibility.names import accessible_name, has_aria_name
 from scans.engine.accessibility.roles import sole_role
 from scans.engine.accessibility.structure.skip_links import SkipLinks
+from scans.engine.accessibility.verdicts import Faults
 from scans.engine.page.markup import attribute, elements, texts
 
 # WAI-ARIA 1.2, section 5.3.4, and application, as axe-core.
@@ -30,7 +32,7 @@ NATIVE = {"banner": "header", "contentinfo": "footer", "main": "main"}
 NAMED = "form, footer, header, aside, main, nav, section, " + ", ".join(
     f"[role={each}]" for each in sorted(LANDMARKS - {"application"})
 )
-# Who hears what changes in these is told of it, wherever it stands.
+# Screen readers announce what changes in these, wherever they stand.
 LIVE = frozenset({"assertive", "polite"})
 LIVE_ROLES = frozenset({"alert", "log", "status"})
 DIALOGS = frozenset({"dialog", "alertdialog"})
@@ -46,27 +48,30 @@ def candidates(document: AccessibleDocument, landmark: str) -> list[LexborNode]:
     ]
 
 
-def nested(document: AccessibleDocument, landmark: str) -> tuple[list[LexborNode], list[LexborNode]]:
+def nested(document: AccessibleDocument, landmark: str) -> Faults:
     """The landmarks of a kind, and those of them that stand in another landmark.
 
     A header or footer of an article or section is none.
     """
-    surroundings = _Surroundings(document)
+    surroundings = Inherited(_Around(), _step(document))
     found = [
         each
         for each in candidates(document, landmark)
-        if landmark == "main" or attribute(each, "role") is not None or not surroundings.of(each).part
+        if landmark == "main" or attribute(each, "role") is not None or not surroundings.of(each.parent).part
     ]
-    return found, [each for each in found if surroundings.of(each).landmark]
+    return Faults.find(document, found, lambda each: surroundings.of(each.parent).landmark)
 
 
 def of_kind(document: AccessibleDocument, landmark: str) -> list[LexborNode]:
-    """The candidates that are landmarks where they stand."""
-    found = candidates(document, landmark)
-    return found if landmark == "main" else [each for each in found if role(document, each) == landmark]
+    """The candidates that are landmarks where they stand, without those that a style sheet may hide."""
+    return [
+        each
+        for each in candidates(document, landmark)
+        if (landmark == "main" or role(document, each) == landmark) and not document.visibility.may_be_hidden(each)
+    ]
 
 
-def alike(document: AccessibleDocument) -> tuple[list[LexborNode], list[LexborNode]]:
+def duplicate(document: AccessibleDocument) -> Faults:
     """All landmarks, and those of them that have the role and the name of one before them.
 
     What a style sheet may hide is left out.
@@ -85,10 +90,10 @@ def alike(document: AccessibleDocument) -> tuple[list[LexborNode], list[LexborNo
             if (own, name) in seen:
                 repeated.append(node)
             seen.add((own, name))
-    return found, repeated
+    return Faults(document, found, repeated)
 
 
-def outside(document: AccessibleDocument) -> tuple[list[LexborNode], list[LexborNode]]:
+def outside(document: AccessibleDocument) -> Faults:
     """The elements in no landmark, landmarks themselves among them; and the outermost of those with something to read
     or see, that have no landmark in them.
 
@@ -96,7 +101,7 @@ def outside(document: AccessibleDocument) -> tuple[list[LexborNode], list[Lexbor
     """
     body = next(document.exposed("body"), None)
     if body is None:
-        return [], []
+        return Faults(document, ())
     skip_links = SkipLinks(document)
     holding: set[int] = {body.mem_id}  # elements with a landmark in them, or with what is left out
     found: list[LexborNode] = []
@@ -121,41 +126,25 @@ def outside(document: AccessibleDocument) -> tuple[list[LexborNode], list[Lexbor
             lonely.append(node)
         else:
             pending.extend(reversed([*elements(node)]))
-    return found, _outermost(lonely, holding)
+    return Faults(document, found, _outermost(lonely, holding))
 
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """What an element is or stands in."""
+    """What a node is or stands in."""
 
     part: bool = False
     landmark: bool = False
 
 
-class _Surroundings:
-    """Answers for the elements of one document; remembers what it found out about their ancestors."""
-
-    def __init__(self, document: AccessibleDocument) -> None:
-        self._document = document
-        self._known: dict[int, _Around] = {}
-
-    def of(self, node: LexborNode) -> _Around:
-        """What is around an element."""
-        unknown: list[LexborNode] = []
-        current = node.parent
-        while current is not None and current.mem_id not in self._known:
-            unknown.append(current)
-            current = current.parent
-        around = self._known[current.mem_id] if current is not None else _Around()
-        for each in reversed(unknown):
-            around = self._known[each.mem_id] = self._next(each, around) if each.is_element_node else around
-        return around
-
-    def _next(self, node: LexborNode, above: _Around) -> _Around:
+def _step(document: AccessibleDocument) -> Callable[[LexborNode, _Around], _Around]:
+    def step(node: LexborNode, above: _Around) -> _Around:
         own = sole_role(node)
         if own is None and node.tag != "form":  # a form is a landmark by its role attribute only
-            own = implicit_role(self._document, node)
+            own = implicit_role(document, node)
         return _Around(part=above.part or node.tag in PARTS, landmark=above.landmark or own in LANDMARKS)
+
+    return step
 
 
 def _is_region(node: LexborNode, own: str | None) -> bool:

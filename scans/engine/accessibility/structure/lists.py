@@ -26,10 +26,10 @@ class Strays:
     """Whether anything in a list is no item, and whether scripts or style sheets elsewhere may still change that."""
 
     certain: bool = False
-    doubtful: bool = False
+    uncertain: bool = False
 
     def __or__(self, other: Strays) -> Strays:
-        return Strays(self.certain or other.certain, self.doubtful or other.doubtful)
+        return Strays(self.certain or other.certain, self.uncertain or other.uncertain)
 
 
 def strays_in_list(document: AccessibleDocument, node: LexborNode) -> Strays:
@@ -38,15 +38,17 @@ def strays_in_list(document: AccessibleDocument, node: LexborNode) -> Strays:
 
 
 def strays_in_descriptions(document: AccessibleDocument, node: LexborNode) -> Strays:
-    """What is in a dl, or in a div in it, and no dt or dd."""
-    found = _strays(document, node, DESCRIPTION_ITEMS, DESCRIPTION_ROLES, has_groups=True)
+    """What is in a dl, or in a div in it, and no dt or dd; certain, too, if these are not in order."""
+    found = Strays(certain=_is_unordered(node)) | _strays(
+        document, node, DESCRIPTION_ITEMS, DESCRIPTION_ROLES, has_groups=True
+    )
     for group in elements(node):
         if _is_group(group):
             found |= _strays(document, group, DESCRIPTION_ITEMS, DESCRIPTION_ROLES)
     return found
 
 
-def is_unordered(node: LexborNode) -> bool:
+def _is_unordered(node: LexborNode) -> bool:
     """Whether a dl has dt or dd, but no dd behind a dt. (What is in a div is not looked at.)"""
     tags = [each.tag for each in elements(node)]
     if "dt" in tags:
@@ -85,14 +87,14 @@ def _strays(
 ) -> Strays:
     found = Strays()
     for text in texts(node):
-        found |= Strays(doubtful=True) if PLACEHOLDER.search(text) else Strays(certain=True)
+        found |= Strays(uncertain=True) if PLACEHOLDER.search(text) else Strays(certain=True)
     for child in elements(node):
         own = sole_role(child)
         is_item = own in roles if own is not None else child.tag in tags
         if is_item or (has_groups and _is_group(child)) or document.visibility.is_hidden_from_at(child):
             continue
-        is_doubtful = document.visibility.may_be_hidden(child) or _may_become_item(child)
-        found |= Strays(doubtful=True) if is_doubtful else Strays(certain=True)
+        is_uncertain = document.visibility.may_be_hidden(child) or _may_become_item(child)
+        found |= Strays(uncertain=True) if is_uncertain else Strays(certain=True)
     return found
 
 

@@ -15,6 +15,7 @@ from scans.engine.accessibility.aria.native_roles import role
 from scans.engine.accessibility.document import AccessibleDocument
 from scans.engine.accessibility.names import label_text
 from scans.engine.accessibility.roles import is_focusable, sole_role
+from scans.engine.accessibility.verdicts import Faults
 from scans.engine.page.markup import attribute, elements, select
 
 # Of all tables of a page; a large table has a few thousand.
@@ -72,7 +73,7 @@ def grid(cells_of_rows: Sequence[Sequence[LexborNode]], slots: int) -> list[Row]
 
 
 def is_data_table(table: LexborNode, cells_of_rows: Sequence[Sequence[LexborNode]]) -> bool:
-    """Whether it says by its markup that it is for data; no, where only its looks could tell."""
+    """Whether its markup is that of data; no, where only its looks could tell."""
     own = sole_role(table)
     if own == "none" and not is_focusable(table):
         return False
@@ -122,7 +123,7 @@ def _used(document: AccessibleDocument, cells: Sequence[LexborNode], lines: Sequ
 
 
 def _scopes(lines: Sequence[Row]) -> dict[int, str]:
-    """What each cell is a header of: `col`, `row`, `auto` (of both) or nothing; by what it says, or where it stands."""
+    """What each cell is a header of: `col`, `row`, `auto` (of both) or nothing; by attributes, or where it stands."""
     width = max((len(line) for line in lines), default=0)
     is_head_column = [all(x < len(line) and _is_th(line[x]) for line in lines) for x in range(width)]
     scopes: dict[int, str] = {}
@@ -159,11 +160,9 @@ def _number(cell: LexborNode, name: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def references(
-    document: AccessibleDocument, found: Sequence[LexborNode]
-) -> tuple[list[LexborNode], list[LexborNode], list[LexborNode]]:
-    """The cells of tables that have a headers attribute; of these, those that name anything but other header cells of
-    their table; and those that name nothing."""
+def references(document: AccessibleDocument, found: Sequence[LexborNode]) -> Faults:
+    """The cells of tables that have a headers attribute, those of them that name anything but other header cells of
+    their table, and, uncertain, those that name nothing."""
     cells: list[LexborNode] = []
     wrong: list[LexborNode] = []
     empty: list[LexborNode] = []
@@ -180,13 +179,13 @@ def references(
                 empty.append(cell)
             elif any(each == attribute(cell, "id") or roles.get(each) not in HEADER_ROLES for each in named):
                 wrong.append(cell)
-    return cells, wrong, empty
+    return Faults(document, cells, wrong, uncertain=empty)
 
 
-def headers(document: AccessibleDocument) -> tuple[list[LexborNode], list[LexborNode], list[LexborNode]]:
-    """The data tables, their header cells with a text, and those of them that no cell belongs to."""
+def headers(document: AccessibleDocument) -> Faults | None:
+    """The header cells with a text of data tables, and those of them that no cell belongs to; None without a table."""
     slots = MAX_SLOTS
-    found: list[LexborNode] = []
+    is_found = False
     with_text: list[LexborNode] = []
     alone: list[LexborNode] = []
     for table in document.exposed("table"):
@@ -197,7 +196,7 @@ def headers(document: AccessibleDocument) -> tuple[list[LexborNode], list[Lexbor
         if lines is None:
             break  # the rest would take too long
         slots -= sum(len(line) for line in lines)
-        found.append(table)
+        is_found = True
         cells = [cell for row in cells_of_rows for cell in row]
         of_table = [
             cell
@@ -207,20 +206,20 @@ def headers(document: AccessibleDocument) -> tuple[list[LexborNode], list[Lexbor
         with_text += of_table
         used = _used(document, cells, lines)
         alone += [cell for cell in of_table if cell.mem_id not in used]
-    return found, with_text, alone
+    return Faults(document, with_text, alone) if is_found else None
 
 
-def wrong_scopes(document: AccessibleDocument, cells: Sequence[LexborNode]) -> list[LexborNode]:
-    """The cells whose scope there is not; and data cells, which had one before HTML 5."""
+def invalid_scopes(document: AccessibleDocument) -> Faults:
+    """The cells with a scope that HTML does not define, and data cells with one, which were valid before HTML 5."""
     is_html5 = DOCTYPE.match(document.document.text[:10_000]) is not None
-    return [
-        cell
-        for cell in cells
-        if (is_html5 and cell.tag == "td") or (attribute(cell, "scope") or "").lower() not in SCOPES
-    ]
+    return Faults.find(
+        document,
+        document.exposed("td[scope], th[scope]"),
+        lambda cell: (is_html5 and cell.tag == "td") or (attribute(cell, "scope") or "").lower() not in SCOPES,
+    )
 
 
-def says_it_twice(document: AccessibleDocument, table: LexborNode) -> bool:
+def repeats_caption(document: AccessibleDocument, table: LexborNode) -> bool:
     """Whether its summary attribute repeats its caption."""
     summary = " ".join((attribute(table, "summary") or "").split())
     caption = next((each for each in elements(table) if each.tag == "caption"), None)

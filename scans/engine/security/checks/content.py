@@ -1,40 +1,27 @@
-"""Page content: what other people's code the page runs, and how it could be turned against its visitors."""
+"""Page content: third-party code that the page runs, and how it could be turned against its visitors."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
 from scans.engine.catalogue import Category, check
-from scans.engine.findings import (
-    CRITICAL,
-    HIGH,
-    LOW,
-    MEDIUM,
-    EvidenceItem,
-    Fail,
-    Finding,
-    NotApplicable,
-    Pass,
-    Warn,
-)
+from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.messages import counted, excerpt, some
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.markup import attribute, live, resolve
+from scans.engine.page.references import JAVASCRIPT_TYPES
 from scans.engine.page.registrable_domain import is_same_site
-from scans.engine.security.csp import upgrades_insecure_requests
-from scans.engine.security.evidence import PageScripts
-from scans.engine.security.javascript_libraries import Used, as_of, by_address, by_banner, version_key
+from scans.engine.security.csp import Policies
+from scans.engine.security.evidence import LoadedScripts
+from scans.engine.security.javascript_libraries import UsedLibrary, as_of, by_address, by_banner, version_key
 
-CATEGORY = Category("Page content", weight=10)
+CATEGORY = Category("Page content", weight=10, html=True)
 
-EVIDENCE_ITEMS = 20
-NOT_HTML = NotApplicable("The page is not HTML.")
 INTEGRITY = re.compile(r"(?:^|\s)sha(?:256|384|512)-[A-Za-z0-9+/_-]{43,88}={0,2}(?=\s|\?|$)", re.IGNORECASE)
-JAVASCRIPT_TYPES = re.compile(r"(?:text|application)/(?:x-)?(?:java|ecma|j|live)script.*|module|", re.IGNORECASE)
 
 # What changes under its address by design, so that no digest can be pinned; their makers say so.
 SELF_UPDATING = (
@@ -90,125 +77,125 @@ def _is_under(host: str, domains: tuple[str, ...]) -> bool:
     return any(host == domain or host.endswith(f".{domain}") for domain in domains)
 
 
-def _addresses(found: list[_Loaded]) -> tuple[EvidenceItem, ...]:
-    return tuple({"element": each.node.tag or "", "url": excerpt(each.url)} for each in found[:EVIDENCE_ITEMS])
+def _addresses(found: list[_Loaded]) -> list[EvidenceItem]:
+    return [{"element": each.node.tag or "", "url": excerpt(each.url)} for each in found]
+
+
+def _shown(urls: Iterable[str]) -> str:
+    return some([excerpt(url, 100) for url in urls])
 
 
 @check(
     "sri-third-party",
-    name="Other sites' scripts pinned",
+    name="Subresource Integrity",
+    found="Third-party files are open to tampering",
     severity=LOW,
     fix='Add the digest: <script src="https://cdn.example/lib.js" integrity="sha384-…" crossorigin="anonymous">, '
     "or serve the file yourself.",
     references=("W3C Subresource Integrity", "CWE-353"),
 )
-def sri_third_party(page: Page, document: Document) -> Finding:
+def sri_third_party(page: Page, document: Document, policies: Policies) -> Finding:
     """Whoever changes the file on the other site changes this page."""
-    if not page.is_html:
-        return NOT_HTML
     others = [
         each for each in _loaded(document, "script[src], link[href]") if not is_same_site(each.host, page.target.host)
     ]
     if not others:
-        return NotApplicable("No script or style sheet of another site.")
-    # As a browser that was told so loads them over https, nothing is plain then.
-    is_upgraded = page.target.is_https and upgrades_insecure_requests(page.headers, document)
+        return NotApplicable("No third-party script or style sheet.")
+    # Browsers then load them over https.
+    is_upgraded = page.target.is_https and policies.upgrades_insecure_requests
     plain = [each for each in others if each.is_plain and not is_upgraded]
     if plain:
         return Fail(
-            f"{counted(len(plain), 'file')} of other sites over plain HTTP, which browsers block, or anybody on the "
-            f"way can change: {some([excerpt(each.url, 100) for each in plain])}.",
+            f"{counted(len(plain), 'third-party file')} over plain HTTP, which browsers block, or anybody on the way "
+            f"can change: {_shown(each.url for each in plain)}.",
             severity=HIGH,
             evidence=_addresses(plain),
         )
     loose = [each for each in others if not each.has_integrity and not _is_under(each.host, SELF_UPDATING)]
     if loose:
         return Warn(
-            f"{counted(len(loose), 'file')} of other sites without integrity, so whoever changes them there changes "
-            f"this page: {some([excerpt(each.url, 100) for each in loose])}.",
+            f"{counted(len(loose), 'third-party file')} without integrity, so whoever changes them there changes this "
+            f"page: {_shown(each.url for each in loose)}.",
             evidence=_addresses(loose),
         )
-    return Pass(f"{counted(len(others), 'file')} of other sites, all pinned or of services that change by design.")
+    files = counted(len(others), "third-party file")
+    return Pass(f"{files}, all with integrity or of services that change by design.")
 
 
 @check(
     "compromised-cdn",
-    name="No host of known attacks",
+    name="No files from compromised hosts",
+    found="Files from a compromised host",
     severity=CRITICAL,
     fix="Remove the reference at once and serve the file yourself or from a CDN that you trust.",
     references=("CVE-2024-38526", "CWE-506", "CWE-829"),
 )
-def compromised_cdn(page: Page, document: Document) -> Finding:
+def compromised_cdn(document: Document) -> Finding:
     """These hosts have handed out altered scripts to the visitors of other sites."""
-    if not page.is_html:
-        return NOT_HTML
     found = [
         each for each in _loaded(document, "script[src], link[href], iframe[src]") if _is_under(each.host, COMPROMISED)
     ]
     if found:
         return Fail(
-            f"The page loads {some([excerpt(each.url, 100) for each in found])}, from a host that was used to attack "
-            "the visitors of sites like this.",
+            f"The page loads {_shown(each.url for each in found)}, from a host that has handed out malicious code.",
             evidence=_addresses(found),
         )
-    return Pass("No script, style sheet or frame from a host of known attacks.")
+    return Pass("No script, style sheet or frame from a host known to be compromised.")
 
 
 @check(
     "vulnerable-js-library",
-    name="No library with known holes",
+    name="JavaScript libraries without known vulnerabilities",
+    found="JavaScript libraries with known vulnerabilities",
     severity=MEDIUM,
-    fix="Update the library to the version that is named, or to the newest; replace one that nobody mends any more.",
+    fix="Update the library to the version that is named, or to the newest; replace one that is no longer maintained.",
     references=("CWE-1395", "OWASP Top 10, A06:2021"),
 )
-def vulnerable_js_library(page: Page, scripts: PageScripts) -> Finding:
-    """Attackers know these holes by their number."""
-    if not page.is_html:
-        return NOT_HTML
-    used: dict[tuple[str, str], tuple[Used, str]] = {}
+def vulnerable_js_library(scripts: LoadedScripts) -> Finding:
+    """Published vulnerabilities are the first that attackers try."""
+    used: dict[tuple[str, str], tuple[UsedLibrary, str]] = {}
     for script in scripts.scripts:
         named = by_address(script.url)
         for each in [named] if named else by_banner(script.text):
             used.setdefault((each.library.package, each.version), (each, script.url))
     if not used:
-        return NotApplicable("No script names a library that is known here.")
-    holes = [(each, url) for each, url in used.values() if each.known]
-    if holes:
+        return NotApplicable("No script is of a library in the list of known ones.")
+    vulnerable = [(each, url) for each, url in used.values() if each.known]
+    if vulnerable:
         return Fail(
-            f"{some([_described(each) for each, _ in holes])}.",
-            evidence=tuple(
+            f"{some([_described(each) for each, _ in vulnerable])}.",
+            evidence=[
                 {
                     "library": each.library.name,
                     "version": each.version,
                     "vulnerabilities": ", ".join(one.id for one in each.known),
                     "url": excerpt(url),
                 }
-                for each, url in holes[:EVIDENCE_ITEMS]
-            ),
+                for each, url in vulnerable
+            ],
         )
     names = some([f"{each.library.name} {each.version}" for each, _ in used.values()])
-    return Pass(f"{names}: nothing known to {as_of()}.")
+    return Pass(f"{names}: no known vulnerabilities as of {as_of()}.")
 
 
-def _described(used: Used) -> str:
+def _described(used: UsedLibrary) -> str:
     fixes = [each.fixed for each in used.known if each.fixed is not None]
-    is_mended = len(fixes) == len(used.known)
-    remedy = f"mended in {max(fixes, key=version_key)}" if is_mended else "no version mends all of it"
+    is_fixed = len(fixes) == len(used.known)
+    remedy = f"fixed in {max(fixes, key=version_key)}" if is_fixed else "no version fixes all of them"
     numbers = some(list(dict.fromkeys(each.id for each in used.known)))
     return f"{used.library.name} {excerpt(used.version, 30)} has {numbers} ({remedy})"
 
 
 @check(
     "link-noopener",
-    name="Opened pages have no hold on this one",
+    name="Links do not expose window.opener",
+    found="Links expose window.opener to other sites",
     severity=LOW,
     fix='Drop rel="opener", or write <a href="https://…" target="_blank" rel="noopener">.',
     references=("HTML, link type opener", "CWE-1022"),
 )
 def link_noopener(page: Page, document: Document) -> Finding:
-    """A page opened with opener can send this tab to a forged log-in."""
-    if not page.is_html:
-        return NOT_HTML
+    """A page opened with opener can send this tab to a forged login page."""
     found = []
     blank = 0
     for node in live(document, "a[target], area[target], form[target]"):
@@ -227,7 +214,7 @@ def link_noopener(page: Page, document: Document) -> Finding:
     if found:
         return Warn(
             f"{counted(len(found), 'link')} to other sites with rel=opener, which lets them replace this page: "
-            f"{some([excerpt(url, 100) for url in found])}.",
-            evidence=tuple({"url": excerpt(url)} for url in found[:EVIDENCE_ITEMS]),
+            f"{_shown(found)}.",
+            evidence=[{"url": excerpt(url)} for url in found],
         )
-    return Pass("No link to another site has rel=opener; browsers cut the tie by default.")
+    return Pass("No link to another site has rel=opener, so browsers keep window.opener from them.")

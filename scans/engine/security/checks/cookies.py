@@ -7,28 +7,21 @@ from collections.abc import Sequence
 from scans.engine.catalogue import Category, check
 from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.messages import counted, excerpt, some
-from scans.engine.page.evidence import Clock, Page
-from scans.engine.security.cookies import Cookie, cookies_of
+from scans.engine.page.evidence import Page
+from scans.engine.security.cookies import Cookie, Cookies
 
 CATEGORY = Category("Cookies", weight=10)
 
-EVIDENCE_ITEMS = 20
 NO_COOKIES = NotApplicable("The site sets no cookies on this page.")
-
-
-def _cookies(page: Page, clock: Clock) -> list[Cookie]:
-    """Those that browsers keep."""
-    found = cookies_of(page.hops, page.target.host, clock.now)
-    return [cookie for cookie in found if cookie.broken_prefix is None]
 
 
 def _names(cookies: Sequence[Cookie]) -> str:
     return some([excerpt(cookie.name, 60) or "(without a name)" for cookie in cookies])
 
 
-def _evidence(cookies: Sequence[Cookie]) -> tuple[EvidenceItem, ...]:
+def _evidence(cookies: Sequence[Cookie]) -> list[EvidenceItem]:
     """Names and attributes; a value is never stored."""
-    return tuple(
+    return [
         {
             "cookie": excerpt(cookie.name, 100),
             "host": cookie.host,
@@ -37,58 +30,58 @@ def _evidence(cookies: Sequence[Cookie]) -> tuple[EvidenceItem, ...]:
             "http_only": cookie.http_only,
             "same_site": "(unknown value)" if cookie.same_site == "" else cookie.same_site,
         }
-        for cookie in cookies[:EVIDENCE_ITEMS]
-    )
+        for cookie in cookies
+    ]
 
 
 @check(
     "cookie-secure",
-    name="Cookies only over HTTPS",
+    name="Cookies have the Secure attribute",
+    found="Cookies without the Secure attribute",
     severity=HIGH,
     fix="Add Secure to every cookie: Set-Cookie: name=value; Secure; HttpOnly; SameSite=Lax",
     references=("RFC 6265bis, section 4.1.2.5", "CWE-614"),
 )
-def cookie_secure(page: Page, clock: Clock) -> Finding:
-    """Without Secure a browser sends the cookie over plain HTTP too, where everybody on the way reads it."""
-    cookies = _cookies(page, clock)
-    if not cookies:
+def cookie_secure(page: Page, cookies: Cookies) -> Finding:
+    """Without Secure a browser sends the cookie over plain HTTP too, where everybody on the way can read it."""
+    if not cookies.kept:
         return NO_COOKIES
     if not page.target.is_https:
         return NotApplicable("The page came over plain HTTP, where browsers take no Secure cookies.")
-    open_ones = sorted((each for each in cookies if not each.secure), key=lambda each: not each.is_session_like)
-    if not open_ones:
-        return Pass(f"{counted(len(cookies), 'cookie')}, all with Secure.", _evidence(cookies))
-    sessions = [each for each in open_ones if each.is_session_like]
+    insecure = sorted((each for each in cookies.kept if not each.secure), key=lambda each: not each.is_session_like)
+    if not insecure:
+        return Pass(f"{counted(len(cookies.kept), 'cookie')}, all with Secure.", _evidence(cookies.kept))
+    sessions = [each for each in insecure if each.is_session_like]
     if sessions:
         return Fail(
-            f"{_names(sessions)} {'looks' if len(sessions) == 1 else 'look'} like a session and would be sent over "
-            "plain HTTP too: Secure is missing.",
-            evidence=_evidence(open_ones),
+            f"Session cookies without Secure: {_names(sessions)}. Browsers send them over plain HTTP too.",
+            evidence=_evidence(insecure),
         )
     return Fail(
-        f"Secure is missing on {_names(open_ones)}, so browsers send {'it' if len(open_ones) == 1 else 'them'} over "
+        f"Secure is missing on {_names(insecure)}, so browsers send {'it' if len(insecure) == 1 else 'them'} over "
         "plain HTTP too.",
         severity=MEDIUM,
-        evidence=_evidence(open_ones),
+        evidence=_evidence(insecure),
     )
 
 
 @check(
     "cookie-httponly",
-    name="Session cookies out of scripts' reach",
+    name="Session cookies have the HttpOnly attribute",
+    found="Session cookies without the HttpOnly attribute",
     severity=HIGH,
     fix="Add HttpOnly to the session cookie: Set-Cookie: name=value; Secure; HttpOnly; SameSite=Lax",
     references=("RFC 6265bis, section 4.1.2.6", "CWE-1004"),
 )
-def cookie_httponly(page: Page, clock: Clock) -> Finding:
+def cookie_httponly(cookies: Cookies) -> Finding:
     """A script that gets into the page could read the session and send it away."""
-    sessions = [each for each in _cookies(page, clock) if each.is_session_like]
+    sessions = [each for each in cookies.kept if each.is_session_like]
     if not sessions:
         return NotApplicable("No cookie looks like a session.")
     readable = [each for each in sessions if not each.http_only]
     if readable:
         return Fail(
-            f"Scripts can read {_names(readable)}: HttpOnly is missing, so an injected script can steal the session.",
+            f"HttpOnly is missing on {_names(readable)}, so an injected script can steal the session.",
             evidence=_evidence(readable),
         )
     return Pass(f"{_names(sessions)}: with HttpOnly.", _evidence(sessions))
@@ -96,47 +89,46 @@ def cookie_httponly(page: Page, clock: Clock) -> Finding:
 
 @check(
     "cookie-samesite",
-    name="Cookies stay with their site",
+    name="Cookies have a SameSite attribute",
+    found="Cookies without a valid SameSite attribute",
     severity=MEDIUM,
     fix="Send Set-Cookie: name=value; Secure; HttpOnly; SameSite=Lax (or Strict). "
     "What other sites must embed needs SameSite=None; Secure.",
     references=("RFC 6265bis, section 4.1.2.7", "CWE-1275"),
 )
-def cookie_samesite(page: Page, clock: Clock) -> Finding:
-    """Says whether other sites' requests carry the cookie, which forged requests rely on."""
-    cookies = _cookies(page, clock)
-    if not cookies:
+def cookie_samesite(cookies: Cookies) -> Finding:
+    """It rules whether other sites' requests carry the cookie, which forged requests rely on."""
+    if not cookies.kept:
         return NO_COOKIES
-    unknown = [each for each in cookies if each.same_site == ""]
-    refused = [each for each in cookies if each.same_site == "none" and not each.secure]
+    unknown = [each for each in cookies.kept if each.same_site == ""]
+    refused = [each for each in cookies.kept if each.same_site == "none" and not each.secure]
     if refused:
         return Fail(f"Browsers refuse {_names(refused)}: SameSite=None without Secure.", evidence=_evidence(refused))
     if unknown:
         return Fail(
-            f"SameSite has an unknown value on {_names(unknown)}, so browsers fall back to their default.",
+            f"SameSite has an unknown value on {_names(unknown)}, so browsers apply their default.",
             evidence=_evidence(unknown),
         )
-    absent = [each for each in cookies if each.same_site is None]
+    absent = [each for each in cookies.kept if each.same_site is None]
     if absent:
         return Warn(
-            f"SameSite is missing on {_names(absent)}; browsers differ in what they make of that.",
-            evidence=_evidence(absent),
+            f"SameSite is missing on {_names(absent)}; browsers differ in their default.", evidence=_evidence(absent)
         )
-    return Pass(f"{counted(len(cookies), 'cookie')}, all with SameSite.", _evidence(cookies))
+    return Pass(f"{counted(len(cookies.kept), 'cookie')}, all with SameSite.", _evidence(cookies.kept))
 
 
 @check(
     "cookie-prefix",
-    name="Cookie prefixes kept",
+    name="Cookie name prefixes are valid",
+    found="Cookies that break the rules of their name prefix",
     severity=LOW,
     fix="Send Set-Cookie: __Host-name=value; Secure; Path=/; HttpOnly; SameSite=Lax (no Domain), or "
     "Set-Cookie: __Secure-name=value; Secure; HttpOnly; SameSite=Lax. Else rename the cookie.",
     references=("RFC 6265bis, section 4.1.3",),
 )
-def cookie_prefix(page: Page, clock: Clock) -> Finding:
-    """Browsers refuse a cookie that breaks the promise of its name."""
-    cookies = cookies_of(page.hops, page.target.host, clock.now)
-    prefixed = [each for each in cookies if each.name.lower().startswith(("__host-", "__secure-"))]
+def cookie_prefix(cookies: Cookies) -> Finding:
+    """Browsers refuse a cookie that breaks the rules of its prefix."""
+    prefixed = [each for each in cookies.sent if each.name.lower().startswith(("__host-", "__secure-"))]
     if not prefixed:
         return NotApplicable("No cookie has a prefix.")
     broken = [each for each in prefixed if each.broken_prefix is not None]

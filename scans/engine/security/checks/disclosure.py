@@ -1,4 +1,4 @@
-"""Information leakage: what the site tells of its inside without need."""
+"""Information leakage: what the site discloses about its internals without need."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import re
 from urllib.parse import urlsplit
 
 from scans.engine.catalogue import Category, check
-from scans.engine.findings import LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
+from scans.engine.findings import LOW, MEDIUM, Fail, Finding, Pass, Warn
 from scans.engine.messages import counted, excerpt, some
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.markup import MAX_NODES
 from scans.engine.security.comments import comments, has_credentials, is_undone
 from scans.engine.security.directory_listings import listing_server
 from scans.engine.security.error_pages import debug_page
-from scans.engine.security.evidence import AssetDirectories, MissingPaths
+from scans.engine.security.evidence import AssetDirectories, NotFoundBaseline
 from scans.engine.security.private_addresses import in_fields, in_prose, in_source
 
 CATEGORY = Category("Information leakage", weight=5)
@@ -37,13 +37,13 @@ POWERED_BY = (
 # A number of a request or a node names no product.
 IDENTIFIER = re.compile(r"[0-9a-f-]{8,}|\d+", re.IGNORECASE)
 VERSIONED_HEADERS = ("X-AspNet-Version", "X-AspNetMvc-Version", "X-OWA-Version", "MicrosoftSharePointTeamServices")
-MAX_ITEMS = 10
 MAX_TEXT = 1024 * 1024
 
 
 @check(
     "server-version",
-    name="No version in the Server header",
+    name="Server header names no version",
+    found="Server header names a version",
     severity=LOW,
     fix="Send Server without versions: server_tokens off; in nginx, ServerTokens Prod in Apache.",
     references=("RFC 9110, section 10.2.4", "CWE-200", "OWASP WSTG-INFO-02"),
@@ -54,15 +54,16 @@ def server_version(page: Page) -> Finding:
         return Pass("No Server header is sent.")
     if PRODUCT_VERSION.search(COMMENT.sub("", value[:1000])):
         return Fail(
-            f"Server: {excerpt(value)} tells attackers which known faults to try.",
-            evidence=({"header": "Server", "value": excerpt(value)},),
+            f"Server: {excerpt(value)} shows attackers which known vulnerabilities to try.",
+            evidence=[{"header": "Server", "value": excerpt(value)}],
         )
     return Pass(f"Server: {excerpt(value)} names no version.")
 
 
 @check(
     "powered-by",
-    name="No header that names the software",
+    name="Headers do not name the software in use",
+    found="Headers name the software in use",
     severity=LOW,
     fix="Stop sending it: expose_php = Off in PHP, app.disable('x-powered-by') in Express, "
     '<httpRuntime enableVersionHeader="false"/> in ASP.NET, or remove it at the proxy.',
@@ -77,36 +78,38 @@ def powered_by(page: Page) -> Finding:
     ]
     if found:
         shown = some([f"{name}: {excerpt(value)}" for name, value in found])
-        items = tuple[EvidenceItem, ...]({"header": name, "value": excerpt(value)} for name, value in found)
-        return Fail(f"{shown} tells attackers which known faults to try.", evidence=items)
+        items = [{"header": name, "value": excerpt(value)} for name, value in found]
+        return Fail(f"{shown} {'shows' if len(found) == 1 else 'show'} attackers what to try.", evidence=items)
     return Pass("No header names the software behind the site.")
 
 
 @check(
     "debug-error-page",
-    name="No debug output in error pages",
+    name="Error pages without debug output",
+    found="Error page with debug output",
     severity=MEDIUM,
     fix="Switch debugging off in production: DEBUG = False (Django), APP_DEBUG=false (Laravel), APP_ENV=prod "
     "(Symfony), RAILS_ENV=production, NODE_ENV=production, display_errors = Off (PHP), "
     '<customErrors mode="On"/> (ASP.NET), server.error.include-stacktrace=never (Spring Boot).',
     references=("CWE-209", "CWE-489", "OWASP WSTG-ERRH-01"),
 )
-def debug_error_page(page: Page, document: Document, missing: MissingPaths) -> Finding:
-    for answer in missing.answers:
+def debug_error_page(document: Document, baseline: NotFoundBaseline) -> Finding:
+    for answer in baseline.answers:
         found = debug_page(answer, document.text)
         if found is not None:
             return Fail(
                 f"A path that does not exist is answered with status {answer.status} by {found}, which shows "
-                "paths, settings and code to anybody.",
-                evidence=({"path": excerpt(urlsplit(answer.url).path), "status": answer.status, "shows": found},),
+                "paths, settings and code to everybody.",
+                evidence=[{"path": excerpt(urlsplit(answer.url).path), "status": answer.status, "shows": found}],
             )
-    statuses = ", ".join(dict.fromkeys(str(answer.status) for answer in missing.answers))
+    statuses = ", ".join(dict.fromkeys(str(answer.status) for answer in baseline.answers))
     return Pass(f"Paths that do not exist are answered without debug output (status {statuses}).")
 
 
 @check(
     "directory-listing",
-    name="No directory listings",
+    name="No directory listing",
+    found="Directory listing is public",
     severity=MEDIUM,
     fix="Switch listings off: autoindex off; in nginx, Options -Indexes in Apache, "
     '<directoryBrowse enabled="false"/> in IIS.',
@@ -119,17 +122,18 @@ def directory_listing(page: Page, directories: AssetDirectories) -> Finding:
     ]
     if found:
         shown = some([f"{excerpt(path)} ({server})" for path, server in found])
-        items = tuple[EvidenceItem, ...]({"path": excerpt(path), "server": server} for path, server in found)
-        return Fail(f"{shown}: the server lists what lies there, also what nothing links to.", evidence=items)
+        items = [{"path": excerpt(path), "server": server} for path, server in found]
+        return Fail(f"{shown}: the server lists all files, also those that nothing links to.", evidence=items)
     if not directories.answers:
-        return Pass("The page is no listing.")
-    asked = counted(len(directories.answers), "folder of its assets", "folders of its assets")
-    return Pass(f"No listing: the page and {asked} were looked at.")
+        return Pass("The page is not a directory listing.")
+    asked = counted(len(directories.answers), "directory", "directories")
+    return Pass(f"Neither the page nor {asked} of its assets is listed.")
 
 
 @check(
     "private-ip",
-    name="No private IP addresses",
+    name="No private IP addresses disclosed",
+    found="Private IP addresses disclosed",
     severity=LOW,
     fix="Rewrite what proxies and backends put in: server_name_in_redirect, UseCanonicalName, the application's own "
     "base URL; and remove the header or text that names the address.",
@@ -153,42 +157,41 @@ def private_ip(page: Page, document: Document) -> Finding:
     leaks = {address: where for address, where in found.items() if address not in own}
     if leaks:
         shown = some([f"{address} in {where}" for address, where in leaks.items()])
-        items = tuple[EvidenceItem, ...]({"address": address, "where": where} for address, where in leaks.items())
-        return Warn(f"Addresses of an internal network are shown: {shown}.", evidence=items[:MAX_ITEMS])
-    return Pass("No address of an internal network is shown.")
+        items = [{"address": address, "where": where} for address, where in leaks.items()]
+        return Warn(f"Addresses of an internal network: {shown}.", evidence=items)
+    return Pass("No address of an internal network in headers, markup or text.")
 
 
 @check(
     "security-comments",
-    name="No secrets in comments",
+    name="No sensitive comments in the markup",
+    found="Sensitive comments in the markup",
     severity=LOW,
-    fix="Remove the comment from what is sent, for example in the build, and replace credentials that stood in it.",
+    fix="Remove the comment from what is sent, for example in the build, and replace credentials that were in it.",
     references=("CWE-615", "OWASP WSTG-INFO-05"),
+    html=True,
 )
-def security_comments(page: Page, document: Document) -> Finding:
-    if not page.is_html:
-        return NotApplicable("The page is not HTML.")
+def security_comments(document: Document) -> Finding:
     every = list(comments(document))
     secret = [each for each in every if has_credentials(each)]
     undone = [each for each in every if is_undone(each)]
     if secret:
         return Fail(
-            f"{counted(len(secret), 'comment')} of the markup with what looks like credentials: everybody can read "
-            "them, and they have to count as known.",
-            evidence=tuple({"comment_length": len(each), "names": _names(each)} for each in secret[:MAX_ITEMS]),
+            f"{counted(len(secret), 'comment')} with what looks like credentials, which everybody can read.",
+            evidence=[{"comment_length": len(each), "names": _names(each)} for each in secret],
         )
     if undone:
         return Warn(
-            f"A comment tells of security work that is not done: “{excerpt(undone[0])}”.",
-            evidence=tuple({"comment": excerpt(each)} for each in undone[:MAX_ITEMS]),
+            f"A comment mentions unfinished security work: “{excerpt(undone[0])}”.",
+            evidence=[{"comment": excerpt(each)} for each in undone],
         )
     if not every:
-        return Pass("There are no comments in the markup.")
+        return Pass("No comments in the markup.")
     return Pass(f"{counted(len(every), 'comment')} in the markup, none with credentials.")
 
 
 def _visible_text(document: Document) -> str:
-    """The body's text, without what scripts and style sheets say."""
+    """The body's text, without scripts and style sheets."""
     body = document.tree.body
     texts: list[str] = []
     left = MAX_TEXT
@@ -202,7 +205,7 @@ def _visible_text(document: Document) -> str:
 
 
 def _names(comment: str) -> str:
-    """Which words of secrets a comment holds; its text is not shown, since no mask knows every password."""
+    """Which words of secrets a comment holds; its text is not shown, since masking cannot recognise every password."""
     words = re.findall(
         r"passw(?:or)?d|passphrase|pwd|secret|api[-_ ]?key|access[-_ ]?key|token|private[-_ ]?key|login|user(?:name)?",
         comment,

@@ -1,4 +1,4 @@
-"""DNS and mail: what the registered domain says for those who forge its certificates and letters."""
+"""DNS and mail: what keeps others from forging the registered domain's certificates, answers and mail."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from scans.engine.catalogue import Category, check
 from scans.engine.findings import LOW, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.messages import counted, excerpt, some
 from scans.engine.page.evidence import Clock
-from scans.engine.security.evidence import Authorities, MailPolicy, SecurityTxt, Signatures
+from scans.engine.security.evidence import CaaRecords, DnssecRecords, MailRecords, SecurityTxt
 
 CATEGORY = Category("DNS and mail", weight=5)
 
-NOT_OWN = NotApplicable("The host is an address, or its name is a hosting service's, which answers for its DNS.")
+NOT_OWN = NotApplicable("The host is an IP address, or its DNS belongs to a hosting service.")
 ALL = re.compile(r"(?:^| )([-~?+]?)all(?: |$)", re.IGNORECASE)
 REDIRECT = re.compile(r"(?:^| )redirect=\S", re.IGNORECASE)
 # Records for wildcards, mail or logos alone leave ordinary certificates open (RFC 8659, section 4).
@@ -27,23 +27,24 @@ CONTACT = re.compile(r"(?:mailto:[^\s@]+@[^\s@]+|https://\S+|tel:\S+)", re.IGNOR
 MOMENT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:[Zz]|[+-]\d\d:\d\d)")
 
 
-def _records(kind: str, records: tuple[str, ...]) -> tuple[EvidenceItem, ...]:
-    return tuple({"type": kind, "record": excerpt(record, 300)} for record in records[:10])
+def _records(kind: str, records: tuple[str, ...]) -> list[EvidenceItem]:
+    return [{"type": kind, "record": excerpt(record, 300)} for record in records]
 
 
 @check(
     "caa",
-    name="Certificate authorities named (CAA)",
+    name="Certificate authorities restricted (CAA)",
+    found="Certificate authorities not restricted (CAA)",
     severity=LOW,
     fix='Publish the authority that you use: example.com. CAA 0 issue "letsencrypt.org"',
     references=("RFC 8659",),
 )
-def caa(found: Authorities) -> Finding:
+def caa(found: CaaRecords) -> Finding:
     """Without CAA every authority in the world may issue a certificate for the name."""
     if found.domain is None:
         return NOT_OWN
     if not found.records:
-        return Warn(f"No CAA record for {found.domain}: every authority may issue its certificates.")
+        return Warn(f"No CAA record for {found.domain}, so every authority may issue certificates.")
     if not any(ISSUE.match(record) for record in found.records):
         return Warn(
             f"The CAA records of {found.name} have no issue property, so every authority may issue certificates.",
@@ -54,13 +55,14 @@ def caa(found: Authorities) -> Finding:
 
 @check(
     "dnssec",
-    name="DNS signed (DNSSEC)",
+    name="DNSSEC is enabled",
+    found="DNSSEC missing or incomplete",
     severity=LOW,
-    fix="Switch DNSSEC on at the DNS provider and hand its DS record to the registrar.",
+    fix="Switch DNSSEC on at the DNS provider and give its DS record to the registrar.",
     references=("RFC 4033", "RFC 9364"),
 )
-def dnssec(found: Signatures) -> Finding:
-    """Without signatures a forged DNS answer cannot be told from a true one."""
+def dnssec(found: DnssecRecords) -> Finding:
+    """Without signatures a forged DNS answer cannot be told from a genuine one."""
     if found.domain is None:
         return NOT_OWN
     if found.is_authenticated or (found.ds and found.dnskey):
@@ -68,18 +70,21 @@ def dnssec(found: Signatures) -> Finding:
     if found.ds:
         return Warn(f"{found.domain} has a DS record at its parent, but no DNSKEY: validating resolvers refuse it.")
     if found.dnskey:
-        return Warn(f"{found.domain} has keys, but no DS record at its parent, so nobody checks its signatures.")
-    return Warn(f"{found.domain} is not signed, so a forged DNS answer cannot be told from a true one.")
+        return Warn(
+            f"{found.domain} has keys, but no DS record at its parent, so resolvers do not validate its signatures."
+        )
+    return Warn(f"{found.domain} is not signed, so a forged DNS answer cannot be told from a genuine one.")
 
 
 @check(
     "spf",
-    name="Senders of mail named (SPF)",
+    name="SPF restricts who may send mail",
+    found="SPF missing, invalid or too permissive",
     severity=LOW,
     fix='Publish a TXT record: "v=spf1 include:YOUR-PROVIDER -all", or "v=spf1 -all" where the domain sends no mail.',
     references=("RFC 7208",),
 )
-def spf(mail: MailPolicy) -> Finding:
+def spf(mail: MailRecords) -> Finding:
     """Without SPF anybody's server may send mail in the domain's name."""
     if mail.domain is None:
         return NOT_OWN
@@ -87,59 +92,59 @@ def spf(mail: MailPolicy) -> Finding:
     if not mail.spf:
         # A lone dot says that there is no mail (RFC 7505).
         receives = any(record.split()[-1:] != ["."] for record in mail.mx)
-        no_mail = "" if receives else ' It receives no mail; "v=spf1 -all" says that it sends none.'
+        no_mail = "" if receives else ' It receives no mail; "v=spf1 -all" declares that it sends none.'
         return Fail(f"{mail.domain} has no SPF record, so anybody may send mail in its name.{no_mail}")
     if len(mail.spf) > 1:
         return Fail(
-            f"{mail.domain} has {len(mail.spf)} SPF records; receivers take that for an error and apply none.",
+            f"{mail.domain} has {len(mail.spf)} SPF records; receivers treat that as an error and apply none.",
             evidence=evidence,
         )
     ending = ALL.search(mail.spf[0])
     if ending is None and REDIRECT.search(mail.spf[0]):
         return Pass("The SPF record redirects to another domain's.", evidence)
     if ending is not None and ending[1] in ("", "+"):
-        return Fail("The SPF record ends with +all, which lets everybody send.", evidence=evidence)
+        return Fail("The SPF record ends with +all, which allows every sender.", evidence=evidence)
     if ending is None or ending[1] == "?":
         return Warn(
-            "The SPF record does not end with -all or ~all, so receivers let others' mail pass.", evidence=evidence
+            "The SPF record does not end with -all or ~all, so receivers accept mail from other senders.",
+            evidence=evidence,
         )
     return Pass(f"The SPF record ends with {ending[1]}all.", evidence)
 
 
 @check(
     "dmarc",
-    name="Forged mail refused (DMARC)",
+    name="DMARC policy is enforced",
+    found="DMARC policy missing or not enforced",
     severity=LOW,
     fix='Publish a TXT record at _dmarc: "v=DMARC1; p=quarantine; rua=mailto:you@example.com", later p=reject.',
     references=("RFC 7489",),
 )
-def dmarc(mail: MailPolicy) -> Finding:
-    """DMARC tells receivers what to do with mail that only claims to come from the domain."""
+def dmarc(mail: MailRecords) -> Finding:
+    """Receivers learn what to do with mail that only claims to come from the domain."""
     if mail.domain is None:
         return NOT_OWN
     evidence = _records("TXT", mail.dmarc)
     if len(mail.dmarc) != 1:
         what = "no DMARC record" if not mail.dmarc else f"{len(mail.dmarc)} DMARC records, of which none counts"
-        return Fail(f"{mail.domain} has {what}, so receivers let forged mail pass.", evidence=evidence)
+        return Fail(f"{mail.domain} has {what}, so receivers accept forged mail.", evidence=evidence)
     tags = dict(_tags(mail.dmarc[0]))
     policy = tags.get("p", "")
     # Without a valid p, a record that asks for reports counts as p=none (RFC 7489, section 6.6.3).
     if policy not in ("none", "quarantine", "reject") and "mailto:" in tags.get("rua", ""):
         return Warn(
-            "The DMARC record has no valid p, which receivers take for p=none: they only watch.", evidence=evidence
+            "The DMARC record has no valid p, which receivers treat as p=none: monitoring only.", evidence=evidence
         )
     if policy == "none":
-        return Warn("p=none only watches: receivers let forged mail pass.", evidence=evidence)
+        return Warn("p=none is monitoring only: receivers accept forged mail.", evidence=evidence)
     if policy not in ("quarantine", "reject"):
         return Fail("The DMARC record has no valid p, so it does not count.", evidence=evidence)
-    share = tags.get("pct", "100")
-    if share.isdecimal() and int(share[:3]) == 0:
-        return Warn(
-            f"p={policy} with pct=0 holds for no mail at all: receivers let forged mail pass.", evidence=evidence
-        )
-    if share.isdecimal() and int(share[:3]) < 100:
-        return Pass(f"p={policy} for {int(share[:3])} % of forged mail.", evidence)
-    return Pass(f"Receivers are told to {policy} forged mail.", evidence)
+    percent = tags.get("pct", "100")
+    if percent.isdecimal() and int(percent[:3]) == 0:
+        return Warn(f"p={policy} with pct=0 applies to no mail: receivers accept forged mail.", evidence=evidence)
+    if percent.isdecimal() and int(percent[:3]) < 100:
+        return Pass(f"p={policy} for {int(percent[:3])} % of forged mail.", evidence)
+    return Pass(f"p={policy} for all forged mail.", evidence)
 
 
 def _tags(record: str) -> list[tuple[str, str]]:
@@ -149,34 +154,35 @@ def _tags(record: str) -> list[tuple[str, str]]:
 
 @check(
     "security-txt",
-    name="Contact for security reports",
+    name="security.txt is published",
+    found="security.txt missing or invalid",
     severity=LOW,
     fix="Serve /.well-known/security.txt as text/plain with the lines Contact: mailto:security@example.com and "
     "Expires: 2030-01-01T00:00:00Z, a moment within a year.",
     references=("RFC 9116",),
 )
 def security_txt(file: SecurityTxt, clock: Clock) -> Finding:
-    """Whoever finds a hole needs somebody to tell."""
+    """Whoever finds a vulnerability needs a contact to report it to."""
     if file.response is None:
-        return Warn("No /.well-known/security.txt: whoever finds a hole does not know whom to tell.")
+        return Warn("No /.well-known/security.txt, so finders of a vulnerability have no contact.")
     text = file.response.body.decode("utf-8", "replace")
     fields = [(found[1].lower(), found[2].strip()) for line in text.splitlines()[:500] if (found := FIELD.match(line))]
     if not {name for name, _ in fields} & FIELDS:
         # Hosts that answer whatever they are asked, such as APIs, have no such file.
-        return Warn("/.well-known/security.txt has no field of one: whoever finds a hole does not know whom to tell.")
+        return Warn("/.well-known/security.txt has none of its fields, so finders of a vulnerability have no contact.")
     faults = []
     media_type = (file.response.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
     if media_type != "text/plain":
-        faults.append(f"it is sent as {excerpt(media_type, 60) or 'nothing in particular'}, not as text/plain")
+        faults.append(f"it is sent as {excerpt(media_type, 60) or 'no media type'}, not as text/plain")
     contacts = [value for name, value in fields if name == "contact"]
     if not contacts:
         faults.append("Contact is missing")
     elif not any(CONTACT.fullmatch(value) for value in contacts):
         faults.append("no Contact is a mailto:, https: or tel: address")
     faults += _expiry_faults([value for name, value in fields if name == "expires"], clock.now)
-    evidence = ({"url": excerpt(file.response.url), "fields": some(sorted({name for name, _ in fields}))},)
+    evidence = [{"url": excerpt(file.response.url), "fields": some(sorted({name for name, _ in fields}))}]
     if faults:
-        return Fail(f"security.txt is not valid: {'; '.join(faults)}.", evidence=evidence)
+        return Fail(f"security.txt is invalid: {'; '.join(faults)}.", evidence=evidence)
     return Pass(f"security.txt names {counted(len(contacts), 'contact')}.", evidence)
 
 

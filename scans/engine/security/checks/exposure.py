@@ -1,41 +1,29 @@
-"""Sensitive files: what lies open beside the page, proved by its content."""
+"""Sensitive files: what is public beside the page, proved by its content."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from scans.engine.catalogue import Category, check
-from scans.engine.findings import (
-    CRITICAL,
-    HIGH,
-    LOW,
-    MEDIUM,
-    EvidenceItem,
-    Fail,
-    Finding,
-    NotApplicable,
-    Pass,
-    Warn,
-)
-from scans.engine.messages import counted, excerpt, some
+from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
+from scans.engine.messages import counted, excerpt, size, some
 from scans.engine.security.evidence import Exposure, PathAnswer
 from scans.engine.security.file_signatures import HEALTH_ONLY
 from scans.net.errors import NetError
 
 CATEGORY = Category("Sensitive file exposure", weight=15)
 
-MAX_ITEMS = 10
-
 
 class Unanswered(NetError):
-    """Not all of a family's paths were answered, and none that was is exposed: there is nothing to say."""
+    """Not all of a family's paths were answered, and none that was is exposed: nothing can be judged."""
 
     code = "URL_NOT_REACHABLE"
 
 
 @check(
     "exposed-git",
-    name="No Git repository",
+    name="Git repository is not public",
+    found="Git repository is public",
     severity=CRITICAL,
     fix="Delete .git from the web root, or refuse it: location ~ /\\.git { return 404; }. Replace every secret in "
     "its history.",
@@ -47,21 +35,23 @@ def exposed_git(exposure: Exposure) -> Finding:
 
 @check(
     "exposed-svn-hg",
-    name="No Subversion or Mercurial data",
+    name="Subversion and Mercurial data are not public",
+    found="Subversion or Mercurial data is public",
     severity=HIGH,
     fix="Delete .svn and .hg from the web root, or refuse them: location ~ /\\.(svn|hg) { return 404; }",
     references=("CWE-527", "OWASP WSTG-CONF-04"),
 )
 def exposed_svn_hg(exposure: Exposure) -> Finding:
-    return _judge(exposure, "exposed-svn-hg", "anybody can put the source code together from it")
+    return _judge(exposure, "exposed-svn-hg", "anybody can restore the source code from it")
 
 
 @check(
     "exposed-env",
-    name="No environment file",
+    name="Environment file is not public",
+    found="Environment file is public",
     severity=CRITICAL,
     fix="Move .env out of the web root, refuse dot files (location ~ /\\. { return 404; }), and replace every secret "
-    "that stands in it.",
+    "in it.",
     references=("CWE-538", "CWE-200", "OWASP WSTG-CONF-04"),
 )
 def exposed_env(exposure: Exposure) -> Finding:
@@ -70,18 +60,20 @@ def exposed_env(exposure: Exposure) -> Finding:
 
 @check(
     "exposed-credentials",
-    name="No credential file",
+    name="Credential files are not public",
+    found="Credential file is public",
     severity=CRITICAL,
-    fix="Delete the file from the web root, refuse dot files, and revoke the keys and passwords that stand in it.",
+    fix="Delete the file from the web root, refuse dot files, and revoke the keys and passwords in it.",
     references=("CWE-538", "CWE-522", "OWASP WSTG-CONF-04"),
 )
 def exposed_credentials(exposure: Exposure) -> Finding:
-    return _judge(exposure, "exposed-credentials", "anybody can log in with what stands there")
+    return _judge(exposure, "exposed-credentials", "anybody can log in with what it holds")
 
 
 @check(
     "exposed-backup",
-    name="No backup archive",
+    name="Backup archives are not public",
+    found="Backup archive is public",
     severity=HIGH,
     fix="Delete the archive from the web root, and keep backups where the web server can't read them.",
     references=("CWE-530", "OWASP WSTG-CONF-04"),
@@ -92,7 +84,8 @@ def exposed_backup(exposure: Exposure) -> Finding:
 
 @check(
     "exposed-sql-dump",
-    name="No database dump",
+    name="Database dumps are not public",
+    found="Database dump is public",
     severity=CRITICAL,
     fix="Delete the dump from the web root, and treat every record and password in it as stolen.",
     references=("CWE-530", "CWE-200", "OWASP WSTG-CONF-04"),
@@ -103,7 +96,8 @@ def exposed_sql_dump(exposure: Exposure) -> Finding:
 
 @check(
     "exposed-sqlite",
-    name="No SQLite database",
+    name="SQLite databases are not public",
+    found="SQLite database is public",
     severity=CRITICAL,
     fix="Move the database out of the web root, and treat every record and password in it as stolen.",
     references=("CWE-538", "CWE-200", "OWASP WSTG-CONF-04"),
@@ -114,19 +108,23 @@ def exposed_sqlite(exposure: Exposure) -> Finding:
 
 @check(
     "exposed-source-backup",
-    name="No source file left behind",
+    name="Backups of source files are not public",
+    found="Backup of a source file is public",
     severity=CRITICAL,
-    fix="Delete what editors leave, refuse it (location ~ (\\.bak|~|\\.swp)$ { return 404; }), "
+    fix="Delete the copies that editors leave, refuse them (location ~ (\\.bak|~|\\.swp)$ { return 404; }), "
     "and change the passwords in them.",
     references=("CWE-530", "CWE-540", "OWASP WSTG-CONF-04"),
 )
 def exposed_source_backup(exposure: Exposure) -> Finding:
-    return _judge(exposure, "exposed-source-backup", "the server shows the settings instead of running them")
+    return _judge(
+        exposure, "exposed-source-backup", "the server sends the source with its settings instead of running it"
+    )
 
 
 @check(
     "exposed-phpinfo",
-    name="No phpinfo()",
+    name="phpinfo() is not public",
+    found="phpinfo() is public",
     severity=MEDIUM,
     fix="Delete the script that calls phpinfo().",
     references=("CWE-497", "OWASP WSTG-CONF-02"),
@@ -137,39 +135,42 @@ def exposed_phpinfo(exposure: Exposure) -> Finding:
 
 @check(
     "exposed-server-status",
-    name="No server status page",
+    name="Server status page is not public",
+    found="Server status page is public",
     severity=MEDIUM,
     fix='Restrict it to this machine: <Location "/server-status"> Require local </Location>, and so /server-info.',
     references=("CWE-497", "Apache HTTP Server, mod_status"),
 )
 def exposed_server_status(exposure: Exposure) -> Finding:
-    return _judge(exposure, "exposed-server-status", "anybody can watch which addresses ask for what")
+    return _judge(exposure, "exposed-server-status", "anybody can see which addresses request what")
 
 
 @check(
     "exposed-actuator",
-    name="No Spring Boot actuator",
+    name="Spring Boot Actuator is not public",
+    found="Spring Boot Actuator is public",
     severity=HIGH,
-    fix="Set management.endpoints.web.exposure.include=health, and demand a login for everything below /actuator.",
+    fix="Set management.endpoints.web.exposure.include=health, and require a login for everything below /actuator.",
     references=("CWE-497", "CWE-306", "Spring Boot, “Exposing Endpoints”"),
 )
 def exposed_actuator(exposure: Exposure) -> Finding:
     found = [each for each in exposure.families["exposed-actuator"] if each.is_exposed]
     if found and all(each.excerpt == HEALTH_ONLY for each in found):
         return Warn(
-            f"{some([excerpt(each.path) for each in found])} answers with {HEALTH_ONLY}, which tells that Spring "
-            "Boot runs here, and nothing more.",
+            f"{some([excerpt(each.path) for each in found])} answers with {HEALTH_ONLY}, which shows only that Spring "
+            "Boot runs here.",
             severity=LOW,
             evidence=_items(found),
         )
-    return _judge(exposure, "exposed-actuator", "it shows the application's inside, and some endpoints change it")
+    return _judge(exposure, "exposed-actuator", "it shows the application's internals, and some endpoints change it")
 
 
 @check(
     "exposed-compose",
-    name="No Compose file",
+    name="Docker Compose file is not public",
+    found="Docker Compose file is public",
     severity=MEDIUM,
-    fix="Keep docker-compose.yml out of the web root, and change the passwords that stand in it.",
+    fix="Keep docker-compose.yml out of the web root, and change the passwords in it.",
     references=("CWE-538", "OWASP WSTG-CONF-04"),
 )
 def exposed_compose(exposure: Exposure) -> Finding:
@@ -178,7 +179,8 @@ def exposed_compose(exposure: Exposure) -> Finding:
 
 @check(
     "exposed-ds-store",
-    name="No .DS_Store",
+    name=".DS_Store file is not public",
+    found=".DS_Store file is public",
     severity=LOW,
     fix="Delete .DS_Store from the web root, and refuse dot files: location ~ /\\. { return 404; }",
     references=("CWE-538", "OWASP WSTG-CONF-04"),
@@ -189,7 +191,8 @@ def exposed_ds_store(exposure: Exposure) -> Finding:
 
 @check(
     "exposed-logs",
-    name="No log file",
+    name="Log files are not public",
+    found="Log file is public",
     severity=MEDIUM,
     fix="Write logs outside of the web root, and refuse them: location ~ \\.log$ { return 404; }",
     references=("CWE-532", "OWASP WSTG-CONF-04"),
@@ -200,9 +203,10 @@ def exposed_logs(exposure: Exposure) -> Finding:
 
 @check(
     "exposed-api-docs",
-    name="API description not public",
+    name="API description is not public",
+    found="API description is public",
     severity=LOW,
-    fix="If the API is not meant for the public, demand a login for its description, and switch GraphQL's "
+    fix="If the API is not meant for the public, require a login for its description, and switch GraphQL's "
     "introspection off.",
     references=("CWE-200", "OWASP API Security Top 10 2023, API9"),
 )
@@ -212,15 +216,16 @@ def exposed_api_docs(exposure: Exposure) -> Finding:
 
 @check(
     "exposed-source-maps",
-    name="Source maps not public",
+    name="Source maps are not public",
+    found="Source maps are public",
     severity=LOW,
     fix="Build without source maps for production, or upload them to the error tracker only (hidden source maps).",
     references=("CWE-540", "ECMA-426"),
 )
 def exposed_source_maps(exposure: Exposure) -> Finding:
     if not exposure.families["exposed-source-maps"]:
-        return NotApplicable("The page loads no script of its own whose map could lie beside it.")
-    return _judge(exposure, "exposed-source-maps", "it gives the scripts back as they were written", is_warning=True)
+        return NotApplicable("The page loads no script of its own that could have a source map.")
+    return _judge(exposure, "exposed-source-maps", "it shows the scripts as they were written", is_warning=True)
 
 
 def _judge(exposure: Exposure, family: str, harm: str, *, is_warning: bool = False) -> Finding:
@@ -228,9 +233,9 @@ def _judge(exposure: Exposure, family: str, harm: str, *, is_warning: bool = Fal
     answers = exposure.families[family]
     found = [each for each in answers if each.is_exposed]
     if found:
-        shown = some([f"{excerpt(each.path)} ({each.excerpt}; {counted(each.size_bytes, 'byte')})" for each in found])
+        shown = some([f"{excerpt(each.path)} ({each.excerpt}; {size(each.size_bytes)})" for each in found])
         verb = "is" if len(found) == 1 else "are"
-        message = f"{shown} {verb} open to everybody: {harm}."
+        message = f"{shown} {verb} public: {harm}."
         return (Warn if is_warning else Fail)(message, evidence=_items(found))
     unanswered = [each for each in answers if each.status is None]
     if unanswered:
@@ -243,8 +248,8 @@ def _judge(exposure: Exposure, family: str, harm: str, *, is_warning: bool = Fal
     return Pass(f"No such file is served: {seen}.", _items(answers))
 
 
-def _items(answers: Sequence[PathAnswer]) -> tuple[EvidenceItem, ...]:
-    return tuple(
+def _items(answers: Sequence[PathAnswer]) -> list[EvidenceItem]:
+    return [
         {
             "path": excerpt(each.path),
             "status": each.status,
@@ -253,5 +258,5 @@ def _items(answers: Sequence[PathAnswer]) -> tuple[EvidenceItem, ...]:
             "is_exposed": each.is_exposed,
         }
         | ({"proof": each.excerpt} if each.excerpt else {})
-        for each in answers[:MAX_ITEMS]
-    )
+        for each in answers
+    ]

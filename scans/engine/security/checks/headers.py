@@ -1,4 +1,4 @@
-"""HTTP headers: what the response tells browsers to forbid, and what it had better not say."""
+"""HTTP headers: what the response makes browsers forbid, and what it had better leave out."""
 
 from __future__ import annotations
 
@@ -9,27 +9,15 @@ from http_sfv.item import Item
 from http_sfv.types import Token
 
 from scans.engine.catalogue import Category, check
-from scans.engine.findings import (
-    CRITICAL,
-    LOW,
-    MEDIUM,
-    EvidenceItem,
-    Fail,
-    Finding,
-    NotApplicable,
-    Pass,
-    Warn,
-)
+from scans.engine.findings import CRITICAL, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.messages import excerpt, some
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.markup import attribute, http_equivs, live
 from scans.engine.security.csp import HEADER as CSP
-from scans.engine.security.csp import header_policies, is_broad_source, parse_policy
+from scans.engine.security.csp import Policies, is_broad_source, parse_policy
 from scans.engine.security.evidence import Cors, CorsAnswer
 
 CATEGORY = Category("HTTP headers", weight=15)
-
-NOT_HTML = NotApplicable("The page is not HTML.")
 
 LEAKY_REFERRER_POLICIES = frozenset({"unsafe-url", "origin", "origin-when-cross-origin", "no-referrer-when-downgrade"})
 REFERRER_POLICIES = LEAKY_REFERRER_POLICIES | {
@@ -50,53 +38,47 @@ OPENER_POLICIES = frozenset({"unsafe-none", "same-origin-allow-popups", "same-or
 EMBEDDER_POLICIES = frozenset({"unsafe-none", "require-corp", "credentialless"})
 RESOURCE_POLICIES = frozenset({"same-origin", "same-site", "cross-origin"})
 DEPRECATED = {
-    "Public-Key-Pins": "no browser reads it any more, and a wrong pin locked visitors out",
-    "Public-Key-Pins-Report-Only": "no browser reads it any more",
-    "Expect-CT": "browsers demand certificate transparency anyway",
-    "Feature-Policy": "Permissions-Policy took its place",
+    "Public-Key-Pins": "browsers no longer read it, and a wrong pin locked visitors out",
+    "Public-Key-Pins-Report-Only": "browsers no longer read it",
+    "Expect-CT": "browsers require certificate transparency anyway",
+    "Feature-Policy": "Permissions-Policy replaced it",
 }
 
 
 @check(
     "clickjacking",
-    name="Protection from framing",
+    name="Clickjacking protection",
+    found="Clickjacking protection missing or faulty",
     severity=MEDIUM,
     fix="Send Content-Security-Policy: frame-ancestors 'self' (or 'none') and X-Frame-Options: SAMEORIGIN.",
     references=("CSP Level 3, section 6.4.2", "RFC 7034", "HTML, the X-Frame-Options header", "CWE-1021"),
+    html=True,
 )
-def clickjacking(page: Page, document: Document) -> Finding:
-    if not page.is_html:
-        return NOT_HTML
-    lists = [
-        sources for policy in header_policies(page.headers) if (sources := policy.get("frame-ancestors")) is not None
-    ]
+def clickjacking(page: Page, document: Document, policies: Policies) -> Finding:
+    lists = [sources for policy in policies.header if (sources := policy.get("frame-ancestors")) is not None]
     if lists:
         return _judge_frame_ancestors(lists)
     values = {
         token.strip().lower() for token in (page.headers.get("X-Frame-Options") or "").split(",") if token.strip()
     }
-    evidence = tuple[EvidenceItem, ...](
-        {"header": "X-Frame-Options", "value": excerpt(line)} for line in page.headers.all("X-Frame-Options")
-    )
+    evidence = [{"header": "X-Frame-Options", "value": excerpt(line)} for line in page.headers.all("X-Frame-Options")]
     shown = excerpt(page.headers.get("X-Frame-Options") or "")
     if len(values) > 1 and values & {"deny", "sameorigin", "allowall"}:
-        return Warn(
-            f"X-Frame-Options contradicts itself ({shown}); browsers then refuse every frame.",
-            evidence=evidence,
-        )
+        return Warn(f"X-Frame-Options contradicts itself ({shown}), so browsers refuse every frame.", evidence=evidence)
     if values in ({"deny"}, {"sameorigin"}):
         return Pass(f"X-Frame-Options: {shown}.", evidence)
     if any(value.startswith("allow-from") for value in values):
         return Fail(f"Browsers ignore X-Frame-Options: {shown}, so any site may frame the page.", evidence=evidence)
     if values:
-        return Fail(f"X-Frame-Options: {shown} does not keep any site from framing the page.", evidence=evidence)
+        return Fail(f"X-Frame-Options: {shown} keeps no site from framing the page.", evidence=evidence)
     elsewhere = "; in <meta> they are ignored" if _frames_in_meta(document) else ""
     return Fail(f"No frame-ancestors and no X-Frame-Options header, so any site may frame the page{elsewhere}.")
 
 
 @check(
     "x-content-type-options",
-    name="No content sniffing",
+    name="MIME sniffing is disabled",
+    found="MIME sniffing is not disabled",
     severity=MEDIUM,
     fix="Send X-Content-Type-Options: nosniff on every response.",
     references=("Fetch, section 3.6", "CWE-693"),
@@ -104,7 +86,7 @@ def clickjacking(page: Page, document: Document) -> Finding:
 def x_content_type_options(page: Page) -> Finding:
     value = page.headers.get("X-Content-Type-Options")
     if value is None:
-        return Fail("No X-Content-Type-Options header, so browsers may guess scripts and styles out of any file.")
+        return Fail("No X-Content-Type-Options header, so browsers may take other files for scripts or style sheets.")
     if value.split(",")[0].strip(" \t").lower() == "nosniff":
         return Pass("X-Content-Type-Options: nosniff.")
     return Fail(f"X-Content-Type-Options is “{excerpt(value)}”; only a first token nosniff counts.")
@@ -113,6 +95,7 @@ def x_content_type_options(page: Page) -> Finding:
 @check(
     "referrer-policy",
     name="Referrer policy",
+    found="Referrer policy unsafe or invalid",
     severity=LOW,
     fix="Send Referrer-Policy: strict-origin-when-cross-origin (or no-referrer).",
     references=("W3C Referrer Policy, sections 3 and 8.1", "CWE-200"),
@@ -130,23 +113,21 @@ def referrer_policy(page: Page, document: Document) -> Finding:
             return Warn(f"No value of “{excerpt(value)}” is a referrer policy, so {default}.")
         return Pass(f"No Referrer-Policy, so {default}.")
     if policy in LEAKY_REFERRER_POLICIES:
-        leak = "the whole address" if policy != "origin" else "the origin, over plain HTTP too,"
-        if policy == "origin-when-cross-origin":
-            leak = "the origin, over plain HTTP too,"
-        return Fail(f"{source} is {policy}, which tells other sites {leak} of the page that a visitor comes from.")
+        leak = "the origin, over plain HTTP too," if policy.startswith("origin") else "the whole address"
+        return Fail(f"{source} is {policy}, which sends other sites {leak} of the page that a visitor comes from.")
     return Pass(f"{source}: {policy}.")
 
 
 @check(
     "permissions-policy",
     name="Permissions policy",
+    found="Permissions policy missing or without effect",
     severity=LOW,
     fix="Switch off what the page does not use: Permissions-Policy: camera=(), microphone=(), geolocation=()",
     references=("W3C Permissions Policy, section 5.2", "RFC 9651, section 3.2"),
+    html=True,
 )
 def permissions_policy(page: Page) -> Finding:
-    if not page.is_html:
-        return NOT_HTML
     value = page.headers.get("Permissions-Policy")
     if value is None:
         return Warn("No Permissions-Policy, so embedded frames may be granted camera, microphone and location.")
@@ -155,15 +136,16 @@ def permissions_policy(page: Page) -> Finding:
         features.parse(value.encode("latin-1", "replace"))
     except ValueError:
         old = " It looks like the syntax of the older Feature-Policy." if re.search(r"^[\w-]+ +'", value) else ""
-        return Warn(f"Browsers ignore “{excerpt(value)}”: it is no structured dictionary.{old}")
+        return Warn(f"Browsers ignore “{excerpt(value)}”: it is not a structured dictionary.{old}")
     if not features:
-        return Warn("Permissions-Policy is empty and switches nothing off.")
-    return Pass(f"Permissions-Policy rules {some(list(features))}.")
+        return Warn("Permissions-Policy is empty and restricts nothing.")
+    return Pass(f"Permissions-Policy sets {some(list(features))}.")
 
 
 @check(
     "cross-origin-policies",
-    name="Cross-origin isolation headers",
+    name="Cross-origin policies are valid",
+    found="Cross-origin policy with an invalid value",
     severity=LOW,
     fix="Send a valid value: Cross-Origin-Opener-Policy: same-origin · Cross-Origin-Embedder-Policy: "
     "require-corp · Cross-Origin-Resource-Policy: same-origin",
@@ -188,18 +170,19 @@ def cross_origin_policies(page: Page) -> Finding:
         return Warn(f"Browsers ignore an invalid value: {some(wrong)}.")
     if seen:
         return Pass(f"{some(seen)}.")
-    return Pass("None of the cross-origin policies is sent; a page without shared memory can do without.")
+    return Pass("No cross-origin policy is sent; only pages that share memory need one.")
 
 
 @check(
     "cors-credentials",
-    name="No foreign origin reads with credentials",
+    name="CORS refuses untrusted origins with credentials",
+    found="CORS allows untrusted origins with credentials",
     severity=CRITICAL,
     fix="Compare Origin with a list of trusted origins, echo those alone, with Vary: Origin, and never null.",
     references=("Fetch, section 3.3.5", "CWE-942", "CWE-346"),
 )
 def cors_credentials(cors: Cors) -> Finding:
-    evidence = tuple[EvidenceItem, ...](_cors_evidence(each) for each in cors.answers)
+    evidence = [_cors_evidence(each) for each in cors.answers]
     reflected = [each for each in cors.answers if each.allow_origin == (each.origin,)]
     for answer in reflected:
         if answer.allow_credentials == ("true",):
@@ -211,17 +194,18 @@ def cors_credentials(cors: Cors) -> Finding:
             )
     if reflected:
         return Pass(
-            "The server echoes foreign origins, but without credentials: others read what everybody can.",
+            "The server echoes foreign origins, but without credentials, so they read only what is public.",
             evidence,
         )
     if any("*" in each.allow_origin for each in cors.answers):
-        return Pass("Access-Control-Allow-Origin: * lets every origin read, but never with credentials.", evidence)
-    return Pass("Foreign origins are not let in.", evidence)
+        return Pass("Access-Control-Allow-Origin: * lets every origin read, but without credentials.", evidence)
+    return Pass("Foreign origins are not allowed.", evidence)
 
 
 @check(
     "content-type",
-    name="Content type",
+    name="Content-Type header is complete",
+    found="Content-Type missing, invalid or without a charset",
     severity=LOW,
     fix="Send Content-Type: text/html; charset=utf-8",
     references=("RFC 9110, section 8.3", "CWE-436"),
@@ -233,16 +217,17 @@ def content_type(page: Page) -> Finding:
             return NotApplicable("The response has no content.")
         return Fail("No Content-Type header, so browsers guess what the content is.")
     if not re.fullmatch(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+", page.media_type):
-        return Fail(f"Content-Type “{excerpt(value)}” is no media type, so browsers guess what the content is.")
+        return Fail(f"Content-Type “{excerpt(value)}” is not a media type, so browsers guess what the content is.")
     textual = page.media_type.startswith("text/") or page.is_html
     if textual and not re.search(r""";\s*charset\s*=\s*["']?[^\s"';]""", value, re.IGNORECASE):
-        return Warn(f"Content-Type: {excerpt(value)} names no charset, so it has to be looked for or guessed.")
+        return Warn(f"Content-Type: {excerpt(value)} names no charset, so browsers look for one or guess.")
     return Pass(f"Content-Type: {excerpt(value)}.")
 
 
 @check(
     "deprecated-headers",
     name="No deprecated headers",
+    found="Deprecated headers are sent",
     severity=LOW,
     fix="Remove Public-Key-Pins, Expect-CT and Feature-Policy, and X-XSS-Protection or set it to 0.",
     references=("RFC 9110, section 16.3", "CWE-477"),
@@ -251,7 +236,9 @@ def deprecated_headers(page: Page) -> Finding:
     found = [f"{name} ({why})" for name, why in DEPRECATED.items() if name in page.headers]
     auditor = page.headers.get("X-XSS-Protection")
     if auditor is not None and auditor.split(";")[0].strip() != "0":
-        found.append(f"X-XSS-Protection: {excerpt(auditor)} (the filter is gone, and opened holes where it was)")
+        found.append(
+            f"X-XSS-Protection: {excerpt(auditor)} (the filter is gone, and caused vulnerabilities where it was)"
+        )
     if found:
         return Warn(f"Deprecated headers: {some(found)}.")
     return Pass("No deprecated header is sent.")
@@ -260,7 +247,7 @@ def deprecated_headers(page: Page) -> Finding:
 def _judge_frame_ancestors(lists: list[tuple[str, ...]]) -> Finding:
     """Every policy must allow a framing site, so the strictest decides."""
     shown = "; ".join(f"frame-ancestors {' '.join(sources)}".strip() for sources in lists)
-    evidence = ({"header": CSP, "value": excerpt(shown)},)
+    evidence = [{"header": CSP, "value": excerpt(shown)}]
     if any(not any(is_broad_source(source) for source in sources) for sources in lists):
         return Pass(f"Content-Security-Policy: {excerpt(shown)}.", evidence)
     return Fail(

@@ -1,4 +1,4 @@
-"""Transport security: what protects the way between the visitor and the site."""
+"""Transport security: what protects the connection between the visitor and the site."""
 
 from __future__ import annotations
 
@@ -7,36 +7,23 @@ from datetime import timedelta
 import ada_url
 
 from scans.engine.catalogue import Category, check
-from scans.engine.findings import (
-    CRITICAL,
-    HIGH,
-    LOW,
-    MEDIUM,
-    EvidenceItem,
-    Fail,
-    Finding,
-    NotApplicable,
-    Pass,
-    Warn,
-)
+from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.messages import counted, duration, excerpt, some
 from scans.engine.page.evidence import Clock, Document, Page
 from scans.engine.page.markup import http_equivs
-from scans.engine.security.csp import upgrades_insecure_requests
+from scans.engine.security.certificates import distrust, facts, is_due_for_renewal
+from scans.engine.security.csp import Policies
 from scans.engine.security.evidence import HttpsAnswer, PlainHttp, TlsPeer, TlsSupport
 from scans.engine.security.hsts import HEADER as HSTS_HEADER
-from scans.engine.security.hsts import BadHsts, is_preloaded, parse_hsts, valid_policy
+from scans.engine.security.hsts import BadHsts, is_preloaded, parse_hsts, preload_faults, valid_policy
 from scans.engine.security.mixed_content import has_password_field, insecure_forms, insecure_resources
-from scans.net.tls.certificates import Certificate
 from scans.net.tls.ciphers import TlsVersion, is_forward_secret, weakness
 from scans.net.tls.handshake import Distrust
 
 CATEGORY = Category("Transport security", weight=25)
 
-EVIDENCE_ITEMS = 20
 HALF_A_YEAR_S = 15_552_000  # 180 days
-A_YEAR_S = 31_536_000
-EXPIRY_WARNING = timedelta(days=14)
+SEND_INTERMEDIATES = "Send the intermediate certificates too (nginx: ssl_certificate fullchain.pem)."
 
 NO_TLS = NotApplicable("Nothing answers over TLS on the host.")
 
@@ -44,6 +31,7 @@ NO_TLS = NotApplicable("Nothing answers over TLS on the host.")
 @check(
     "https-available",
     name="HTTPS available",
+    found="HTTPS not available",
     severity=CRITICAL,
     fix="Get a certificate (over ACME, free of charge and renewed by itself) and serve the site over TLS.",
     references=("RFC 9110, section 4.2.2", "RFC 9325", "CWE-319"),
@@ -54,16 +42,17 @@ def https_available(page: Page, peer: TlsPeer, support: TlsSupport) -> Finding:
         return Pass(f"{place} answers over {peer.handshake.version.label} with {peer.handshake.cipher}.")
     versions = sorted(support.versions)
     if versions and versions[-1] > TlsVersion.SSL3_0:
-        return Pass(f"{place} takes {versions[-1].label}, though a full handshake failed: {peer.error}")
+        return Pass(f"{place} accepts {versions[-1].label}, though a full handshake failed: {peer.error}")
     if versions:
-        return Fail(f"{place} speaks SSL 3.0 only, which no browser does any more.")
-    risk = "" if page.target.is_https else " The page came over plain HTTP, open to reading and change."
+        return Fail(f"{place} supports SSL 3.0 only, which browsers refuse.")
+    risk = "" if page.target.is_https else " The page came over plain HTTP, without any protection."
     return Fail(f"Nothing answers over TLS on {place}: {peer.error}{risk}")
 
 
 @check(
     "http-to-https-redirect",
     name="Redirect from HTTP to HTTPS",
+    found="Redirect from HTTP to HTTPS missing or flawed",
     severity=HIGH,
     fix="Answer every request on port 80 with a 301 or 308 to the same host and path: Location: https://HOST/PATH",
     references=("RFC 6797, section 7.2", "CWE-319"),
@@ -74,29 +63,30 @@ def http_to_https_redirect(plain: PlainHttp) -> Finding:
     if not plain.hops:
         return Pass(f"Nothing answers plain HTTP at {excerpt(plain.url)}, so nothing is sent in the clear.")
     urls = [hop.url for hop in plain.hops] + ([plain.next_url] if plain.next_url else [])
-    chain: tuple[EvidenceItem, ...] = tuple({"hop": number, "url": excerpt(url)} for number, url in enumerate(urls, 1))
+    chain: list[EvidenceItem] = [{"hop": number, "url": excerpt(url)} for number, url in enumerate(urls, 1)]
     if len(urls) == 1:
-        message = f"Plain HTTP answers with status {plain.hops[0].status} and does not redirect to https"
+        message = f"Plain HTTP answers with status {plain.hops[0].status} and does not redirect to HTTPS"
         if plain.hops[0].status >= 400:
             return Warn(f"{message}.", evidence=chain)
-        return Fail(f"{message} (redirects in the page itself come too late).", evidence=chain)
+        return Fail(f"{message} (a redirect in the page itself comes too late).", evidence=chain)
     try:
         start, first, last = (ada_url.URL(urls[index]) for index in (0, 1, -1))
     except ValueError:
-        return Fail(f"Plain HTTP redirects to “{excerpt(urls[-1])}”, which is no URL.", evidence=chain)
+        return Fail(f"Plain HTTP redirects to “{excerpt(urls[-1])}”, which is not a URL.", evidence=chain)
     if last.protocol != "https:":
-        return Fail(f"Redirects from plain HTTP end on {excerpt(last.href)}, without TLS.", evidence=chain)
+        return Fail(f"Redirects from plain HTTP end at {excerpt(last.href)}, without TLS.", evidence=chain)
     if first.protocol != "https:":
-        return Warn(f"Plain HTTP leads over a second unprotected hop, {excerpt(first.href)}.", evidence=chain)
+        return Warn(f"Plain HTTP redirects to a second unprotected address, {excerpt(first.href)}.", evidence=chain)
     if first.hostname != start.hostname:
-        other = f"Plain HTTP leads to another host first, {first.hostname}"
-        return Warn(f"{other}, so browsers never learn HSTS of {start.hostname}.", evidence=chain)
-    return Pass(f"Plain HTTP redirects to {excerpt(first.href)} at once.", evidence=chain)
+        other = f"Plain HTTP redirects to another host first, {first.hostname}"
+        return Warn(f"{other}, so browsers never see an HSTS header of {start.hostname}.", evidence=chain)
+    return Pass(f"Plain HTTP redirects straight to {excerpt(first.href)}.", evidence=chain)
 
 
 @check(
     "tls-cert-trusted",
-    name="Certificate trusted",
+    name="Certificate is trusted",
+    found="Certificate is not trusted",
     severity=CRITICAL,
     fix="Install a certificate from a public authority with its full chain, leaf first, then each "
     "intermediate (nginx: ssl_certificate fullchain.pem).",
@@ -106,35 +96,18 @@ def tls_cert_trusted(peer: TlsPeer) -> Finding:
     if peer.handshake is None:
         return NO_TLS
     trust, leaf = peer.handshake.trust, peer.handshake.leaf
-    chain = tuple(_certificate_facts(each) for each in peer.handshake.chain)
-    issuer = excerpt(peer.handshake.chain[-1].issuer)
-    match trust.distrust:
-        case None:
-            return Pass(f"The chain from “{excerpt(leaf.subject)}” leads to a trusted root.", chain)
-        case Distrust.SELF_SIGNED:
-            return Fail(f"Self-signed certificate of “{excerpt(leaf.subject)}”.", evidence=chain)
-        case Distrust.INCOMPLETE_CHAIN if trust.proven:
-            return Fail(
-                f"Incomplete chain: the server does not send the intermediate “{issuer}”, which only some "
-                "browsers fetch by themselves.",
-                evidence=chain,
-                fix="Send the intermediate certificates too (nginx: ssl_certificate fullchain.pem).",
-            )
-        case Distrust.INCOMPLETE_CHAIN:
-            return Fail(
-                f"Incomplete chain: the server sends its own certificate only, whose issuer “{issuer}” is no "
-                "trusted root; an intermediate is missing, or the issuer is unknown.",
-                evidence=chain,
-            )
-        case Distrust.UNKNOWN_ISSUER:
-            return Fail(f"Unknown issuer: the chain ends at untrusted “{issuer}”.", evidence=chain)
-        case Distrust.OTHER:
-            return Fail(f"The chain is not valid: {trust.text} (error {trust.code}).", evidence=chain)
+    chain = [facts(each) for each in peer.handshake.chain]
+    fault = distrust(peer.handshake)
+    if fault is None:
+        return Pass(f"The chain from “{excerpt(leaf.subject)}” leads to a trusted root.", chain)
+    is_incomplete = trust.distrust is Distrust.INCOMPLETE_CHAIN and trust.proven
+    return Fail(fault, evidence=chain, fix=SEND_INTERMEDIATES if is_incomplete else None)
 
 
 @check(
     "tls-cert-hostname",
-    name="Certificate names the host",
+    name="Certificate matches the host name",
+    found="Certificate does not match the host name",
     severity=CRITICAL,
     fix="Get a certificate whose subjectAltName lists every host name that the site is reached by.",
     references=("RFC 9525, section 6", "RFC 9110, section 4.3.4", "CWE-297"),
@@ -145,23 +118,21 @@ def tls_cert_hostname(peer: TlsPeer) -> Finding:
     leaf = peer.handshake.leaf
     names = (*leaf.dns_names, *leaf.ip_addresses)
     shown = some([excerpt(name) for name in names])
-    evidence = (_certificate_facts(leaf),)
+    evidence = [facts(leaf)]
     if leaf.matches(peer.host):
         return Pass(f"The certificate names {peer.host} (subjectAltName: {shown}).", evidence)
     if not leaf.names_readable:
         return Fail("The certificate's subjectAltName can't be read, so it names no host.", evidence=evidence)
     if not names:
-        common_name = excerpt(leaf.common_name)
-        return Fail(
-            f"The certificate has no subjectAltName; its common name “{common_name}” does not count.",
-            evidence=evidence,
-        )
+        common_name = f"its common name “{excerpt(leaf.common_name)}” does not count"
+        return Fail(f"The certificate has no subjectAltName; {common_name}.", evidence=evidence)
     return Fail(f"The certificate is for {shown}, not for {peer.host}.", evidence=evidence)
 
 
 @check(
     "tls-cert-expiry",
-    name="Certificate validity period",
+    name="Certificate is within its validity period",
+    found="Certificate expired, not yet valid or due for renewal",
     severity=CRITICAL,
     fix="Renew the certificate, and let an ACME client do so whenever a third of its lifetime is left.",
     references=("RFC 5280, section 4.1.2.5", "CWE-298"),
@@ -170,24 +141,23 @@ def tls_cert_expiry(peer: TlsPeer, clock: Clock) -> Finding:
     if peer.handshake is None:
         return NO_TLS
     leaf = peer.handshake.leaf
-    evidence = (_certificate_facts(leaf),)
+    evidence = [facts(leaf)]
     if clock.now < leaf.not_before:
         return Fail(f"The certificate becomes valid on {leaf.not_before:%F %H:%M} UTC.", evidence=evidence)
     left = leaf.not_after - clock.now
     if left < timedelta(0):
-        return Fail(
-            f"The certificate expired on {leaf.not_after:%F %H:%M} UTC, {duration(-left)} ago.",
-            evidence=evidence,
-        )
+        expired = f"The certificate expired on {leaf.not_after:%F %H:%M} UTC, {duration(-left)} ago."
+        return Fail(expired, evidence=evidence)
     message = f"The certificate is valid for another {duration(left)}, until {leaf.not_after:%F %H:%M} UTC."
-    if left < min(EXPIRY_WARNING, (leaf.not_after - leaf.not_before) / 3):
+    if is_due_for_renewal(leaf, clock.now):
         return Warn(f"{message} It should have been renewed by now.", evidence=evidence)
     return Pass(message, evidence)
 
 
 @check(
     "tls-cert-strength",
-    name="Certificate key and signature",
+    name="Certificate has a strong key and signature",
+    found="Certificate chain with a weak key or signature",
     severity=HIGH,
     fix="Get a certificate with an ECDSA P-256 or RSA 2048-bit key, signed with SHA-256.",
     references=("RFC 9325, section 4.5", "NIST SP 800-131A", "CWE-326"),
@@ -196,10 +166,10 @@ def tls_cert_strength(peer: TlsPeer) -> Finding:
     if peer.handshake is None:
         return NO_TLS
     leaf, *issuers = peer.handshake.path
-    # A root is trusted for being in the store, so neither its signature nor its age says anything.
+    # A root is trusted for being in the store, so neither its signature nor its age matters.
     judged = [leaf, *(each for each in issuers if not each.self_issued)]
     weak = [f"“{excerpt(each.subject)}” has {fault}" for each in judged if (fault := each.weak_point)]
-    evidence = tuple(_certificate_facts(each) for each in judged)
+    evidence = [facts(each) for each in judged]
     if weak:
         return Fail(f"Weak certificate: {some(weak)}.", evidence=evidence)
     bits = f" {leaf.key_bits} bits" if leaf.key_bits else ""
@@ -209,7 +179,8 @@ def tls_cert_strength(peer: TlsPeer) -> Finding:
 
 @check(
     "tls-legacy-protocols",
-    name="No outdated TLS versions",
+    name="Outdated TLS versions are refused",
+    found="Outdated TLS versions are accepted",
     severity=MEDIUM,
     fix="Accept TLS 1.2 and 1.3 only (nginx: ssl_protocols TLSv1.2 TLSv1.3;).",
     references=("RFC 8996", "RFC 7568", "CWE-327"),
@@ -220,15 +191,16 @@ def tls_legacy_protocols(support: TlsSupport) -> Finding:
     legacy = [version for version in sorted(support.versions) if version < TlsVersion.TLS1_2]
     if not legacy:
         return Pass("TLS 1.1, TLS 1.0 and SSL 3.0 are refused.")
-    evidence = tuple({"version": each.label, "cipher": support.versions[each]} for each in legacy)
+    evidence = [{"version": each.label, "cipher": support.versions[each]} for each in legacy]
     names = " and ".join(version.label for version in legacy)
     severity = HIGH if TlsVersion.SSL3_0 in legacy else None
-    return Fail(f"The server accepts {names}, withdrawn for their known attacks.", severity, evidence)
+    return Fail(f"The server accepts {names}, deprecated because of known attacks.", severity, evidence)
 
 
 @check(
     "tls-modern-protocols",
-    name="Modern TLS versions",
+    name="TLS 1.3 is supported",
+    found="TLS 1.3 is not supported",
     severity=HIGH,
     fix="Enable TLS 1.3 beside TLS 1.2 (nginx: ssl_protocols TLSv1.2 TLSv1.3; OpenSSL 1.1.1 or later).",
     references=("RFC 9325, section 3.1", "RFC 8446", "CWE-327"),
@@ -237,16 +209,17 @@ def tls_modern_protocols(support: TlsSupport) -> Finding:
     if not support.versions:
         return NO_TLS
     if TlsVersion.TLS1_3 in support.versions:
-        return Pass("The server speaks TLS 1.3.")
+        return Pass("The server supports TLS 1.3.")
     newest = max(support.versions)
     if newest is TlsVersion.TLS1_2:
-        return Warn("The newest version that the server speaks is TLS 1.2, not yet TLS 1.3.")
-    return Fail(f"The newest version that the server speaks is {newest.label}, which browsers refuse.")
+        return Warn("The newest version that the server supports is TLS 1.2.")
+    return Fail(f"The newest version that the server supports is {newest.label}, which browsers refuse.")
 
 
 @check(
     "tls-weak-ciphers",
     name="No weak cipher suites",
+    found="Weak cipher suites or no forward secrecy",
     severity=HIGH,
     fix="Offer AEAD suites with forward secrecy only (nginx: ssl_ciphers ECDHE+AESGCM:ECDHE+CHACHA20;).",
     references=("RFC 9325, section 4.1", "RFC 7465", "CWE-327"),
@@ -256,7 +229,7 @@ def tls_weak_ciphers(support: TlsSupport) -> Finding:
         return NO_TLS
     weak = [(name, kind) for name in support.weak_ciphers if (kind := weakness(name)) is not None]
     if weak:
-        evidence = tuple({"cipher": name, "weakness": kind.value} for name, kind in weak)
+        evidence = [{"cipher": name, "weakness": kind.value} for name, kind in weak]
         shown = ", ".join(f"{kind.value}: {name}" for name, kind in weak)
         return Fail(f"The server accepts weak cipher suites: {shown}.", evidence=evidence)
     newest = max(support.versions)
@@ -264,7 +237,7 @@ def tls_weak_ciphers(support: TlsSupport) -> Finding:
     if not is_forward_secret(chosen):
         return Warn(
             f"With {newest.label} the server chooses {chosen}, without forward secrecy: whoever gets its key "
-            "later can read what was recorded."
+            "later can decrypt recorded traffic."
         )
     return Pass(f"No NULL, EXPORT, anonymous, RC4, DES or 3DES suite; {newest.label} uses {chosen}.")
 
@@ -272,6 +245,7 @@ def tls_weak_ciphers(support: TlsSupport) -> Finding:
 @check(
     "hsts",
     name="HTTP Strict Transport Security",
+    found="HSTS missing, ignored or weak",
     severity=HIGH,
     fix="Send on every HTTPS response: Strict-Transport-Security: max-age=31536000; includeSubDomains",
     references=("RFC 6797, section 6.1", "CWE-319", "CWE-523"),
@@ -280,9 +254,11 @@ def hsts(page: Page, document: Document, answer: HttpsAnswer) -> Finding:
     if answer.response is None:
         return NO_TLS
     values = answer.response.headers.all(HSTS_HEADER)
-    evidence = tuple[EvidenceItem, ...]({"header": HSTS_HEADER, "value": excerpt(value)} for value in values)
+    evidence = [{"header": HSTS_HEADER, "value": excerpt(value)} for value in values]
     if is_preloaded(page.target.host):
-        return Pass("The top-level domain is in the browsers' preload list: they never use plain HTTP here.", evidence)
+        return Pass(
+            "The top-level domain is in browsers' HSTS preload list, so they never use plain HTTP here.", evidence
+        )
     if not values:
         elsewhere = ""
         if not page.target.is_https and HSTS_HEADER in page.headers:
@@ -301,19 +277,19 @@ def hsts(page: Page, document: Document, answer: HttpsAnswer) -> Finding:
     except BadHsts as error:
         return Fail(f"Browsers ignore the header “{excerpt(values[0])}”: {excerpt(str(error))}.", evidence=evidence)
     if policy.max_age_s == 0:
-        return Fail("max-age=0 makes browsers forget that the host wants https.", evidence=evidence)
+        return Fail("max-age=0 switches HSTS off.", evidence=evidence)
     if len(values) > 1:
-        return Warn(f"Sent {len(values)} times; browsers read the first only.", evidence=evidence)
+        return Warn(f"The header is sent {len(values)} times; browsers read the first only.", evidence=evidence)
     message = f"max-age={policy.max_age_s} ({duration(timedelta(seconds=min(policy.max_age_s, 10**10)))})"
     if policy.max_age_s < HALF_A_YEAR_S:
         return Warn(f"{message} is shorter than 180 days ({HALF_A_YEAR_S} s).", evidence=evidence)
-    scope = ", with its subdomains" if policy.include_subdomains else ", without its subdomains"
-    return Pass(f"{message}{scope}.", evidence)
+    return Pass(f"{message}, {'with' if policy.include_subdomains else 'without'} subdomains.", evidence)
 
 
 @check(
     "hsts-preload-consistency",
-    name="HSTS preload conditions",
+    name="HSTS preload requirements",
+    found="HSTS preload requirements not met",
     severity=LOW,
     fix="Either drop preload, or meet what it asks for: max-age=31536000; includeSubDomains; preload",
     references=("RFC 6797, section 12.3",),
@@ -323,81 +299,62 @@ def hsts_preload_consistency(answer: HttpsAnswer) -> Finding:
     if policy is None:
         return NotApplicable("The host sends no valid HSTS policy.")
     if not policy.preload:
-        return Pass("The policy does not ask to be preloaded, which is fine.")
-    missing = []
-    if not policy.include_subdomains:
-        missing.append("includeSubDomains is missing")
-    if policy.max_age_s < A_YEAR_S:
-        missing.append(f"max-age is {policy.max_age_s}, below a year ({A_YEAR_S} s)")
-    if missing:
-        return Warn(f"The policy asks to be preloaded, but {' and '.join(missing)}, so lists refuse it.")
+        return Pass("The policy does not ask to be preloaded, and need not.")
+    if faults := preload_faults(policy):
+        return Warn(f"The policy asks to be preloaded, but {' and '.join(faults)}, so browsers' lists refuse it.")
     return Pass(f"preload with includeSubDomains and max-age={policy.max_age_s}.")
 
 
 @check(
     "mixed-content",
     name="No mixed content",
+    found="Mixed content",
     severity=HIGH,
     fix="Load every sub-resource over https, or send: Content-Security-Policy: upgrade-insecure-requests",
     references=("W3C Mixed Content, section 3", "CWE-311"),
+    html=True,
 )
-def mixed_content(page: Page, document: Document) -> Finding:
-    if not page.is_html or not page.target.is_https:
-        return NotApplicable("Only an HTML page over https can have mixed content.")
+def mixed_content(page: Page, document: Document, policies: Policies) -> Finding:
+    if not page.target.is_https:
+        return NotApplicable("Only a page over HTTPS can have mixed content.")
     found = insecure_resources(document)
     if not found:
-        return Pass("No sub-resource in the markup is loaded over http.")
-    if upgrades_insecure_requests(page.headers, document):
+        return Pass("No sub-resource in the markup is loaded over plain HTTP.")
+    if policies.upgrades_insecure_requests:
         references = counted(len(found), "http reference")
         return Pass(f"{references}, which upgrade-insecure-requests turns into https.")
-    evidence: tuple[EvidenceItem, ...] = tuple(
-        {"element": each.element, "url": excerpt(each.url), "passive": each.passive} for each in found[:EVIDENCE_ITEMS]
-    )
+    evidence: list[EvidenceItem] = [
+        {"element": each.element, "url": excerpt(each.url), "passive": each.passive} for each in found
+    ]
     active = [each for each in found if not each.passive]
     shown = some([f"<{each.element}> {excerpt(each.url)}" for each in active or found])
     if active:
-        return Fail(
-            f"{counted(len(active), 'active sub-resource')} over http, which browsers block: {shown}.",
-            evidence=evidence,
-        )
+        blocked = counted(len(active), "active sub-resource")
+        return Fail(f"{blocked} over plain HTTP, which browsers block: {shown}.", evidence=evidence)
     passive = counted(len(found), "image or media file", "images or media files")
-    return Warn(f"{passive} over http, open to change on the way: {shown}.", LOW, evidence)
+    return Warn(f"{passive} over plain HTTP, open to change on the way: {shown}.", LOW, evidence)
 
 
 @check(
     "insecure-form",
-    name="Forms sent over HTTPS",
+    name="Forms are submitted over HTTPS",
+    found="Form or password field over plain HTTP",
     severity=HIGH,
     fix='Serve the page over https and let the form send there: <form action="https://…">',
     references=("HTML, form submission", "CWE-319", "CWE-523"),
+    html=True,
 )
-def insecure_form(page: Page, document: Document) -> Finding:
-    if not page.is_html:
-        return NotApplicable("Only an HTML page has forms.")
+def insecure_form(page: Page, document: Document, policies: Policies) -> Finding:
     if not page.target.is_https and has_password_field(document):
         return Fail("The page asks for a password and came over plain HTTP.", CRITICAL)
     found = insecure_forms(document, page.target.url)
     if not found:
-        return Pass("No form sends over plain HTTP.")
-    if page.target.is_https and upgrades_insecure_requests(page.headers, document):
+        return Pass("No form is submitted over plain HTTP.")
+    if page.target.is_https and policies.upgrades_insecure_requests:
         forms = counted(len(found), "form")
         return Pass(f"{forms} over http, which upgrade-insecure-requests turns into https.")
-    evidence: tuple[EvidenceItem, ...] = tuple(
-        {"action": excerpt(each.action), "password": each.password} for each in found[:EVIDENCE_ITEMS]
-    )
+    evidence: list[EvidenceItem] = [{"action": excerpt(each.action), "password": each.password} for each in found]
     shown = some([excerpt(each.action) for each in found])
     if any(each.password for each in found):
-        return Fail(f"A form with a password is sent over plain HTTP: {shown}.", CRITICAL, evidence)
-    return Fail(f"{counted(len(found), 'form')} sent over plain HTTP: {shown}.", evidence=evidence)
-
-
-def _certificate_facts(certificate: Certificate) -> EvidenceItem:
-    """A certificate as an evidence item."""
-    return {
-        "subject": excerpt(certificate.subject),
-        "issuer": excerpt(certificate.issuer),
-        "not_before": f"{certificate.not_before:%Y-%m-%dT%H:%M:%SZ}",
-        "not_after": f"{certificate.not_after:%Y-%m-%dT%H:%M:%SZ}",
-        "key": f"{certificate.key_type} {certificate.key_bits or ''}".strip(),
-        "signature": certificate.signature_hash,
-    }
+        return Fail(f"A form with a password is submitted over plain HTTP: {shown}.", CRITICAL, evidence)
+    return Fail(f"{counted(len(found), 'form')} submitted over plain HTTP: {shown}.", evidence=evidence)

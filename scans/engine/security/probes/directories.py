@@ -6,7 +6,7 @@ import concurrent.futures
 
 from scans.engine.catalogue import probe
 from scans.engine.page.evidence import Document, Page
-from scans.engine.page.fetch import ACCEPT, refuse_when_tired
+from scans.engine.page.fetch import ACCEPT, raise_if_rate_limited
 from scans.engine.page.references import references
 from scans.engine.security.evidence import AssetDirectories
 from scans.net.client import Network
@@ -22,7 +22,7 @@ TIMEOUT_S = 5.0
 def asset_directories(page: Page, document: Document, network: Network) -> AssetDirectories:
     """The first five folders, other than the root and the page's own, that assets from its origin lie in.
 
-    No redirect is followed. Raises `SiteProtected` when the site has enough of requests, or a `NetError`.
+    No redirect is followed. Raises `SiteProtected` when the site refuses further requests, or a `NetError`.
     """
     origin = page.target.origin
     folders: dict[str, None] = {}
@@ -37,7 +37,7 @@ def asset_directories(page: Page, document: Document, network: Network) -> Asset
         response = network.fetch(
             page.target.join(url), headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=TIMEOUT_S, verify=False
         )
-        refuse_when_tired(response)
+        raise_if_rate_limited(response)
         return response
 
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "directory") as pool:

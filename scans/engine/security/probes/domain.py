@@ -1,12 +1,12 @@
-"""What the domain says in DNS, and whom to tell of a hole."""
+"""The domain's DNS records, and its contact for reports of vulnerabilities."""
 
 from __future__ import annotations
 
 from scans.engine.catalogue import probe
 from scans.engine.page.evidence import Page
-from scans.engine.page.fetch import authority, refuse_when_tired
+from scans.engine.page.fetch import authority, raise_if_rate_limited
 from scans.engine.page.registrable_domain import own_domain
-from scans.engine.security.evidence import Authorities, MailPolicy, SecurityTxt, Signatures
+from scans.engine.security.evidence import CaaRecords, DnssecRecords, MailRecords, SecurityTxt
 from scans.net.client import Network
 from scans.net.errors import BudgetExceeded, NetError, TimedOut
 from scans.net.http.response import Response
@@ -18,38 +18,38 @@ FILE = "/.well-known/security.txt"
 
 
 @probe()
-def authorities(target: Target, network: Network) -> Authorities:
+def caa_records(target: Target, network: Network) -> CaaRecords:
     """CAA records by the climb of RFC 8659, section 3. Raises NotReachable or TimedOut without DNS."""
     domain = own_domain(target.host)
     if domain is None:
-        return Authorities(None)
+        return CaaRecords(None)
     labels = target.host.split(".")
     for start in range(max(0, len(labels) - MAX_LABELS), len(labels)):
         name = ".".join(labels[start:])
         if found := network.records(name, "CAA").records:
-            return Authorities(domain, name, found)
-    return Authorities(domain)
+            return CaaRecords(domain, name, found)
+    return CaaRecords(domain)
 
 
 @probe()
-def signatures(target: Target, network: Network) -> Signatures:
+def dnssec_records(target: Target, network: Network) -> DnssecRecords:
     """DS and DNSKEY of the domain. Raises NotReachable or TimedOut without DNS."""
     domain = own_domain(target.host)
     if domain is None:
-        return Signatures(None)
+        return DnssecRecords(None)
     keys = network.records(domain, "DNSKEY")
-    return Signatures(domain, keys.is_authenticated, network.records(domain, "DS").records, keys.records)
+    return DnssecRecords(domain, keys.is_authenticated, network.records(domain, "DS").records, keys.records)
 
 
 @probe()
-def mail_policy(target: Target, network: Network) -> MailPolicy:
+def mail_records(target: Target, network: Network) -> MailRecords:
     """MX, SPF and DMARC of the domain. Raises NotReachable or TimedOut without DNS."""
     domain = own_domain(target.host)
     if domain is None:
-        return MailPolicy(None)
+        return MailRecords(None)
     texts = network.records(domain, "TXT").records
     policies = network.records(f"_dmarc.{domain}", "TXT").records
-    return MailPolicy(
+    return MailRecords(
         domain,
         mx=network.records(domain, "MX").records,
         # RFC 7208, section 4.5, and RFC 7489, section 6.6.3: by their first word.
@@ -62,7 +62,7 @@ def mail_policy(target: Target, network: Network) -> MailPolicy:
 def security_txt(page: Page, network: Network) -> SecurityTxt:
     """The file of the host, then of its domain (RFC 9116, section 3). One that does not come is not there.
 
-    Raises `SiteProtected` when the site has enough of requests.
+    Raises `SiteProtected` when the site refuses further requests.
     """
     target = page.target
     origins = [f"https://{authority(target.host, target.port if target.is_https else 443, 443)}"]
@@ -83,7 +83,7 @@ def _ask(network: Network, target: Target, origin: str) -> Response | None:
         raise
     except (NetError, InvalidUrl):
         return None
-    refuse_when_tired(response)
+    raise_if_rate_limited(response)
     return response
 
 

@@ -1,4 +1,4 @@
-"""Sensitive files that the site may serve: asked for politely, proved by content, compared with soft 404s."""
+"""Sensitive files that the site may serve: proved by content, and compared with soft 404s."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from scans.engine.catalogue import probe
 from scans.engine.messages import excerpt
 from scans.engine.page.evidence import Document, Page
-from scans.engine.page.fetch import SiteTired
+from scans.engine.page.fetch import RateLimitedBySite
 from scans.engine.page.references import ResourceKind, references
-from scans.engine.security.evidence import Exposure, MissingPaths, PathAnswer
+from scans.engine.security.evidence import Exposure, NotFoundBaseline, PathAnswer
 from scans.engine.security.file_signatures import source_map
-from scans.engine.security.sensitive_files import JSON_BYTES, SensitiveFile, files_of, proof_of
+from scans.engine.security.sensitive_files import JSON_BYTES, SensitiveFile, files_of, identify
 from scans.engine.security.soft_404 import media_type, resembles, siblings
 from scans.net.client import Network
 from scans.net.errors import Blocked, BudgetExceeded, NetError, TimedOut
@@ -26,25 +26,25 @@ from scans.net.targets import InvalidUrl, Target
 AT_ONCE = 6
 TIMEOUT_S = 5.0
 TIME_LIMIT_S = 20.0
-# So many paths without an answer, and the rest is not asked for: somebody is shutting the scanner out.
+# After so many paths without an answer the rest is not asked for: the scanner is being blocked.
 MAX_SILENT = 6
 SOURCE_MAPS = "exposed-source-maps"
 MAX_SCRIPTS = 3
 SCRIPT_BYTES = 1024 * 1024
-# ECMA-426, "extracting source map URLs": the comment stands behind the code.
+# ECMA-426, "extracting source map URLs": the comment follows the code.
 MAP_COMMENT = re.compile(rb"//[#@][ \t]*sourceMappingURL=([^\s'\"]{1,2000})\s*\Z")
 COMMENT_BYTES = 4096
 
 
 @probe()
-def exposure(page: Page, document: Document, missing: MissingPaths, network: Network) -> Exposure:
+def exposure(page: Page, document: Document, baseline: NotFoundBaseline, network: Network) -> Exposure:
     """Every family's paths on the page's origin, at most six at once, and the maps of the page's own scripts.
 
     Siblings of random names are asked for only where a file was proved, since nothing else depends on them.
     After status 429, when the budget is used up, or after 20 s, the rest is not asked for: an `error` says so
     at each path that was left.
     """
-    asker = _Asker(page, missing, network)
+    asker = _Asker(page, baseline, network)
     wanted = [(family, file) for family, files in files_of(page.target.host).items() for file in files]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "exposure") as pool:
         answers = pool.map(asker.answer, [file for _, file in wanted])
@@ -67,11 +67,11 @@ class _Stopped(Exception):
 
 
 class _Asker:
-    """Asks one site, until it has enough."""
+    """Asks one site, until it refuses or the time is over."""
 
-    def __init__(self, page: Page, missing: MissingPaths, network: Network) -> None:
+    def __init__(self, page: Page, baseline: NotFoundBaseline, network: Network) -> None:
         self._page = page
-        self._missing = missing.answers
+        self._not_found = baseline.answers
         self._network = network
         self._ends = time.monotonic() + TIME_LIMIT_S
         self._lock = threading.Lock()
@@ -79,7 +79,6 @@ class _Asker:
         self._silent = 0
 
     def answer(self, file: SensitiveFile) -> PathAnswer:
-        """What comes from a file's path."""
         try:
             return self._judge(file)
         except (_Stopped, NetError) as error:
@@ -109,27 +108,27 @@ class _Asker:
 
     def _judge(self, file: SensitiveFile) -> PathAnswer:
         response = self._fetch(file.path, file.max_bytes)
-        proof = proof_of(file, response)
-        is_exposed = proof is not None and not self._is_soft_404(file, response)
+        matched = identify(file, response)
+        is_exposed = matched is not None and not self._is_soft_404(file, response)
         return PathAnswer(
             path=file.path,
             status=response.status,
             media_type=excerpt(media_type(response)),
             size_bytes=_size_bytes(response),
             is_exposed=is_exposed,
-            excerpt=excerpt(proof) if proof is not None and is_exposed else "",
+            excerpt=excerpt(matched) if matched is not None and is_exposed else "",
         )
 
     def _is_soft_404(self, file: SensitiveFile, response: Response) -> bool:
         """Whether the site answers alike where nothing can lie: what resembles it, or proves the same."""
         return any(
-            proof_of(file, other) is not None or resembles(response, file.path, other, path)
+            identify(file, other) is not None or resembles(response, file.path, other, path)
             for path, other in self._baseline(file)
         )
 
     def _baseline(self, file: SensitiveFile) -> Iterator[tuple[str, Response]]:
         """Answers for what can't exist: those that are there, then the siblings, each asked for when needed."""
-        for each in self._missing:
+        for each in self._not_found:
             yield each.url.removeprefix(self._page.target.origin), each
         for path in siblings(file.path):
             yield path, self._fetch(path, file.max_bytes)
@@ -153,12 +152,12 @@ class _Asker:
         except TimedOut:
             with self._lock:
                 self._silent += 1
-                is_shut_out = self._silent >= MAX_SILENT
-            if is_shut_out:
+                is_blocked = self._silent >= MAX_SILENT
+            if is_blocked:
                 self._stop("The site stopped answering.")
             raise
         if response.status == 429:
-            self._stop(str(SiteTired()))
+            self._stop(str(RateLimitedBySite()))
         return response
 
     def _stop(self, reason: str) -> None:
@@ -167,7 +166,9 @@ class _Asker:
 
 
 def _size_bytes(response: Response) -> int:
-    """What the body measures, as its header says where only the beginning was read."""
+    """The size of the body, by its header where only the beginning was read."""
     length = response.headers.get("Content-Length") or ""
-    is_told = response.truncated and "Content-Encoding" not in response.headers and re.fullmatch(r"\d{1,15}", length)
-    return int(length) if is_told else len(response.body)
+    is_declared = (
+        response.truncated and "Content-Encoding" not in response.headers and re.fullmatch(r"\d{1,15}", length)
+    )
+    return int(length) if is_declared else len(response.body)

@@ -8,10 +8,10 @@ import ada_url
 
 from scans.engine.catalogue import probe
 from scans.engine.page.evidence import Document, Page
-from scans.engine.page.fetch import decode, refuse_when_tired
+from scans.engine.page.fetch import decode, raise_if_rate_limited
 from scans.engine.page.references import ResourceKind, references
 from scans.engine.page.registrable_domain import is_same_site
-from scans.engine.security.evidence import PageScripts, Script
+from scans.engine.security.evidence import LoadedScripts, Script
 from scans.engine.security.javascript_libraries import by_address
 from scans.net.client import Network
 from scans.net.errors import BudgetExceeded, NetError, TimedOut
@@ -24,16 +24,16 @@ MAX_BYTES = 64 * 1024
 
 
 @probe()
-def page_scripts(page: Page, document: Document, network: Network) -> PageScripts:
+def loaded_scripts(page: Page, document: Document, network: Network) -> LoadedScripts:
     """The page's scripts; of those of its own site whose address names no library, the first eight are read.
 
-    Raises `SiteProtected` when the site has enough of requests. One that does not come is evidence without a text.
+    Raises `SiteProtected` when the site refuses further requests. One that does not come is evidence without a text.
     """
     addresses = [each.url for each in references(document) if each.kind is ResourceKind.SCRIPT][:MAX_SCRIPTS]
     unknown = [each for each in addresses if by_address(each) is None and _is_own(each, page)][:MAX_READ]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "script") as pool:
         texts = dict(zip(unknown, pool.map(lambda url: _beginning(url, page, network), unknown), strict=True))
-    return PageScripts(tuple(Script(url, texts.get(url, "")) for url in addresses))
+    return LoadedScripts(tuple(Script(url, texts.get(url, "")) for url in addresses))
 
 
 def _is_own(url: str, page: Page) -> bool:
@@ -49,5 +49,5 @@ def _beginning(url: str, page: Page, network: Network) -> str:
         raise
     except (NetError, InvalidUrl):
         return ""
-    refuse_when_tired(response)
+    raise_if_rate_limited(response)
     return decode(response)[0] if response.status == 200 else ""

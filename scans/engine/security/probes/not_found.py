@@ -1,4 +1,4 @@
-"""What the site says where there is nothing: the ground that other findings are compared with."""
+"""What the site answers where there is nothing, which other findings are compared with."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import secrets
 
 from scans.engine.catalogue import probe
 from scans.engine.page.evidence import Page
-from scans.engine.page.fetch import ACCEPT, SiteProtected, challenge_sign, refuse_when_tired
-from scans.engine.security.evidence import MissingPaths
+from scans.engine.page.fetch import ACCEPT, SiteProtected, challenge_sign, raise_if_rate_limited
+from scans.engine.security.evidence import NotFoundBaseline
 from scans.net.client import Network
 from scans.net.errors import BudgetExceeded, NetError
 from scans.net.http.response import Response
@@ -17,10 +17,10 @@ TIMEOUT_S = 10.0
 
 
 @probe()
-def missing_paths(page: Page, network: Network) -> MissingPaths:
+def not_found_baseline(page: Page, network: Network) -> NotFoundBaseline:
     """Two paths of random names and different lengths, and one that can't be decoded, on the page's origin.
 
-    The last is what some frameworks stumble over. No redirect is followed. Raises `SiteProtected` when a
+    The last makes some frameworks fail. No redirect is followed. Raises `SiteProtected` when a
     protection or a rate limit answers, and a `NetError` when one of the first two gets no answer.
     """
     answers = [_ask(page, network, f"/{secrets.token_hex(number_of_bytes)}") for number_of_bytes in (5, 12)]
@@ -30,14 +30,14 @@ def missing_paths(page: Page, network: Network) -> MissingPaths:
         raise
     except NetError:
         pass  # a firewall may not let it through, and nothing depends on it
-    return MissingPaths(tuple(answers))
+    return NotFoundBaseline(tuple(answers))
 
 
 def _ask(page: Page, network: Network, path: str) -> Response:
     response = network.fetch(
         page.target.join(path), headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=TIMEOUT_S, verify=False
     )
-    refuse_when_tired(response)
+    raise_if_rate_limited(response)
     if sign := challenge_sign(response):
         raise SiteProtected(f"The site's protection answered a further request: {sign}.")
     return response

@@ -16,7 +16,7 @@ from scans.net.tls.hello import Alert, NotTls, ServerHello
 
 # Of the eight connections that a scan may have open to a host at once.
 OFFERS_AT_ONCE = 4
-# For the TLS of a page that came without: a web server that takes every hello for a slow request says nothing.
+# For the TLS of a page that came without: a web server that takes every hello for a slow request stays silent.
 TWIN_TIMEOUT_S = 4.0
 
 VERSION_OFFERS: tuple[tuple[TlsVersion, tuple[int, ...]], ...] = (
@@ -33,7 +33,7 @@ def tls_peer(page: Page, network: Network) -> TlsPeer:
     """The handshake with the page's host.
 
     Where the page came over plain HTTP, its twin is asked: port 443 beside port 80, otherwise the same port,
-    as nothing tells another. An https page whose handshake now fails is a fault to report, not an absence.
+    as no other is known. An https page whose handshake now fails is a fault to report, not an absence.
     """
     host, port = _place(page)
     try:
@@ -57,7 +57,7 @@ def _place(page: Page) -> tuple[str, int]:
 def tls_support(peer: TlsPeer, network: Network) -> TlsSupport:
     """One hello per protocol version and one with nothing but weak suites; more only where that was taken.
 
-    Raises `TlsFailed` when the server, which shakes hands, takes none of our offers: then they tell nothing.
+    Raises `TlsFailed` when the server, which shakes hands, takes none of our offers, which then show nothing.
     """
     if peer.handshake is None and (peer.is_silent or not _speaks_tls(peer, network)):
         return TlsSupport({})
@@ -71,7 +71,7 @@ def tls_support(peer: TlsPeer, network: Network) -> TlsSupport:
     }
     if peer.handshake is not None:
         if not versions:
-            raise TlsFailed("The server took none of the TLS hellos that would tell what it supports.")
+            raise TlsFailed("The server took none of the TLS hellos that would show what it supports.")
         versions.setdefault(peer.handshake.version, peer.handshake.cipher)
     return TlsSupport(versions, _weak_ciphers(network, peer, weak, list(versions.values())))
 

@@ -23,7 +23,7 @@ def plain_http(page: Page, network: Network) -> PlainHttp:
     """The redirects from the requested host's plain HTTP address, with the page's own path.
 
     An https page on another port than 443 has no known twin: what port 80 of the host serves may be another
-    site altogether, and nothing tells where this one would be, so nothing is asked.
+    site altogether, and where this one would be is unknown, so nothing is asked.
     """
     if not page.requested.is_https:
         return PlainHttp(page.requested.url, page.hops)
@@ -33,7 +33,7 @@ def plain_http(page: Page, network: Network) -> PlainHttp:
     try:
         first = network.fetch(twin, headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=CONNECT_TIMEOUT_S)
     except (Blocked, BudgetExceeded):
-        raise  # this is about the scanner, and says nothing of the site
+        raise  # this is about the scanner, not the site
     except NetError as error:
         return PlainHttp(twin.url, error=str(error))
     location = first.headers.get("Location")

@@ -2,69 +2,61 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from scans.engine.catalogue import Category, check
-from scans.engine.findings import (
-    HIGH,
-    LOW,
-    MEDIUM,
-    EvidenceItem,
-    Fail,
-    Finding,
-    NotApplicable,
-    Pass,
-    Warn,
-)
-from scans.engine.messages import counted, excerpt, some
-from scans.engine.page.evidence import Clock, Document, Page
-from scans.engine.seo.canonical import canonicals, named_url
+from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
+from scans.engine.messages import counted, excerpt, size, some
+from scans.engine.page.evidence import Page
+from scans.engine.seo.canonical import Canonicals
 from scans.engine.seo.evidence import RobotsFile
-from scans.engine.seo.indexing import EVERYBODY, GOOGLE, exclusions, indexing_rules
+from scans.engine.seo.indexing import IndexingRules
+from scans.engine.seo.robots import GOOGLEBOT, decide
 from scans.engine.seo.robots import MAX_BYTES as ROBOTS_MAX_BYTES
-from scans.engine.seo.robots import decide
 from scans.engine.seo.sitemaps import HTML, MAX_BYTES, MAX_URLS, Sitemap, SitemapFile, SitemapKind, Sitemaps
 from scans.net.errors import NetError
 
 CATEGORY = Category("Crawlability", weight=15)
 
-MAX_ITEMS = 20
 NO_SITEMAP = NotApplicable("No sitemap was found.")
 
 
 class SitemapsUnread(NetError):
-    """None of the sitemaps that were chosen from an index told anything."""
+    """What came of the sitemaps that were chosen from an index proves nothing of any of them."""
 
     code = "TIMEOUT"
 
 
 @check(
     "robots-txt",
-    name="robots.txt readable",
+    name="robots.txt is readable or absent",
+    found="robots.txt cannot be fully read",
     severity=HIGH,
-    fix="Answer /robots.txt with status 200 and plain text, or with 404 where nothing is forbidden.",
+    fix="Answer /robots.txt with status 200 and plain text, or with 404 where nothing is blocked.",
     references=("RFC 9309, sections 2.2 to 2.5", "Google Search Central: robots.txt", "Lighthouse: robots-txt"),
 )
 def robots_txt(file: RobotsFile) -> Finding:
     response = file.response
     if file.redirected_away:
         return Warn(
-            f"robots.txt is not found behind its redirects, so crawlers take it that nothing is forbidden. "
+            f"The redirects of robots.txt lead to no file, so crawlers assume that nothing is blocked. "
             f"{excerpt(file.error)}",
             MEDIUM,
             fix=f"Let {excerpt(file.url)} answer with the file itself.",
         )
     if response is None:
         return Fail(f"robots.txt can't be reached, so crawlers stay away from the whole site. {excerpt(file.error)}")
-    evidence: tuple[EvidenceItem, ...] = ({"url": excerpt(response.url), "status": response.status},)
+    evidence: list[EvidenceItem] = [{"url": excerpt(response.url), "status": response.status}]
     if file.is_unreachable:
         return Fail(
             f"robots.txt answers with status {response.status}, so crawlers stay away from the whole site.",
             evidence=evidence,
         )
     if not 200 <= response.status < 300:
-        return Pass(f"There is no robots.txt (status {response.status}), so nothing is forbidden.", evidence)
+        return Pass(f"There is no robots.txt (status {response.status}), so nothing is blocked.", evidence)
     if HTML.match(response.body):
         return Warn(
-            "An HTML page comes in the place of robots.txt; crawlers find no rule in it.",
+            "An HTML page is served as robots.txt; crawlers find no rule in it.",
             evidence=evidence,
             fix="Answer /robots.txt with status 404, or with a plain text file such as: User-agent: * (next line) "
             "Disallow:",
@@ -74,98 +66,94 @@ def robots_txt(file: RobotsFile) -> Finding:
         shown = some([f"line {each.line}, “{excerpt(each.text, 60)}”, {each.reason}" for each in faults])
         return Warn(
             f"Crawlers can't use {counted(len(faults), 'line')} of robots.txt: {shown}.",
-            evidence=tuple(
-                {"line": each.line, "text": excerpt(each.text), "reason": each.reason} for each in faults[:MAX_ITEMS]
-            ),
-            fix="Write each line as name: value, rules behind a User-agent line and with a path from / on, and "
-            "sitemaps with their whole address: Sitemap: https://HOST/sitemap.xml",
+            evidence=[{"line": each.line, "text": excerpt(each.text), "reason": each.reason} for each in faults],
+            fix="Write each line as name: value, rules after a User-agent line and with a path from / on, and "
+            "sitemaps with their full URL: Sitemap: https://HOST/sitemap.xml",
         )
     if len(response.body) > ROBOTS_MAX_BYTES:
         return Warn(
-            f"robots.txt is larger than {ROBOTS_MAX_BYTES // 1024} KiB, and crawlers may ignore what is beyond.",
+            f"robots.txt is larger than {size(ROBOTS_MAX_BYTES)}, and crawlers may ignore what is beyond.",
             evidence=evidence,
-            fix="Join rules that share a beginning, or use noindex in the pages, until the file is under 500 KiB.",
+            fix="Join rules that share a beginning, or use noindex in the pages, until the file is within this limit.",
         )
     if not file.robots.groups:
-        return Pass("robots.txt can be read, and restricts nothing.", evidence)
+        return Pass("robots.txt can be read and blocks nothing.", evidence)
     rules = sum(len(group.rules) for group in file.robots.groups)
-    return Pass(f"robots.txt can be read: {counted(rules, 'rule')}, every line understood.", evidence)
+    return Pass(f"robots.txt can be read: {counted(rules, 'rule')}, all lines are valid.", evidence)
 
 
 @check(
     "sitemap-found",
-    name="Sitemap found",
+    name="Sitemap is available",
+    found="Sitemap is missing or cannot be loaded",
     severity=LOW,
     fix="Put a sitemap at /sitemap.xml and name it in robots.txt: Sitemap: https://HOST/sitemap.xml",
     references=("sitemaps.org: protocol", "Google Search Central: sitemaps"),
 )
 def sitemap_found(sitemaps: Sitemaps) -> Finding:
-    there = [each for each in sitemaps.files if each.sitemap is not None]
-    dead = [each for each in sitemaps.files if each.sitemap is None and each.is_told]
-    evidence = tuple(_evidence(each) for each in sitemaps.files)
-    if dead:
-        shown = some([f"{excerpt(each.url)} {_no_answer(each)}" for each in dead])
+    available = [each for each in sitemaps.files if each.sitemap is not None]
+    unavailable = [each for each in sitemaps.files if each.sitemap is None and each.is_conclusive]
+    evidence = [_evidence(each) for each in sitemaps.files]
+    if unavailable:
+        shown = some([f"{excerpt(each.url)} {_no_answer(each)}" for each in unavailable])
         return Warn(
-            f"robots.txt names {counted(len(dead), 'sitemap')} that can't be loaded: {shown}.",
+            f"robots.txt names {counted(len(unavailable), 'unavailable sitemap')}: {shown}.",
             evidence=evidence,
-            fix="Correct the Sitemap lines of robots.txt, or let what they name answer with status 200.",
+            fix="Correct the Sitemap lines of robots.txt, or let the sitemaps answer with status 200.",
         )
-    if not there:
+    if not available:
         return Warn(
-            "robots.txt names no sitemap, and neither /sitemap.xml nor /sitemap_index.xml is one; crawlers find "
-            "pages by links alone."
+            "robots.txt names no sitemap, and neither /sitemap.xml nor /sitemap_index.xml is one, so crawlers find "
+            "pages only through links."
         )
-    where = "named in robots.txt" if sitemaps.named else "in its usual place"
-    return Pass(f"{some([excerpt(each.url) for each in there])}: {where}.", evidence)
+    where = "named in robots.txt" if sitemaps.named else "in the usual place"
+    return Pass(f"{some([excerpt(each.url) for each in available])}: {where}.", evidence)
 
 
 @check(
     "sitemap-valid",
-    name="Sitemap valid",
+    name="Sitemap is valid",
+    found="Sitemap is invalid or incomplete",
     severity=MEDIUM,
-    fix="Write UTF-8 XML by sitemaps.org, at most 50,000 addresses and 50 MB a file, each address absolute: "
+    fix="Write UTF-8 XML by sitemaps.org, with at most 50,000 URLs and 52 MB in a file, each URL absolute: "
     "<url><loc>https://HOST/PATH</loc></url>",
     references=("sitemaps.org: protocol", "Google Search Central: build and submit a sitemap"),
 )
 def sitemap_valid(
-    page: Page, document: Document, clock: Clock, sitemaps: Sitemaps, robots: RobotsFile | None
+    page: Page, indexing: IndexingRules, canonicals: Canonicals, sitemaps: Sitemaps, robots: RobotsFile | None
 ) -> Finding:
     top = [each for each in sitemaps.files if each.sitemap is not None]
     if not top:
         return NO_SITEMAP
     # A child that can't be read is sitemap-index's matter.
     read = top + [each for each in sitemaps.children if each.sitemap is not None and not each.sitemap.fault]
-    evidence = tuple(_evidence(each) for each in read)
-    faults = [f"{excerpt(each.url)} {fault}" for each in read if (fault := _fault(each.sitemap))]
-    if faults:
+    evidence = [_evidence(each) for each in read]
+    if faults := _faults(read, _fault):
         return Fail(f"{some(faults)}.", evidence=evidence)
-    doubts = [f"{excerpt(each.url)} {doubt}" for each in read if (doubt := _doubt(each.sitemap))]
-    if doubts:
+    if flaws := _faults(read, _minor_fault):
         return Warn(
-            f"{some(doubts)}.",
+            f"{some(flaws)}.",
             evidence=evidence,
-            fix="List only addresses of the sitemap's own host, in <urlset xmlns=\"http://www.sitemaps.org/schemas/"
+            fix="List only URLs of the sitemap's own host, in <urlset xmlns=\"http://www.sitemaps.org/schemas/"
             'sitemap/0.9">.',
         )
     names_page = any(each.sitemap is not None and each.sitemap.names_page for each in read)
     count = sum(each.sitemap.count for each in read if each.sitemap and each.sitemap.kind is not SitemapKind.INDEX)
-    if not names_page and _knows_all(sitemaps) and _belongs_in(page, document, clock, robots):
+    if not names_page and sitemaps.is_complete and _belongs_in(page, indexing, canonicals, robots):
         return Warn(
-            f"The page is not among the {counted(count, 'address', 'addresses')} of the sitemaps: "
-            f"{excerpt(page.target.url)}.",
+            f"The page is not among the {counted(count, 'URL')} of the sitemaps: {excerpt(page.target.url)}.",
             LOW,
             evidence,
             fix=f"Add to the sitemap: <url><loc>{excerpt(page.target.url)}</loc></url>",
         )
     listed = ", the page among them" if names_page else ""
-    return Pass(
-        f"{counted(len(read), 'sitemap')} with {counted(count, 'address', 'addresses')} in order{listed}.", evidence
-    )
+    return Pass(f"{counted(len(read), 'sitemap')} with {counted(count, 'URL')} can be read{listed}.", evidence)
 
 
 @check(
     "sitemap-index",
-    name="Sitemaps of the index",
+    name="Sitemaps in the index are readable",
+    found="Sitemap index is empty or names unreadable sitemaps",
     severity=MEDIUM,
     fix="Let every <loc> of the index lead to a sitemap that answers with status 200, no further index.",
     references=("sitemaps.org: using sitemap index files", "Google Search Central: large sitemaps"),
@@ -177,45 +165,46 @@ def sitemap_index(sitemaps: Sitemaps) -> Finding:
     total = sum(each.count for each in indexes)
     if not sitemaps.children:
         if total or any(each.fault for each in indexes):
-            return NotApplicable("The index names no sitemap that could be asked for.")
+            return NotApplicable("The index names no sitemap that could be loaded.")
         return Warn("The sitemap index names no sitemap.")
-    told = [each for each in sitemaps.children if each.is_told]
-    if not told:
-        raise SitemapsUnread(f"None of the index's sitemaps could be looked at. {sitemaps.children[0].error}")
-    evidence = tuple(_evidence(each) for each in told)
-    faults = [f"{excerpt(each.url)} {fault}" for each in told if (fault := _child_fault(each))]
-    looked_at = f"{len(told)} of {counted(total, 'sitemap')} looked at"
+    conclusive = [each for each in sitemaps.children if each.is_conclusive]
+    if not conclusive:
+        raise SitemapsUnread(f"None of the index's sitemaps could be checked. {sitemaps.children[0].error}")
+    evidence = [_evidence(each) for each in conclusive]
+    faults = [f"{excerpt(each.url)} {fault}" for each in conclusive if (fault := _child_fault(each))]
+    checked = f"{len(conclusive)} of {counted(total, 'sitemap')} checked"
     if faults:
-        return Fail(f"Crawlers can't read what the index names ({looked_at}): {some(faults)}.", evidence=evidence)
-    return Pass(f"The index's sitemaps can be read ({looked_at}).", evidence)
+        return Fail(f"Crawlers can't read all sitemaps of the index ({checked}): {some(faults)}.", evidence=evidence)
+    return Pass(f"The sitemaps of the index can be read ({checked}).", evidence)
 
 
-def _fault(sitemap: Sitemap | None) -> str:
+def _faults(files: Sequence[SitemapFile], judge: Callable[[Sitemap], str]) -> list[str]:
+    """The faults of those sitemaps that have one, each behind its URL."""
+    found = ((each.url, judge(each.sitemap)) for each in files if each.sitemap is not None)
+    return [f"{excerpt(url)} {fault}" for url, fault in found if fault]
+
+
+def _fault(sitemap: Sitemap) -> str:
     """Why crawlers do not take a sitemap, as a clause; empty where they do."""
-    if sitemap is None:
-        return ""
     if sitemap.fault:
         return sitemap.fault
     if sitemap.size_bytes > MAX_BYTES:
-        return f"has more than the {MAX_BYTES:,} bytes that it may have"
+        return f"is larger than the limit of {size(MAX_BYTES)}"
     if sitemap.count > MAX_URLS:
-        return f"has more than the {MAX_URLS:,} addresses that it may have"
+        return f"has more than the limit of {MAX_URLS:,} URLs"
     if sitemap.relative_count:
         shown = some([f"“{excerpt(each, 80)}”" for each in sitemap.relative])
-        noun = counted(sitemap.relative_count, "address", "addresses")
-        return f"has {noun} without scheme and host, or that can't be read ({shown})"
+        return f"has {counted(sitemap.relative_count, 'URL')} without scheme and host, or invalid ({shown})"
     return ""
 
 
-def _doubt(sitemap: Sitemap | None) -> str:
-    if sitemap is None:
-        return ""
+def _minor_fault(sitemap: Sitemap) -> str:
     if sitemap.foreign_count:
         shown = some([excerpt(each, 80) for each in sitemap.foreign])
-        return f"has {counted(sitemap.foreign_count, 'address', 'addresses')} on another host ({shown})"
+        return f"has {counted(sitemap.foreign_count, 'URL')} on another host ({shown})"
     if not sitemap.has_known_namespace:
         named = f"names {excerpt(sitemap.namespace, 80)} as" if sitemap.namespace else "does not name"
-        return f"{named} its namespace, which has to be http://www.sitemaps.org/schemas/sitemap/0.9"
+        return f"{named} its namespace, which must be http://www.sitemaps.org/schemas/sitemap/0.9"
     return ""
 
 
@@ -228,30 +217,16 @@ def _child_fault(file: SitemapFile) -> str:
 
 
 def _no_answer(file: SitemapFile) -> str:
-    return f"answers with status {file.status}" if file.status else f"does not come: {excerpt(file.error).rstrip('.')}"
+    return f"answers with status {file.status}" if file.status else f"does not load: {excerpt(file.error).rstrip('.')}"
 
 
-def _knows_all(sitemaps: Sitemaps) -> bool:
-    """Whether everything that the site lists was read, so that what was not seen is not listed."""
-    files = (*sitemaps.files, *sitemaps.children)
-    if sitemaps.named > len(sitemaps.files) or any(each.sitemap is None for each in files):
+def _belongs_in(page: Page, indexing: IndexingRules, canonicals: Canonicals, robots: RobotsFile | None) -> bool:
+    """Whether a sitemap should list the page: it may be indexed, under this very URL."""
+    if page.response.status != 200 or not page.is_html or "?" in page.target.url or indexing.decisive:
         return False
-    found = [each.sitemap for each in files if each.sitemap is not None]
-    named = sum(each.count for each in found if each.kind is SitemapKind.INDEX)
-    return all(each.is_complete for each in found) and named <= len(sitemaps.children)
-
-
-def _belongs_in(page: Page, document: Document, clock: Clock, robots: RobotsFile | None) -> bool:
-    """Whether a sitemap should list the page: it may be indexed, under this very address."""
-    if page.response.status != 200 or not page.is_html or "?" in page.target.url:
+    if robots is not None and not decide(robots.robots, GOOGLEBOT, page.target.path).allowed:
         return False
-    excluding = exclusions(indexing_rules(page, document), clock.now)
-    if any(each.agent in (EVERYBODY, GOOGLE) for each in excluding):
-        return False
-    if robots is not None and not decide(robots.robots, GOOGLE, page.target.path).allowed:
-        return False
-    found = canonicals(page, document)
-    return not found or named_url(found) == page.target.url
+    return not canonicals.links or canonicals.url == page.target.url
 
 
 def _evidence(file: SitemapFile) -> EvidenceItem:

@@ -1,4 +1,4 @@
-"""Links: whether crawlers can follow them, what they say, and whether they lead somewhere."""
+"""Links: whether crawlers can follow them, whether their texts are descriptive, and whether they are broken."""
 
 from __future__ import annotations
 
@@ -15,25 +15,14 @@ from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding
 from scans.engine.messages import counted, excerpt, some
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.markup import attribute, live, resolve
-from scans.engine.seo.indexing import EVERYBODY, GOOGLE, indexing_rules
+from scans.engine.seo.evidence import LinkAnswer, LinkAnswers
+from scans.engine.seo.indexing import IndexingRules
 from scans.engine.seo.link_texts import is_generic
-from scans.engine.seo.links import (
-    MAX_LINKS,
-    LinkAnswer,
-    LinkAnswers,
-    acts,
-    is_local_host,
-    is_same_host,
-    local_addresses,
-    page_links,
-    reference_of,
-)
+from scans.engine.seo.links import MAX_LINKS, PageLinks, changes_state, is_local_host, local_addresses, reference_of
 
-CATEGORY = Category("Links", weight=10)
+# An error page's links are not followed.
+CATEGORY = Category("Links", weight=10, html=True, error_pages=False)
 
-MAX_ITEMS = 20
-NOT_HTML = NotApplicable("The page is not HTML.")
-ERROR_PAGE = NotApplicable("The page answers with an error, so its links are not followed.")
 # What stands in the place of href where a script does the linking.
 INSTEAD_OF_HREF = ("onclick", "routerlink", "data-href", "ng-href", "ng-click")
 # Scripts that lead to no page a crawler could miss: printing, going back, bookmarklets.
@@ -52,45 +41,42 @@ PRIVATE = re.compile(
 
 @check(
     "crawlable-anchors",
-    name="Links can be crawled",
+    name="Links are crawlable",
+    found="Links are not crawlable",
     severity=MEDIUM,
-    fix='Link with an address: <a href="/PATH">; use <button type="button"> for what only runs a script.',
+    fix='Link with a URL: <a href="/PATH">; use <button type="button"> for what only runs a script.',
     references=("Google Search Central: crawlable links", "Lighthouse: crawlable-anchors"),
 )
-def crawlable_anchors(page: Page, document: Document) -> Finding:
-    if (out := _not_judged(page)) is not None:
-        return out
+def crawlable_anchors(document: Document) -> Finding:
     anchors = list(itertools.islice(live(document, "a"), MAX_LINKS))
     if not anchors:
         return NotApplicable("The page has no links.")
     faulty = [(node, why) for node in anchors if (why := _uncrawlable(document, node))]
     if not faulty:
-        return Pass(f"Crawlers can follow the page's links: {counted(len(anchors), 'a element')} looked at.")
+        return Pass(f"Crawlers can follow the page's links; {counted(len(anchors), 'a element')} checked.")
     shown = some([f"{_tag(node)} “{excerpt(node.text().strip(), 40)}” {why}" for node, why in faulty])
     return Fail(
-        f"Crawlers can't follow {len(faulty)} of {counted(len(anchors), 'link')}, so what they lead to may stay "
-        f"unknown: {shown}.",
-        evidence=tuple(
-            {"text": excerpt(node.text().strip(), 80), "markup": _tag(node), "reason": why}
-            for node, why in faulty[:MAX_ITEMS]
-        ),
+        f"Crawlers can't follow {len(faulty)} of {counted(len(anchors), 'link')}, so the pages behind them may not be "
+        f"found: {shown}.",
+        evidence=[
+            {"text": excerpt(node.text().strip(), 80), "markup": _tag(node), "reason": why} for node, why in faulty
+        ],
     )
 
 
 @check(
     "link-text",
-    name="Link texts",
+    name="Links have descriptive text",
+    found="Links without descriptive text",
     severity=LOW,
-    fix='Name the goal in the link: <a href="/PATH">Prices for 2027</a>, not “read more”; or add to the text what it '
-    "is about.",
+    fix='Name the linked page in the link: <a href="/PATH">Prices for 2027</a>, not “read more”; or add to the text '
+    "what it is about.",
     references=("Google Search Central: link best practices", "Lighthouse: link-text", "WCAG 2.4.4 (A)"),
 )
-def link_text(page: Page, document: AccessibleDocument) -> Finding:
-    if (out := _not_judged(page)) is not None:
-        return out
+def link_text(links: PageLinks, document: AccessibleDocument) -> Finding:
     judged = 0
     generic: list[tuple[str, str]] = []
-    for link in page_links(page, document.document):
+    for link in links.links:
         if "nofollow" in link.relations or document.visibility.is_hidden_from_at(link.node):
             continue
         judged += 1
@@ -100,99 +86,95 @@ def link_text(page: Page, document: AccessibleDocument) -> Finding:
     if not judged:
         return NotApplicable("The page links to no other page.")
     if not generic:
-        return Pass(f"The texts of {counted(judged, 'link')} to other pages say more than “read more”.")
+        return Pass(f"{counted(judged, 'link')} to other pages checked, none with a generic text such as “read more”.")
     shown = some([f"“{excerpt(name, 40)}” to {excerpt(url, 80)}" for name, url in generic])
     return Warn(
-        f"{len(generic)} of {counted(judged, 'link')} to other pages do not say where they lead: {shown}.",
-        evidence=tuple({"text": excerpt(name), "url": excerpt(url)} for name, url in generic[:MAX_ITEMS]),
+        f"{len(generic)} of {counted(judged, 'link')} to other pages with a generic text: {shown}.",
+        evidence=[{"text": excerpt(name), "url": excerpt(url)} for name, url in generic],
     )
 
 
 @check(
     "broken-links",
-    name="Links lead somewhere",
+    name="No broken links found",
+    found="Broken links",
     severity=MEDIUM,
-    fix="Correct or remove the links, or redirect the old addresses with status 301 to what took their place.",
+    fix="Correct or remove the links, or redirect the old URLs with status 301 to those that took their place.",
     references=("RFC 9110, section 15.5.5", "Google Search Central: HTTP status codes"),
 )
-def broken_links(page: Page, links: LinkAnswers) -> Finding:
-    if (out := _not_judged(page)) is not None:
-        return out
+def broken_links(links: LinkAnswers) -> Finding:
     answers = links.answers
     judged = [each for each in answers if each.is_broken is not None]
     broken = [each for each in judged if each.is_broken]
-    looked_at = f"{len(answers)} of {counted(links.internal + links.external, 'link')} looked at"
+    checked = f"{len(answers)} of {counted(links.internal + links.external, 'link')} checked"
     if links.stopped:
-        looked_at += f", until: {excerpt(links.stopped).rstrip('.')}"
-    evidence = tuple(_answer_evidence(each) for each in broken[:MAX_ITEMS])
+        checked += f", until: {excerpt(links.stopped).rstrip('.')}"
+    evidence = [_answer_evidence(each) for each in broken]
     internal = [each for each in broken if each.is_internal]
     external = [each for each in broken if not each.is_internal]
     if internal:
-        others = f" Broken links to other sites: {_shown(external)}." if external else ""
+        others = f" Broken external links: {_shown(external)}." if external else ""
         return Fail(
-            f"{counted(len(internal), 'link')} to the own site {'is' if len(internal) == 1 else 'are'} broken "
-            f"({looked_at}): {_shown(internal)}.{others}",
+            f"{counted(len(internal), 'internal link')} {'is' if len(internal) == 1 else 'are'} broken "
+            f"({checked}): {_shown(internal)}.{others}",
             evidence=evidence,
         )
     if external:
         return Warn(
-            f"{counted(len(external), 'link')} to other sites {'is' if len(external) == 1 else 'are'} broken "
-            f"({looked_at}): {_shown(external)}.",
+            f"{counted(len(external), 'external link')} {'is' if len(external) == 1 else 'are'} broken "
+            f"({checked}): {_shown(external)}.",
             evidence=evidence,
         )
     if not judged:
         return NotApplicable(
-            "No link's answer tells whether it is broken." if answers else "The page has no link to look at."
+            "No link's answer proves whether it is broken." if answers else "The page has no link to check."
         )
     unclear = len(answers) - len(judged)
-    more = f"; {unclear} of them did not tell, as by a refusal or a time-out" if unclear else ""
-    return Pass(f"No broken link was found ({looked_at}{more}).")
+    more = f"; {unclear} without a clear answer, such as a refusal or a timeout" if unclear else ""
+    return Pass(f"No broken link was found ({checked}{more}).")
 
 
 @check(
     "localhost-links",
-    name="No links to local machines",
+    name="No links to local or private addresses",
+    found="Links to local or private addresses",
     severity=HIGH,
-    fix="Write the address without scheme and host, as in /PATH, or with the site's public host.",
+    fix="Write the URL without scheme and host, as in /PATH, or with the site's public host.",
     references=("RFC 6761", "RFC 1918", "RFC 6762"),
+    error_pages=True,
 )
 def localhost_links(page: Page, document: Document) -> Finding:
-    if not page.is_html:
-        return NOT_HTML
     if is_local_host(page.target.host):
-        return NotApplicable("The page itself is on a local machine.")
+        return NotApplicable("The page itself is on a local or private host.")
     found = list(local_addresses(document))
     if not found:
-        return Pass("No link and no resource leads to a local machine.")
+        return Pass("No link and no resource has a local or private address.")
     shown = some([f"<{each.tag} {each.attribute}=“{excerpt(each.reference, 80)}”>" for each in found])
     return Fail(
-        f"{counted(len(found), 'address', 'addresses')} of local machines or files, which lead visitors and crawlers "
-        f"nowhere: {shown}.",
-        evidence=tuple(
-            {"element": each.tag, "attribute": each.attribute, "value": excerpt(each.reference)}
-            for each in found[:MAX_ITEMS]
-        ),
+        f"{counted(len(found), 'reference')} to local or private hosts or files, which visitors and crawlers can't "
+        f"reach: {shown}.",
+        evidence=[
+            {"element": each.tag, "attribute": each.attribute, "value": excerpt(each.reference)} for each in found
+        ],
     )
 
 
 @check(
     "internal-nofollow",
-    name="Own links are followed",
+    name="Internal links can be followed",
+    found="nofollow applies to internal links",
     severity=LOW,
-    fix="Remove nofollow from links to pages of the own site; keep crawlers away with robots.txt or noindex instead.",
+    fix="Remove nofollow from internal links; keep crawlers away with robots.txt or noindex instead.",
     references=("Google Search Central: qualify outbound links",),
 )
-def internal_nofollow(page: Page, document: Document) -> Finding:
-    if (out := _not_judged(page)) is not None:
-        return out
-    own = [link for link in page_links(page, document) if is_same_host(page.target, link.host)]
+def internal_nofollow(links: PageLinks, indexing: IndexingRules) -> Finding:
+    own = [link for link in links.links if link.is_same_host]
     if not own:
         return NotApplicable("The page links to no other page of its own site.")
-    for rule in indexing_rules(page, document):
-        if rule.agent in (EVERYBODY, GOOGLE) and rule.name in ("nofollow", "none"):
+    for rule in indexing.rules:
+        if rule.is_for_google and rule.name in ("nofollow", "none"):
             return Warn(
-                f"{excerpt(rule.shown)} keeps crawlers from following any of {counted(len(own), 'link')} to the own "
-                "site.",
+                f"{excerpt(rule.shown)} keeps crawlers from following any of {counted(len(own), 'internal link')}.",
                 fix="Remove nofollow from the robots meta element or the X-Robots-Tag header.",
             )
     # What visitors wrote or somebody paid for is marked for what it is; filters and forms need not be crawled.
@@ -202,17 +184,17 @@ def internal_nofollow(page: Page, document: Document) -> Finding:
         if "nofollow" in link.relations
         and not link.relations & {"ugc", "sponsored"}
         and "?" not in link.url
-        and not acts(link.url)
+        and not changes_state(link.url)
         and not PRIVATE.search(link.url.partition("//")[2].partition("/")[2])
     ]
     if held:
         urls = list(dict.fromkeys(held))
         return Warn(
-            f"{len(held)} of {counted(len(own), 'link')} to the own site have rel=nofollow, so crawlers may not find "
-            f"the pages by them: {some([excerpt(url, 80) for url in urls])}.",
-            evidence=tuple({"url": excerpt(url)} for url in urls[:MAX_ITEMS]),
+            f"{len(held)} of {counted(len(own), 'internal link')} with rel=nofollow, so crawlers may not find the "
+            f"pages: {some([excerpt(url, 80) for url in urls])}.",
+            evidence=[{"url": excerpt(url)} for url in urls],
         )
-    return Pass(f"Crawlers may follow the {counted(len(own), 'link')} to the own site.")
+    return Pass(f"Crawlers may follow {counted(len(own), 'internal link')}.")
 
 
 def _uncrawlable(document: Document, node: LexborNode) -> str:
@@ -223,21 +205,21 @@ def _uncrawlable(document: Document, node: LexborNode) -> str:
     reference = reference_of(node)
     if reference is None:
         script = next((name for name in INSTEAD_OF_HREF if name in names), None)
-        return f"has no href, but {script}" if script else ""  # else a placeholder, or the goal of a fragment
+        return f"has no href, but {script}" if script else ""  # else a placeholder, or the target of a fragment
     reference = reference.strip()
     if not reference:
         return "" if attribute(node, "id") or attribute(node, "name") else "has an empty href"
     # Browsers skip line ends and tabs inside.
     scheme = re.sub(r"[\t\r\n]", "", reference[:200]).lower()
     if scheme.startswith("javascript:"):
-        return "" if HARMLESS_SCRIPT.match(scheme) else "runs a script in place of an address"
+        return "" if HARMLESS_SCRIPT.match(scheme) else "runs a script instead of naming a URL"
     if scheme.startswith("file:"):
-        return "leads to a file on a disk"
-    return "has an address that can't be understood" if resolve(document, reference) is None else ""
+        return "leads to a local file"
+    return "has an invalid URL" if resolve(document, reference) is None else ""
 
 
 def _tag(node: LexborNode) -> str:
-    """The element's start with the attribute that tells what is wrong."""
+    """The element's start tag with the attribute that shows what is wrong."""
     for name in ("href", "xlink:href", *INSTEAD_OF_HREF):
         value = attribute(node, name)
         if value is not None:
@@ -260,9 +242,3 @@ def _answer_evidence(answer: LinkAnswer) -> EvidenceItem:
         "status": answer.status,
         "error": excerpt(answer.error) or None,
     }
-
-
-def _not_judged(page: Page) -> NotApplicable | None:
-    if not page.is_html:
-        return NOT_HTML
-    return ERROR_PAGE if page.response.status >= 400 else None

@@ -1,84 +1,81 @@
-"""Structured data: what the page tells search engines in JSON-LD."""
+"""Structured data: what the page describes in JSON-LD."""
 
 from __future__ import annotations
 
 from scans.engine.catalogue import Category, check
 from scans.engine.findings import HIGH, MEDIUM, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.messages import counted, excerpt, some
-from scans.engine.page.evidence import Document, Page
-from scans.engine.seo.rich_results import has_rich_type, missing
-from scans.engine.seo.structured_data import blocks, graph, unknown_properties, unknown_types
+from scans.engine.seo.rich_results import has_rich_type, missing_properties
+from scans.engine.seo.structured_data import JsonLd, unknown_properties, unknown_types
 
-CATEGORY = Category("Structured data", weight=5)
+CATEGORY = Category("Structured data", weight=5, html=True)
 
-EVIDENCE_ITEMS = 20
-MAX_WORDS = 1000
-NONE = NotApplicable("The page has no JSON-LD.")
+MAX_NAMES = 1000
 
 
 @check(
     "jsonld-syntax",
-    name="JSON-LD can be read",
+    name="JSON-LD syntax is valid",
+    found="JSON-LD syntax is invalid",
     severity=HIGH,
-    fix="Write strict JSON: double quotes, no comments, no trailing commas, line ends in texts as \\n.",
+    fix="Write strict JSON: double quotes, no comments, no trailing commas, line breaks in strings as \\n.",
     references=("RFC 8259", "JSON-LD 1.1, section 7"),
 )
-def jsonld_syntax(page: Page, document: Document) -> Finding:
-    """Search engines throw a whole block away for one wrong comma."""
-    found = blocks(document)
+def jsonld_syntax(json_ld: JsonLd) -> Finding:
+    """Search engines ignore a whole block for one wrong comma."""
+    found = json_ld.blocks
     if not found:
-        return NONE
+        return NotApplicable("The page has no JSON-LD.")
     faults = [f"block {number}: {block.fault}" for number, block in enumerate(found, 1) if block.fault]
     if faults:
         return Fail(
-            f"{counted(len(faults), 'block')} of {len(found)} can't be read: {some(faults)}.",
-            evidence=tuple({"fault": fault} for fault in faults[:EVIDENCE_ITEMS]),
+            f"{len(faults)} of {counted(len(found), 'JSON-LD block')} can't be parsed: {some(faults)}.",
+            evidence=[{"fault": fault} for fault in faults],
         )
-    return Pass(f"{counted(len(found), 'block')} of JSON-LD, all strict JSON.")
+    return Pass(f"{counted(len(found), 'JSON-LD block')}, all valid JSON.")
 
 
 @check(
     "jsonld-vocabulary",
-    name="JSON-LD uses words of schema.org",
+    name="JSON-LD uses the schema.org vocabulary",
+    found="JSON-LD uses terms unknown to schema.org",
     severity=MEDIUM,
-    fix='Write the name as schema.org does, where capitals count: {"@type": "Product", "name": "…"}.',
+    fix='Write the name as schema.org does, which is case-sensitive: {"@type": "Product", "name": "…"}.',
     references=("schema.org",),
 )
-def jsonld_vocabulary(page: Page, document: Document) -> Finding:
-    """What is not in the vocabulary is not understood."""
-    found = graph(document)
+def jsonld_vocabulary(json_ld: JsonLd) -> Finding:
+    found = json_ld.graph
     if not found.nodes:
-        return NotApplicable("The page has no JSON-LD of schema.org that can be read.")
+        return NotApplicable("The page has no JSON-LD of schema.org that can be parsed.")
     names = (
         *(f"the type {name}" for name in dict.fromkeys(unknown_types(found))),
         *(f"the property {name}" for name in dict.fromkeys(unknown_properties(found))),
     )
-    words = [excerpt(name, 100) for name in names[:MAX_WORDS]]
-    if words:
+    unknown = [excerpt(name, 100) for name in names[:MAX_NAMES]]
+    if unknown:
         return Warn(
-            f"schema.org does not know {some(words)}; search engines pass over what they do not know.",
-            evidence=tuple({"name": word} for word in words[:EVIDENCE_ITEMS]),
+            f"Not in the schema.org vocabulary, so search engines ignore them: {some(unknown)}.",
+            evidence=[{"name": name} for name in unknown],
         )
-    return Pass(f"{counted(len(found.nodes), 'node')}, all in words of schema.org.")
+    return Pass(f"{counted(len(found.nodes), 'node')}, all in the schema.org vocabulary.")
 
 
 @check(
     "rich-result-required",
-    name="Rich results complete",
+    name="Rich results have all required properties",
+    found="Rich results lack required properties",
     severity=MEDIUM,
-    fix='Add what is named to the JSON-LD, such as "name": "…" or "offers": {"@type": "Offer", "price": "9.90", '
+    fix='Add the named properties to the JSON-LD, such as "name": "…" or "offers": {"@type": "Offer", "price": "9.90", '
     '"priceCurrency": "EUR"}, or leave the type out.',
     references=("Google Search Central: structured data",),
 )
-def rich_result_required(page: Page, document: Document) -> Finding:
-    """Without what is required the page is shown as a plain link."""
-    found = graph(document)
-    if not has_rich_type(found):
-        return NotApplicable("No structured data of a type that becomes a rich result.")
-    gaps = [f"{excerpt(kind, 40)} lacks {name}" for kind, name in missing(found)]
+def rich_result_required(json_ld: JsonLd) -> Finding:
+    if not has_rich_type(json_ld.graph):
+        return NotApplicable("The page has no structured data of a type that becomes a rich result.")
+    gaps = [f"{excerpt(kind, 40)} lacks {name}" for kind, name in missing_properties(json_ld.graph)]
     if gaps:
         return Warn(
             f"{some(gaps)}, so search engines show a plain link.",
-            evidence=tuple({"missing": gap} for gap in gaps[:EVIDENCE_ITEMS]),
+            evidence=[{"missing": gap} for gap in gaps],
         )
-    return Pass("Everything that rich results require is there.")
+    return Pass("All properties that rich results require are present.")

@@ -1,4 +1,4 @@
-"""URL hygiene: addresses that people can read, type and share."""
+"""URL hygiene: URLs that people can read, type and share."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ PLUS = re.compile(r"\w\+\w")
 
 @check(
     "url-hygiene",
-    name="Readable address",
+    name="URL is easy to read and share",
+    found="URL is hard to read or share",
     severity=LOW,
     fix="Use short lower-case words with hyphens between them, such as https://example.com/red-shoes, and redirect "
-    "the old address with a 301.",
+    "the old URL with a 301.",
     references=("Google Search Central: URL structure",),
 )
 def url_hygiene(page: Page) -> Finding:
-    """People and search engines read addresses too."""
     url = ada_url.URL(page.target.url)
     path = url.pathname
     plain = ENCODED.sub("", path)
@@ -43,18 +43,18 @@ def url_hygiene(page: Page) -> Finding:
     if "_" in plain:
         faults.append("underscores")
     if any(letter.isupper() for letter in plain):
-        faults.append("capitals")
+        faults.append("capital letters")
     if "%20" in path or PLUS.search(path):
         faults.append("spaces")
     if "//" in path:
         faults.append("double slashes")
     without_session = SESSION.sub(rf"\g<1>\g<2>{MASK}", url.href)
     if without_session != url.href:
-        faults.append("a session's ID")
+        faults.append("a session ID")
     # People see what the escapes stand for: a Japanese letter has nine characters as it is sent.
     length = len(urllib.parse.unquote(url.href))
     if length > MAX_CHARACTERS:
-        faults.append(f"{length} characters (at most {MAX_CHARACTERS} are easy to share)")
+        faults.append(f"{length} characters (more than {MAX_CHARACTERS})")
     if faults:
-        return Warn(f"The address has {', '.join(faults)}: {excerpt(without_session)}")
-    return Pass("The address is short and plain.")
+        return Warn(f"The URL has {', '.join(faults)}: {excerpt(without_session)}")
+    return Pass("The URL is short and easy to read.")

@@ -1,4 +1,4 @@
-"""Whether the page's links lead somewhere: a sample of them asked for, politely."""
+"""Whether the page's links are broken: a sample of them asked for, politely."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import concurrent.futures
 import time
 
 from scans.engine.catalogue import probe
-from scans.engine.page.evidence import Document, Page
-from scans.engine.page.fetch import ACCEPT, SiteProtected, SiteTired, challenge_sign
-from scans.engine.seo.evidence import RobotsFile
-from scans.engine.seo.indexing import GOOGLE
-from scans.engine.seo.links import LinkAnswer, LinkAnswers, is_internal, may_be_followed, page_links, spread
-from scans.engine.seo.robots import decide
+from scans.engine.page.evidence import Page
+from scans.engine.page.fetch import ACCEPT, RateLimitedBySite, SiteProtected, challenge_sign
+from scans.engine.seo.evidence import LinkAnswer, LinkAnswers, RobotsFile
+from scans.engine.seo.links import PageLinks, sampled
+from scans.engine.seo.robots import GOOGLEBOT, decide
 from scans.net.client import Network
 from scans.net.errors import BudgetExceeded, NetError, NotReachable, Refused
 from scans.net.http.response import Response
@@ -29,24 +28,24 @@ GONE = frozenset({404, 410})
 
 
 @probe()
-def link_answers(page: Page, document: Document, robots: RobotsFile | None, network: Network) -> LinkAnswers:
-    """At most 25 links to the own site and five to others, spread over the page, their redirects followed.
+def link_answers(page: Page, links: PageLinks, robots: RobotsFile | None, network: Network) -> LinkAnswers:
+    """At most 25 links to the own site and five to others, evenly spaced over the page, their redirects followed.
 
-    Left out is what may change something, rel=nofollow, and what robots.txt forbids, as crawlers go neither way.
+    Left out is what may change something, rel=nofollow, and what robots.txt disallows, as crawlers go neither way.
     When the site has enough of requests, or the budget is used up, the rest is not asked for; raises
     `SiteProtected` or `BudgetExceeded` if nothing broken was found until then.
     """
-    if not page.is_html or page.response.status >= 400:
+    if page.response.status >= 400:
         return LinkAnswers()
     internal: dict[str, None] = {}
     external: dict[str, None] = {}
-    for link in page_links(page, document):
-        if may_be_followed(link):
-            (internal if is_internal(page, link) else external)[link.url] = None
-    candidates = [url for url in spread(list(internal), MAX_CANDIDATES) if _is_allowed(url, page, robots)]
+    for link in links.links:
+        if link.may_be_followed:
+            (internal if link.is_internal else external)[link.url] = None
+    candidates = [url for url in sampled(list(internal), MAX_CANDIDATES) if _is_allowed(url, page, robots)]
     asker = _Asker(page, network)
-    wanted = [(url, True) for url in spread(candidates, MAX_INTERNAL)]
-    wanted += [(url, False) for url in spread(list(external), MAX_EXTERNAL)]
+    wanted = [(url, True) for url in sampled(candidates, MAX_INTERNAL)]
+    wanted += [(url, False) for url in sampled(list(external), MAX_EXTERNAL)]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "link") as pool:
         found = list(pool.map(lambda each: asker.answer(*each), wanted))
     answers = tuple(each for each in found if each is not None)
@@ -60,7 +59,7 @@ def _is_allowed(url: str, page: Page, robots: RobotsFile | None) -> bool:
     if robots is None or not url.startswith(f"{origin}/"):
         return True
     path = url.removeprefix(origin)
-    return all(decide(robots.robots, agent, path).allowed for agent in (GOOGLE, "*"))
+    return all(decide(robots.robots, agent, path).allowed for agent in (GOOGLEBOT, "*"))
 
 
 class _Asker:
@@ -87,7 +86,7 @@ class _Asker:
         except (NetError, InvalidUrl) as error:
             return LinkAnswer(url, is_internal, None, None, str(error))
         if response.status == 429 and is_internal:
-            self.ended = SiteTired()
+            self.ended = RateLimitedBySite()
         return LinkAnswer(url, is_internal, response.status, _is_broken(response, is_internal))
 
     def _ask(self, target: Target) -> Response:

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from scans.engine.catalogue import probe
-from scans.engine.page.evidence import Document, Page
-from scans.engine.page.fetch import SiteProtected, SiteTired, challenge_sign
+from scans.engine.page.evidence import Page
+from scans.engine.page.fetch import RateLimitedBySite, SiteProtected, challenge_sign
+from scans.engine.seo.canonical import Canonicals
 from scans.engine.seo.evidence import RobotsFile
-from scans.engine.seo.hreflang import own_addresses
-from scans.engine.seo.links import spread
+from scans.engine.seo.links import sampled
 from scans.engine.seo.sitemaps import Sitemap, SitemapFile, SitemapKind, Sitemaps, parse_sitemap
 from scans.net.client import Network
 from scans.net.errors import BudgetExceeded, NetError, TimedOut
@@ -24,43 +24,43 @@ MAX_NAMED = 5
 MAX_CHILDREN = 5
 AT_ONCE = 5
 USUAL = ("/sitemap.xml", "/sitemap_index.xml")
-MAX_BYTES = 5 * 1024 * 1024  # on the wire; packed, this holds all that a sitemap may
-# Packed otherwise than we ask for; what is beyond is cut off.
+MAX_BYTES = 5 * 1024 * 1024  # on the wire; compressed, this holds all that a sitemap may
+# Compressed otherwise than we ask for; what is beyond is cut off.
 MAX_DECODED_BYTES = 10 * 1024 * 1024
 TIMEOUT_S = 15.0
-# The sitemaps are unpacked where they are read, as they may be packed twice and are long.
+# The sitemaps are decompressed where they are read, as they may be compressed twice and are long.
 HEADERS = {"Accept": "application/xml,text/xml,text/plain;q=0.9,*/*;q=0.5", "Accept-Encoding": "gzip"}
 
 
 @probe()
-def sitemaps(page: Page, document: Document, robots: RobotsFile | None, network: Network) -> Sitemaps:
+def sitemaps(page: Page, canonicals: Canonicals, robots: RobotsFile | None, network: Network) -> Sitemaps:
     """The first five sitemaps of robots.txt, or those in the usual places, and up to five of what indexes name.
 
     One that does not come, or is none, is evidence. Raises `SiteProtected`, `TimedOut` or `BudgetExceeded` where
-    nothing was told of any of them.
+    nothing is known of any of them.
     """
-    loader = _Loader(page, document, network)
+    loader = _Loader(page, canonicals, network)
     named = tuple(dict.fromkeys(robots.robots.sitemaps if robots else ()))
     if named:
         files = loader.load(named[:MAX_NAMED])
     else:
         # Many sites answer every address with something: a sitemap is there if its root is one's, be it broken.
-        found = [each for each in loader.load(USUAL) if not each.is_told or (each.sitemap and each.sitemap.kind)]
+        found = [each for each in loader.load(USUAL) if not each.is_conclusive or (each.sitemap and each.sitemap.kind)]
         files = tuple({each.url: each for each in found}.values())  # one often redirects to the other
-    if loader.errors and not any(each.is_told for each in files):
+    if loader.errors and not any(each.is_conclusive for each in files):
         raise loader.errors[0]
     indexes = [each.sitemap for each in files if each.sitemap and each.sitemap.kind is SitemapKind.INDEX]
     known = {each.url for each in files}
     names = dict.fromkeys(url for index in indexes for url in index.children if url not in known)
-    return Sitemaps(files, len(named), loader.load(spread(list(names), MAX_CHILDREN)))
+    return Sitemaps(files, len(named), loader.load(sampled(list(names), MAX_CHILDREN)))
 
 
 class _Loader:
     """Loads sitemaps for one page. `errors` are those that tell nothing of a sitemap."""
 
-    def __init__(self, page: Page, document: Document, network: Network) -> None:
+    def __init__(self, page: Page, canonicals: Canonicals, network: Network) -> None:
         self._page = page
-        self._wanted = own_addresses(page, document)
+        self._wanted = canonicals.own_urls
         self._network = network
         self.errors: list[NetError | SiteProtected] = []
 
@@ -81,14 +81,14 @@ class _Loader:
             )[-1]
             response = _decoded(response)
         except (TimedOut, BudgetExceeded) as error:
-            return self._untold(file, error)
+            return self._inconclusive(file, error)
         except (NetError, InvalidUrl) as error:
             return replace(file, error=str(error))
         file = replace(file, url=response.url, status=response.status)
         if response.status == 429:
-            return self._untold(file, SiteTired())
+            return self._inconclusive(file, RateLimitedBySite())
         if sign := challenge_sign(response):
-            return self._untold(file, SiteProtected(f"The site's protection answered for a sitemap: {sign}."))
+            return self._inconclusive(file, SiteProtected(f"The site's protection answered for a sitemap: {sign}."))
         if not 200 <= response.status < 300:
             return file
         return replace(file, sitemap=self._read(response))
@@ -99,12 +99,12 @@ class _Loader:
         length = response.headers.get("Content-Length") or ""
         if found.is_whole or "Content-Encoding" in response.headers or not re.fullmatch(r"\d{1,15}", length):
             return found
-        is_packed = found.size_bytes > len(response.body)
-        return found if is_packed else replace(found, size_bytes=max(found.size_bytes, int(length)))
+        is_compressed = found.size_bytes > len(response.body)
+        return found if is_compressed else replace(found, size_bytes=max(found.size_bytes, int(length)))
 
-    def _untold(self, file: SitemapFile, error: NetError | SiteProtected) -> SitemapFile:
+    def _inconclusive(self, file: SitemapFile, error: NetError | SiteProtected) -> SitemapFile:
         self.errors.append(error)
-        return replace(file, error=str(error), is_told=False)
+        return replace(file, error=str(error), is_conclusive=False)
 
 
 def _decoded(response: Response) -> Response:

@@ -134,7 +134,7 @@ def test_role_none_is_ignored_where_it_contradicts(markup: str, expected: bool) 
         ("<div inert><p><input data-x></div>", False),
     ],
 )
-def test_what_takes_the_focus(markup: str, expected: bool) -> None:
+def test_what_is_focusable(markup: str, expected: bool) -> None:
     node = document(page(body(markup))).tree.css_first("[data-x]")
     assert node is not None
     assert is_focusable(node) is expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scans.engine.catalogue import checks
 from scans.engine.findings import ScanType
 from scans.engine.result import Budget, ScanResult
 from scans.engine.run import scan
@@ -28,3 +29,7 @@ def test_a_page_in_order_is_a_completed_report_of_at_most_an_a() -> None:
     assert result.status == "completed"
     assert {each.id: each.status for each in result.checks}["image-alt"] == "pass"
     assert result.grade == "A"
+
+
+def test_a_page_that_is_not_html_has_nothing_to_judge() -> None:
+    assert all(each.html for each in checks(ScanType.ACCESSIBILITY))

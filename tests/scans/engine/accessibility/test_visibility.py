@@ -113,7 +113,7 @@ def test_simple_rules_of_the_page_itself_count(style: str, is_hidden: bool) -> N
 
 
 @pytest.mark.parametrize(
-    ("classes", "doubtful"),
+    ("classes", "may_be_hidden"),
     [
         ("hidden", True),
         ("md:hidden", True),
@@ -126,11 +126,11 @@ def test_simple_rules_of_the_page_itself_count(style: str, is_hidden: bool) -> N
         ("hero", False),
     ],
 )
-def test_class_names_that_speak_of_hiding_leave_a_doubt(classes: str, doubtful: bool) -> None:
+def test_class_names_of_hiding_are_uncertain(classes: str, may_be_hidden: bool) -> None:
     seen = tree(f"<div class='{classes}'><b id=x></b></div>")
     node = seen.document.tree.css_first("#x")
     assert node is not None
-    assert seen.visibility.may_be_hidden(node) is doubtful
+    assert seen.visibility.may_be_hidden(node) is may_be_hidden
 
 
 def test_a_deep_page_is_no_problem() -> None:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from scans.engine.findings import Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.fetch import parse_document
+from scans.engine.security.csp import Policies, policies_of
 from scans.engine.security.evidence import HttpsAnswer, TlsPeer
 from scans.net.http.response import Headers, Response, TlsSession
 from scans.net.targets import Target
@@ -58,6 +59,10 @@ def bare_page(*headers: tuple[str, str], body: bytes = b"") -> Page:
 
 def document(of: Page) -> Document:
     return parse_document(of)
+
+
+def policies(of: Page) -> Policies:
+    return policies_of(of, parse_document(of))
 
 
 def hops(*chain: tuple[str, int]) -> tuple[Response, ...]:

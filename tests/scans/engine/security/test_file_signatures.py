@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scans.engine.security import file_signatures as proofs
-from scans.engine.security.sensitive_files import FAMILIES, SensitiveFile, files_of, proof_of
+from scans.engine.security import file_signatures as signatures
+from scans.engine.security.sensitive_files import FAMILIES, SensitiveFile, files_of, identify
 from scans.net.http.response import Headers, Response
 from tests.sites.exposed_files import ACTUATOR, PHPINFO, SOURCE_MAP, files
 
-ALL_PROOFS = {each.proof for files in FAMILIES.values() for each in files} | {proofs.source_map}
+ALL_SIGNATURES = {each.signature for files in FAMILIES.values() for each in files} | {signatures.source_map}
 LINKS = {"self": {"href": "https://site.example.com/actuator"}, "health": {}, "health-path": {}}
 
 
 @pytest.mark.parametrize(
-    ("proof", "body"),
+    ("signature", "body"),
     [
         # Git
         ("git_config", "[core]\n"),
@@ -58,12 +58,12 @@ LINKS = {"self": {"href": "https://site.example.com/actuator"}, "health": {}, "h
         ("source_map", '{"file":"a.js","version":3,"sources":["a.ts", "b'),
     ],
 )  # fmt: skip
-def test_further_forms_of_files(proof: str, body: str) -> None:
-    assert getattr(proofs, proof)(body.encode())
+def test_further_forms_of_files(signature: str, body: str) -> None:
+    assert getattr(signatures, signature)(body.encode())
 
 
 @pytest.mark.parametrize(
-    ("proof", "body"),
+    ("signature", "body"),
     [
         ("git_config", "A configuration begins with\n[core]\n\tbare = false\n"),
         ("git_config", "[core]\nThis is where the settings stand that all repositories have.\nAnd more prose.\n"),
@@ -135,21 +135,21 @@ def test_further_forms_of_files(proof: str, body: str) -> None:
         ("source_map", '{"version": 3, "x": '),
     ],
 )  # fmt: skip
-def test_what_only_looks_like_a_file(proof: str, body: str) -> None:
-    assert getattr(proofs, proof)(body.encode()) is None
+def test_what_only_looks_like_a_file(signature: str, body: str) -> None:
+    assert getattr(signatures, signature)(body.encode()) is None
 
 
 def test_a_page_packed_twice_is_no_archive() -> None:
-    assert proofs.archive(gzip.compress(b"<!doctype html><p>A page")) is None
-    assert proofs.archive(gzip.compress(b'{"error": 1}')) is None
-    assert proofs.archive(gzip.compress(b"col1,col2")[:30])
-    assert proofs.archive(b"\x1f\x8b\x08" + b"\xff" * 20)
+    assert signatures.archive(gzip.compress(b"<!doctype html><p>A page")) is None
+    assert signatures.archive(gzip.compress(b'{"error": 1}')) is None
+    assert signatures.archive(gzip.compress(b"col1,col2")[:30])
+    assert signatures.archive(b"\x1f\x8b\x08" + b"\xff" * 20)
 
 
 def test_an_index_of_nothing_but_health_is_told_apart() -> None:
-    assert proofs.actuator(json.dumps({"_links": LINKS}).encode()) == proofs.HEALTH_ONLY
-    assert proofs.actuator(json.dumps({"_links": LINKS | {"env": {}}}).encode()) != proofs.HEALTH_ONLY
-    assert proofs.actuator(json.dumps(ACTUATOR).encode()) == "links to env"
+    assert signatures.actuator(json.dumps({"_links": LINKS}).encode()) == signatures.HEALTH_ONLY
+    assert signatures.actuator(json.dumps({"_links": LINKS | {"env": {}}}).encode()) != signatures.HEALTH_ONLY
+    assert signatures.actuator(json.dumps(ACTUATOR).encode()) == "links to env"
 
 
 def answer(body: bytes, media_type: str, status: int = 200) -> Response:
@@ -170,12 +170,12 @@ def answer(body: bytes, media_type: str, status: int = 200) -> Response:
     ],
 )
 def test_status_and_markup_decide_before_content(response: Response, is_proved: bool) -> None:
-    assert (proof_of(SensitiveFile("/.env", proofs.env_file), response) is not None) is is_proved
+    assert (identify(SensitiveFile("/.env", signatures.env_file), response) is not None) is is_proved
 
 
 def test_a_page_is_expected_to_be_html() -> None:
     (file, *_) = FAMILIES["exposed-phpinfo"]
-    assert proof_of(file, answer(PHPINFO.encode(), "text/html"))
+    assert identify(file, answer(PHPINFO.encode(), "text/html"))
 
 
 @pytest.mark.parametrize(
@@ -201,8 +201,8 @@ def test_every_path_has_a_file_in_the_tests() -> None:
 
 @given(st.binary(max_size=300))
 def test_any_bytes_can_be_judged(body: bytes) -> None:
-    for proof in ALL_PROOFS:
-        proof(body)
+    for signature in ALL_SIGNATURES:
+        signature(body)
 
 
 HOSTILE = [
@@ -227,6 +227,6 @@ HOSTILE = [
 @pytest.mark.parametrize("body", HOSTILE, ids=range(len(HOSTILE)))
 def test_no_body_takes_long(body: bytes) -> None:
     began = time.perf_counter()
-    for proof in ALL_PROOFS:
-        proof(body)
+    for signature in ALL_SIGNATURES:
+        signature(body)
     assert time.perf_counter() - began < 1.0

@@ -113,7 +113,7 @@ def test_the_deciding_line_is_quoted_as_written() -> None:
     decision = decide(
         parse_robots(b"# Ours\nUser-agent: *\n  Disallow:  /caf\xc3\xa9 # no\n"), "googlebot", "/caf%C3%A9"
     )
-    assert decision.quoted == "“Disallow:  /café # no” (line 3, for everybody)"
+    assert decision.quoted == "“Disallow:  /café # no” (line 3, for all crawlers)"
 
 
 def test_faults_have_their_line_and_reason() -> None:

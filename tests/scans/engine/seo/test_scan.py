@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scans.engine.catalogue import checks
 from scans.engine.findings import ScanType
 from scans.engine.result import Budget, ScanResult
 from scans.engine.run import scan
@@ -41,12 +42,24 @@ def test_a_page_in_order_passes_every_check_of_indexability() -> None:
 
 
 def test_a_missing_page_is_a_report_with_at_most_40_points() -> None:
-    with Site({"/": Answer(head(""))}) as site:
+    missing = Answer(head("<meta name=robots content=noindex><link rel=canonical href=/>", "<a href=/x>x"), status=404)
+    with Site({"/gone": missing}) as site:
         result = scanned(f"{site.url}/gone")
     assert result.status == "completed"
-    assert statuses(result)["http-status"] == "fail"
+    assert statuses(result) == {"http-status": "fail", "robots-blocked": "pass", "redirect-chain": "pass"}
+    assert not {each.id for each in result.categories} & {"content", "links"}
     assert result.score is not None
     assert result.score <= 40
+
+
+def test_a_file_is_judged_by_its_headers_and_its_url() -> None:
+    headers = {"Content-Type": "application/pdf", "X-Robots-Tag": "noindex", "Link": "</other>; rel=canonical"}
+    with Site({"/a.pdf": Answer("%PDF-1.7", headers=headers)}) as site:
+        result = scanned(f"{site.url}/a.pdf")
+    assert statuses(result)["is-indexable"] == "fail"
+    assert statuses(result)["canonical-target"] == "fail"
+    judged = {each.id for each in result.checks}
+    assert not judged & {each.id for each in checks(ScanType.SEO) if each.html}
 
 
 def test_the_canonical_address_is_asked_once_and_its_redirect_not_followed() -> None:

@@ -417,3 +417,14 @@ def test_random_bytes_are_no_certificate(der: bytes) -> None:
     with pytest.raises(BadCertificate):
         read_certificate(der)
     assert read_issuers(der) == []
+
+
+@pytest.mark.parametrize("version", [1, 5, 100])
+def test_a_certificate_of_a_version_that_there_is_not_can_not_be_parsed(version: int) -> None:
+    der = self_signed("site.example.com").certificate.public_bytes(Encoding.DER)
+    third = b"\xa0\x03\x02\x01\x02"
+    assert third in der
+    changed = der.replace(third, third[:-1] + bytes([version]), 1)
+    with pytest.raises(BadCertificate):
+        read_certificate(changed)
+    assert read_issuers(changed) == []

@@ -6,9 +6,9 @@ import pytest
 from selectolax.lexbor import LexborNode
 
 from scans.engine.accessibility.aria.allowed_roles import HTML, OF_ELEMENT
+from scans.engine.accessibility.aria.framework_bindings import has_scripts, may_be_written
 from scans.engine.accessibility.aria.native_roles import FIXED, role
 from scans.engine.accessibility.document import AccessibleDocument
-from scans.engine.accessibility.framework_bindings import has_scripts, may_be_written
 from scans.engine.accessibility.wai_aria import (
     ABSTRACT,
     ATTRIBUTES,

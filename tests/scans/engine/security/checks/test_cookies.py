@@ -4,19 +4,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scans.engine.findings import Fail, Severity
+from scans.engine.findings import Fail, Finding, Severity
 from scans.engine.page.evidence import Clock, Page
 from scans.engine.security.checks import cookies as checks
-from scans.engine.security.cookies import Cookie, cookies_of, parse_cookie
+from scans.engine.security.cookies import Cookie, Cookies, cookies_of, parse_cookie
+from scans.engine.security.probes import headers as probe
 from tests.scans.engine.cast import target
 from tests.scans.engine.security.cast import NOW, page, response, verdict
 
-CLOCK = Clock(NOW)
 HOST = "www.example.com"
 
 
 def setting(*lines: str, url: str = f"https://{HOST}/") -> Page:
     return page(*(("Set-Cookie", line) for line in lines), url=url)
+
+
+def judge_secure(seen: Page) -> Finding:
+    return checks.cookie_secure(seen, cookies(seen))
+
+
+def cookies(seen: Page) -> Cookies:
+    return probe.cookies(seen, Clock(NOW))
 
 
 @pytest.mark.parametrize(
@@ -50,14 +58,14 @@ def setting(*lines: str, url: str = f"https://{HOST}/") -> Page:
     ],
 )
 def test_cookie_secure(lines: list[str], expected: str, severity: Severity | None) -> None:
-    finding = checks.cookie_secure(setting(*lines), CLOCK)
+    finding = judge_secure(setting(*lines))
     assert verdict(finding) == expected
     if isinstance(finding, Fail):
         assert finding.severity == severity
 
 
 def test_on_a_page_over_plain_http_secure_cannot_be_asked_for() -> None:
-    assert verdict(checks.cookie_secure(setting("sessionid=1", url=f"http://{HOST}/"), CLOCK)) == "n/a"
+    assert verdict(judge_secure(setting("sessionid=1", url=f"http://{HOST}/"))) == "n/a"
 
 
 def test_cookies_of_every_hop_of_the_site_count_and_those_of_others_do_not() -> None:
@@ -71,7 +79,7 @@ def test_cookies_of_every_hop_of_the_site_count_and_those_of_others_do_not() -> 
         response("https://www.example.com/", ("Set-Cookie", "lang=en; Secure")),
     )
     seen = Page(requested=target("http://example.com/"), target=final, hops=hops)  # type: ignore[arg-type]
-    finding = checks.cookie_secure(seen, CLOCK)
+    finding = judge_secure(seen)
     assert verdict(finding) == "fail"
     assert [item["cookie"] for item in finding.evidence] == ["sessionid"]  # type: ignore[union-attr]
 
@@ -89,7 +97,7 @@ def test_cookies_of_every_hop_of_the_site_count_and_those_of_others_do_not() -> 
     ],
 )
 def test_cookie_httponly(lines: list[str], expected: str) -> None:
-    assert verdict(checks.cookie_httponly(setting(*lines), CLOCK)) == expected
+    assert verdict(checks.cookie_httponly(cookies(setting(*lines)))) == expected
 
 
 @pytest.mark.parametrize(
@@ -106,7 +114,7 @@ def test_cookie_httponly(lines: list[str], expected: str) -> None:
     ],
 )
 def test_cookie_samesite(lines: list[str], expected: str) -> None:
-    assert verdict(checks.cookie_samesite(setting(*lines), CLOCK)) == expected
+    assert verdict(checks.cookie_samesite(cookies(setting(*lines)))) == expected
 
 
 @pytest.mark.parametrize(
@@ -124,11 +132,11 @@ def test_cookie_samesite(lines: list[str], expected: str) -> None:
     ],
 )
 def test_cookie_prefix(lines: list[str], expected: str) -> None:
-    assert verdict(checks.cookie_prefix(setting(*lines), CLOCK)) == expected
+    assert verdict(checks.cookie_prefix(cookies(setting(*lines)))) == expected
 
 
 def test_a_prefixed_cookie_over_plain_http_is_refused() -> None:
-    assert verdict(checks.cookie_prefix(setting("__Secure-a=1; Secure", url=f"http://{HOST}/"), CLOCK)) == "fail"
+    assert verdict(checks.cookie_prefix(cookies(setting("__Secure-a=1; Secure", url=f"http://{HOST}/")))) == "fail"
 
 
 @pytest.mark.parametrize(
@@ -180,7 +188,7 @@ def test_whatever_is_sent_is_read(line: str) -> None:
 
 
 def test_a_value_never_reaches_the_report() -> None:
-    finding = checks.cookie_secure(setting("sessionid=VERYSECRET"), CLOCK)
+    finding = judge_secure(setting("sessionid=VERYSECRET"))
     assert "VERYSECRET" not in repr(finding)
 
 

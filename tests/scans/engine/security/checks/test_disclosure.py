@@ -9,7 +9,7 @@ import pytest
 from scans.engine.findings import Fail, Finding, Warn
 from scans.engine.page.evidence import Page
 from scans.engine.security.checks import disclosure as checks
-from scans.engine.security.evidence import AssetDirectories, MissingPaths
+from scans.engine.security.evidence import AssetDirectories, NotFoundBaseline
 from scans.net.http.response import Response
 from tests.scans.engine.security.cast import HTML, bare_page, document, page, response, verdict
 
@@ -143,24 +143,24 @@ def test_debug_error_page(body: str, status: int, shows: str | None) -> None:
     ordinary = response(f"{SITE}/a", HTML, status=404, body=b"<h1>Not found</h1>")
     wrong = response(f"{SITE}/b", HTML, status=status, body=body.encode())
     seen = page()
-    finding = checks.debug_error_page(seen, document(seen), MissingPaths((ordinary, wrong)))
+    finding = checks.debug_error_page(document(seen), NotFoundBaseline((ordinary, wrong)))
     assert verdict(finding) == ("fail" if shows else "pass"), finding.message
     if isinstance(finding, Fail):
-        assert finding.evidence == ({"path": "/b", "status": status, "shows": shows},)
+        assert finding.evidence == [{"path": "/b", "status": status, "shows": shows}]
 
 
 def test_what_the_page_itself_shows_is_its_content() -> None:
     trace = f"<h1>Traces</h1><pre>{JAVA_TRACE}</pre>"
-    missing = MissingPaths((response(f"{SITE}/a", HTML, status=404, body=trace.encode()),))
+    missing = NotFoundBaseline((response(f"{SITE}/a", HTML, status=404, body=trace.encode()),))
     article, other = page(html=trace), page()
-    assert verdict(checks.debug_error_page(article, document(article), missing)) == "pass"
-    assert verdict(checks.debug_error_page(other, document(other), missing)) == "fail"
+    assert verdict(checks.debug_error_page(document(article), missing)) == "pass"
+    assert verdict(checks.debug_error_page(document(other), missing)) == "fail"
 
 
 def test_a_picture_is_no_error_page() -> None:
-    missing = MissingPaths((response(f"{SITE}/a", ("Content-Type", "image/png"), status=500, body=PYTHON.encode()),))
+    picture = response(f"{SITE}/a", ("Content-Type", "image/png"), status=500, body=PYTHON.encode())
     seen = page()
-    assert verdict(checks.debug_error_page(seen, document(seen), missing)) == "pass"
+    assert verdict(checks.debug_error_page(document(seen), NotFoundBaseline((picture,)))) == "pass"
 
 
 NGINX = """<html><head><title>Index of /static/</title></head><body><h1>Index of /static/</h1><hr><pre>
@@ -209,7 +209,7 @@ def test_directory_listing(body: str, server: str | None) -> None:
     finding = checks.directory_listing(page(), asked)
     assert verdict(finding) == ("fail" if server else "pass")
     if isinstance(finding, Fail):
-        assert finding.evidence == ({"path": "/static/", "server": server},)
+        assert finding.evidence == [{"path": "/static/", "server": server}]
 
 
 def test_the_page_itself_may_be_a_listing_also_of_the_root_which_has_no_parent() -> None:
@@ -322,7 +322,7 @@ def test_addresses_are_also_found_where_there_is_no_markup() -> None:
 def test_security_comments(comment: str, expected: str, place: str) -> None:
     markup = f"<!-- {comment} -->"
     seen = page(html=markup + body_of("") if place == "before" else body_of(f"<p>Text{markup}"))
-    finding: Finding = checks.security_comments(seen, document(seen))
+    finding: Finding = checks.security_comments(document(seen))
     assert verdict(finding) == expected, finding
     if isinstance(finding, (Warn, Fail)):
         for secret in ("hunter", "geheim", "s3cr3t", "admin123", "0a1b2c", "AKIA", "eyJ"):
@@ -331,9 +331,7 @@ def test_security_comments(comment: str, expected: str, place: str) -> None:
 
 def test_comments_of_scripts_are_not_the_markup_s() -> None:
     seen = page(html=body_of("<script><!-- password: hunter2 --></script>"))
-    assert verdict(checks.security_comments(seen, document(seen))) == "pass"
-    other = bare_page(("Content-Type", "text/plain"), body=b"<!-- password: hunter2 -->")
-    assert verdict(checks.security_comments(other, document(other))) == "n/a"
+    assert verdict(checks.security_comments(document(seen))) == "pass"
 
 
 HOSTILE = [
@@ -362,8 +360,8 @@ def test_no_text_takes_long(text: str) -> None:
     seen = page(("X-A", text[:8000]), html=body_of(f"<p>{html.escape(text)}<!-- {text} -->"))
     parsed = document(seen)
     began = time.perf_counter()
-    checks.debug_error_page(seen, parsed, MissingPaths((broken,)))
+    checks.debug_error_page(parsed, NotFoundBaseline((broken,)))
     checks.directory_listing(seen, AssetDirectories((wrong,)))
     checks.private_ip(seen, parsed)
-    checks.security_comments(seen, parsed)
+    checks.security_comments(parsed)
     assert time.perf_counter() - began < 2.0

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scans.engine.page.evidence import Clock
 from scans.engine.page.registrable_domain import own_domain
 from scans.engine.security.checks import domain as checks
-from scans.engine.security.evidence import Authorities, MailPolicy, SecurityTxt, Signatures
+from scans.engine.security.evidence import CaaRecords, DnssecRecords, MailRecords, SecurityTxt
 from tests.scans.engine.security.cast import NOW, response, verdict
 
 CLOCK = Clock(NOW)
@@ -28,20 +28,20 @@ GOOD = "Contact: mailto:security@example.com\nExpires: 2027-01-01T00:00:00Z\n"
     ],
 )
 def test_caa(records: tuple[str, ...], expected: str) -> None:
-    assert verdict(checks.caa(Authorities(DOMAIN, DOMAIN, records))) == expected
+    assert verdict(checks.caa(CaaRecords(DOMAIN, DOMAIN, records))) == expected
 
 
 @pytest.mark.parametrize(
     ("found", "expected"),
     [
-        (Signatures(DOMAIN, is_authenticated=True), "pass"),
-        (Signatures(DOMAIN, ds=("1 13 2 AB",), dnskey=("257 3 13 AB",)), "pass"),
-        (Signatures(DOMAIN, ds=("1 13 2 AB",)), "warn"),
-        (Signatures(DOMAIN, dnskey=("257 3 13 AB",)), "warn"),  # signed, but nobody vouches for the key
-        (Signatures(DOMAIN), "warn"),
+        (DnssecRecords(DOMAIN, is_authenticated=True), "pass"),
+        (DnssecRecords(DOMAIN, ds=("1 13 2 AB",), dnskey=("257 3 13 AB",)), "pass"),
+        (DnssecRecords(DOMAIN, ds=("1 13 2 AB",)), "warn"),
+        (DnssecRecords(DOMAIN, dnskey=("257 3 13 AB",)), "warn"),  # signed, but nobody vouches for the key
+        (DnssecRecords(DOMAIN), "warn"),
     ],
 )
-def test_dnssec(found: Signatures, expected: str) -> None:
+def test_dnssec(found: DnssecRecords, expected: str) -> None:
     assert verdict(checks.dnssec(found)) == expected
 
 
@@ -62,16 +62,16 @@ def test_dnssec(found: Signatures, expected: str) -> None:
     ],
 )
 def test_spf(records: tuple[str, ...], expected: str) -> None:
-    assert verdict(checks.spf(MailPolicy(DOMAIN, ("10 mx.example.com.",), records))) == expected
+    assert verdict(checks.spf(MailRecords(DOMAIN, ("10 mx.example.com.",), records))) == expected
 
 
 def test_keys_without_a_ds_record_are_told_apart() -> None:
-    assert "no DS record" in checks.dnssec(Signatures(DOMAIN, dnskey=("257 3 13 AB",))).message  # type: ignore[union-attr]
+    assert "no DS record" in checks.dnssec(DnssecRecords(DOMAIN, dnskey=("257 3 13 AB",))).message  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("mx", [(), ("0 .",)])
 def test_a_domain_without_mail_is_told_how_to_say_so(mx: tuple[str, ...]) -> None:
-    finding = checks.spf(MailPolicy(DOMAIN, mx))
+    finding = checks.spf(MailRecords(DOMAIN, mx))
     assert verdict(finding) == "fail"
     assert '"v=spf1 -all"' in finding.message  # type: ignore[union-attr]
 
@@ -92,7 +92,7 @@ def test_a_domain_without_mail_is_told_how_to_say_so(mx: tuple[str, ...]) -> Non
     ],
 )
 def test_dmarc(records: tuple[str, ...], expected: str) -> None:
-    assert verdict(checks.dmarc(MailPolicy(DOMAIN, dmarc=records))) == expected
+    assert verdict(checks.dmarc(MailRecords(DOMAIN, dmarc=records))) == expected
 
 
 @pytest.mark.parametrize(
@@ -141,10 +141,10 @@ def test_whatever_stands_in_security_txt_it_is_read(text: str) -> None:
 
 def test_a_name_that_is_not_the_owners_is_not_judged() -> None:
     for finding in (
-        checks.caa(Authorities(None)),
-        checks.dnssec(Signatures(None)),
-        checks.spf(MailPolicy(None)),
-        checks.dmarc(MailPolicy(None)),
+        checks.caa(CaaRecords(None)),
+        checks.dnssec(DnssecRecords(None)),
+        checks.spf(MailRecords(None)),
+        checks.dmarc(MailRecords(None)),
     ):
         assert verdict(finding) == "n/a"
 

@@ -6,9 +6,9 @@ import pytest
 
 from scans.engine.findings import ScanType
 from scans.engine.page.fetch import SiteProtected, fetch_page, parse_document
-from scans.engine.security.evidence import AssetDirectories, MissingPaths
+from scans.engine.security.evidence import AssetDirectories, NotFoundBaseline
 from scans.engine.security.probes.directories import asset_directories
-from scans.engine.security.probes.not_found import missing_paths
+from scans.engine.security.probes.not_found import not_found_baseline
 from scans.net.client import Network
 from scans.net.errors import NotReachable
 from tests.scans.engine.cast import POLICY, head, target
@@ -21,9 +21,9 @@ def site() -> Iterator[Site]:
         yield site
 
 
-def missing_on(site: Site) -> MissingPaths:
+def missing_on(site: Site) -> NotFoundBaseline:
     with Network(POLICY) as network:
-        return missing_paths(fetch_page(target(site.url), network, ScanType.SECURITY), network)
+        return not_found_baseline(fetch_page(target(site.url), network, ScanType.SECURITY), network)
 
 
 def directories_of(site: Site, markup: str, path: str = "/") -> AssetDirectories:

@@ -16,7 +16,7 @@ import pytest
 from scans.engine.findings import ScanType
 from scans.engine.page.evidence import Page
 from scans.engine.page.fetch import SiteProtected, fetch_page
-from scans.engine.security.probes.domain import authorities, mail_policy, security_txt, signatures
+from scans.engine.security.probes.domain import caa_records, dnssec_records, mail_records, security_txt
 from scans.net.client import Network
 from scans.net.deadline import Deadline
 from scans.net.dns_records import SystemLookup
@@ -59,7 +59,7 @@ def network() -> Iterator[Network]:
 def test_caa_climbs_to_the_first_name_that_has_any(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
     records = {"example.co.uk": {"CAA": ('0 issue "ca.example.net"',)}, "uk": {"CAA": ('0 issue "other"',)}}
     with name_server(zone(records), monkeypatch) as asked:
-        found = authorities(HOST, network)
+        found = caa_records(HOST, network)
     assert (found.domain, found.name, found.records) == (
         "example.co.uk",
         "example.co.uk",
@@ -70,19 +70,19 @@ def test_caa_climbs_to_the_first_name_that_has_any(network: Network, monkeypatch
 
 def test_no_caa_anywhere(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
     with name_server(zone({}), monkeypatch):
-        assert authorities(HOST, network).records == ()
+        assert caa_records(HOST, network).records == ()
 
 
-def test_signatures_of_the_registered_domain(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dnssec_records_of_the_registered_domain(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
     key = "257 3 13 mdsswUyr3DPW132mOi8V9xESWE8jTo0dxCjjnopKl+GqJxpVXckHAeF+KkxLbxILfDLUT0rAK9iUzy1L53eKGQ=="
     ds = "2371 13 2 " + "1f987cc6583e92df" * 4
     with name_server(zone({"example.co.uk": {"DNSKEY": (key,), "DS": (ds,)}}), monkeypatch):
-        found = signatures(HOST, network)
+        found = dnssec_records(HOST, network)
     assert not found.is_authenticated
     assert found.ds
     assert found.dnskey
     with name_server(zone({"example.co.uk": {"DNSKEY": (key,)}}, validating=True), monkeypatch):
-        assert signatures(HOST, network).is_authenticated
+        assert dnssec_records(HOST, network).is_authenticated
 
 
 def test_mail_policies_are_found_among_other_texts(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,7 +94,7 @@ def test_mail_policies_are_found_among_other_texts(network: Network, monkeypatch
         "_dmarc.example.co.uk": {"TXT": ('"v=DMARC1; p=reject"', '"wildcard text"')},
     }
     with name_server(zone(records), monkeypatch):
-        found = mail_policy(HOST, network)
+        found = mail_records(HOST, network)
     assert found.mx == ("10 mx.example.co.uk.",)
     assert found.spf == ("V=spf1 include:a -all",)
     assert found.dmarc == ("v=DMARC1; p=reject",)
@@ -102,11 +102,11 @@ def test_mail_policies_are_found_among_other_texts(network: Network, monkeypatch
 
 def test_a_domain_without_records_has_none(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
     with name_server(zone({}), monkeypatch):
-        found = mail_policy(HOST, network)
+        found = mail_records(HOST, network)
     assert (found.mx, found.spf, found.dmarc) == ((), (), ())
 
 
-@pytest.mark.parametrize("probe", [authorities, signatures, mail_policy])
+@pytest.mark.parametrize("probe", [caa_records, dnssec_records, mail_records])
 def test_name_servers_that_fail_leave_the_checks_undone(
     probe: object, network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,9 +117,9 @@ def test_name_servers_that_fail_leave_the_checks_undone(
 def test_addresses_and_hosted_names_are_not_asked_for(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
     with name_server(zone({}), monkeypatch) as asked:
         for url in ("http://127.0.0.1/", "https://somebody.github.io/"):
-            assert authorities(target(url), network).domain is None
-            assert signatures(target(url), network).domain is None
-            assert mail_policy(target(url), network).domain is None
+            assert caa_records(target(url), network).domain is None
+            assert dnssec_records(target(url), network).domain is None
+            assert mail_records(target(url), network).domain is None
     assert asked == []
 
 

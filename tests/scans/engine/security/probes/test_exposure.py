@@ -18,7 +18,7 @@ from scans.engine.result import Budget, ScanResult
 from scans.engine.run import scan
 from scans.engine.security.evidence import Exposure, PathAnswer
 from scans.engine.security.probes import exposure as probe
-from scans.engine.security.probes.not_found import missing_paths
+from scans.engine.security.probes.not_found import not_found_baseline
 from scans.net.client import Network
 from tests.scans.engine.cast import POLICY, head, target
 from tests.sites.exposed_files import (
@@ -50,7 +50,7 @@ def exposure_of(site: Site, host: str = "localhost") -> Exposure:
     with Network(POLICY) as network:
         page = fetch_page(target(site.url_as(host)), network, ScanType.SECURITY)
         document = parse_document(page)
-        return probe.exposure(page, document, missing_paths(page, network), network)
+        return probe.exposure(page, document, not_found_baseline(page, network), network)
 
 
 def found_in(exposure: Exposure) -> dict[str, set[str]]:

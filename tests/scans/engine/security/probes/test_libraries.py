@@ -4,8 +4,8 @@ import pytest
 
 from scans.engine.findings import ScanType
 from scans.engine.page.fetch import SiteProtected, fetch_page, parse_document
-from scans.engine.security.evidence import PageScripts
-from scans.engine.security.probes.libraries import MAX_READ, page_scripts
+from scans.engine.security.evidence import LoadedScripts
+from scans.engine.security.probes.libraries import MAX_READ, loaded_scripts
 from tests.scans.engine.cast import target
 from tests.scans.net.loopback import loopback_network
 from tests.sites.server import Answer, Site
@@ -13,10 +13,10 @@ from tests.sites.server import Answer, Site
 JS = {"Content-Type": "text/javascript"}
 
 
-def read(site: Site) -> PageScripts:
+def read(site: Site) -> LoadedScripts:
     with loopback_network() as network:
         page = fetch_page(target(f"{site.url}/"), network, ScanType.SECURITY)
-        return page_scripts(page, parse_document(page), network)
+        return loaded_scripts(page, parse_document(page), network)
 
 
 def test_the_beginnings_of_the_sites_own_scripts_are_read() -> None:

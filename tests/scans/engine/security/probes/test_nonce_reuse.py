@@ -6,17 +6,18 @@ import pytest
 
 from scans.engine.findings import ScanType
 from scans.engine.page.fetch import SiteProtected, fetch_page, parse_document
-from scans.engine.security.evidence import SecondLook
-from scans.engine.security.probes.nonce_reuse import second_look
+from scans.engine.security.csp import policies_of
+from scans.engine.security.evidence import SecondFetch
+from scans.engine.security.probes.nonce_reuse import second_fetch
 from tests.scans.engine.cast import target
 from tests.scans.net.loopback import loopback_network
 from tests.sites.server import Answer, Request, Site
 
 
-def look(site: Site) -> SecondLook:
+def fetch_twice(site: Site) -> SecondFetch:
     with loopback_network() as network:
         page = fetch_page(target(f"{site.url}/"), network, ScanType.SECURITY)
-        return second_look(page, parse_document(page), network)
+        return second_fetch(page, policies_of(page, parse_document(page)), network)
 
 
 def test_a_page_with_a_nonce_is_asked_for_again_past_the_caches() -> None:
@@ -27,22 +28,22 @@ def test_a_page_with_a_nonce_is_asked_for_again_past_the_caches() -> None:
         return Answer("<title>Hello</title>", headers={"Content-Security-Policy": policy})
 
     with Site({"/": answer}) as site:
-        again = look(site)
+        again = fetch_twice(site)
     assert again.page is not None
     assert again.page.headers.get("Content-Security-Policy") == "script-src 'nonce-1AAAA'"
-    assert again.document is not None
+    assert again.policies.nonces == {"'nonce-1AAAA'"}
     assert site.requests[1].header("Cache-Control") == "no-cache"
 
 
 def test_a_nonce_in_meta_counts_too() -> None:
     meta = "<meta http-equiv=Content-Security-Policy content=\"script-src 'nonce-AAAA'\">"
     with Site({"/": Answer(meta)}) as site:
-        assert look(site).page is not None
+        assert fetch_twice(site).page is not None
 
 
 def test_without_a_nonce_nothing_is_asked() -> None:
     with Site({"/": Answer("<title>Hello</title>", headers={"Content-Security-Policy": "script-src 'self'"})}) as site:
-        assert look(site) == SecondLook()
+        assert fetch_twice(site) == SecondFetch()
     assert site.paths() == ["/"]
 
 
@@ -51,4 +52,4 @@ def test_a_site_that_has_enough_says_so() -> None:
         [Answer("Hello", headers={"Content-Security-Policy": "script-src 'nonce-AAAA'"}), Answer(status=429)]
     )
     with Site({"/": lambda _: next(answers)}) as site, pytest.raises(SiteProtected):
-        look(site)
+        fetch_twice(site)

@@ -12,7 +12,8 @@ from scans.engine.seo.robots import MAX_BYTES as ROBOTS_MAX_BYTES
 from scans.engine.seo.robots import Robots, parse_robots
 from scans.engine.seo.sitemaps import MAX_BYTES, MAX_URLS, Sitemap, SitemapFile, SitemapKind, Sitemaps, parse_sitemap
 from scans.net.errors import NetError
-from tests.scans.engine.cast import CLOCK, URL, document, head, message, page, response, verdict
+from tests.scans.engine.cast import URL, head, message, page, response, verdict
+from tests.scans.engine.seo.cast import judge
 
 HOST = "https://site.example.com"
 NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
@@ -32,7 +33,7 @@ RULES = "User-agent: *\nDisallow: /admin\n"
     ("file", "expected", "said"),
     [
         (robots(RULES), "pass", "1 rule"),
-        (robots(""), "pass", "restricts nothing"),
+        (robots(""), "pass", "blocks nothing"),
         (robots(RULES + "Crawl-delay: 5\nHost: a.example\nClean-param: ref\nContent-Signal: ai-train=no"), "pass", ""),
         (robots(RULES + f"Sitemap: {HOST}/s.xml"), "pass", ""),
         (robots("\ufeff" + RULES), "pass", ""),
@@ -48,10 +49,10 @@ RULES = "User-agent: *\nDisallow: /admin\n"
         (robots("\n<!-- x --><html>"), "warn", "HTML page"),
         (robots(HTML, 404), "pass", ""),
         (robots(RULES + "Everybody is welcome"), "warn", "line 3, “Everybody is welcome”"),
-        (robots("Disallow: /\n" + RULES), "warn", "line 1, “Disallow: /”, stands before"),
+        (robots("Disallow: /\n" + RULES), "warn", "line 1, “Disallow: /”, is before"),
         (robots(RULES + "Disallow: private"), "warn", "line 3"),
         (robots(RULES + "Sitemap: /sitemap.xml"), "warn", "line 3"),
-        (robots(RULES + "#" * ROBOTS_MAX_BYTES), "warn", "500 KiB"),
+        (robots(RULES + "#" * ROBOTS_MAX_BYTES), "warn", "512 kB"),
     ],
 )
 def test_robots_txt(file: RobotsFile, expected: str, said: str) -> None:
@@ -80,7 +81,7 @@ OTHER = f"{HOST}/other"
 GOOD = file(sitemap(URL, OTHER))
 LACKING = file(sitemap(OTHER))
 DEAD = file(None, 404)
-UNTOLD = file(None, None, error="site.example.com did not answer in time.", is_told=False)
+UNTOLD = file(None, None, error="site.example.com did not answer in time.", is_conclusive=False)
 
 
 @pytest.mark.parametrize(
@@ -91,8 +92,8 @@ UNTOLD = file(None, None, error="site.example.com did not answer in time.", is_t
         (Sitemaps((file(read("<rubbish>")),), 1), "pass", ""),  # sitemap-valid says more
         (Sitemaps(), "warn", "robots.txt names no sitemap"),
         (Sitemaps((DEAD,), 1), "warn", "answers with status 404"),
-        (Sitemaps((GOOD, DEAD), 2), "warn", "1 sitemap that can't be loaded"),
-        (Sitemaps((file(None, None, error="It refuses."),), 1), "warn", "does not come: It refuses"),
+        (Sitemaps((GOOD, DEAD), 2), "warn", "1 unavailable sitemap"),
+        (Sitemaps((file(None, None, error="It refuses."),), 1), "warn", "does not load: It refuses"),
         (Sitemaps((GOOD, UNTOLD), 2), "pass", ""),
     ],
 )
@@ -104,33 +105,33 @@ def test_sitemap_found(sitemaps: Sitemaps, expected: str, said: str) -> None:
 
 def valid(sitemaps: Sitemaps, of: Page | None = None, rules: RobotsFile | None = None) -> Finding:
     of = of or page()
-    return checks.sitemap_valid(of, document(of), CLOCK, sitemaps, rules)
+    return judge(checks.sitemap_valid, of, sitemaps, *([rules] if rules else []))
 
 
 @pytest.mark.parametrize(
     ("found", "expected", "said"),
     [
-        (sitemap(URL, OTHER), "pass", "2 addresses in order, the page among them"),
+        (sitemap(URL, OTHER), "pass", "2 URLs can be read, the page among them"),
         (sitemap("https://site.example.com/shop/%73hoes", OTHER), "pass", "the page among them"),
         (read(f"{URL}\n{OTHER}"), "pass", ""),
         (read(f"<rss><channel><item><link>{OTHER}</link></item></channel></rss>"), "pass", ""),
         (sitemap(OTHER, is_cut=True), "pass", ""),
         (sitemap(URL, "https://www.example.com/"), "warn", "on another host (https://www.example.com/)"),
-        (sitemap(URL, "https://www.site.example.com/"), "warn", "1 address on another host"),
+        (sitemap(URL, "https://www.site.example.com/"), "warn", "1 URL on another host"),
         (read(f"<urlset><url><loc>{URL}</loc></url></urlset>"), "warn", "does not name its namespace"),
         (read(f'<urlset xmlns="urn:x"><url><loc>{URL}</loc></url></urlset>'), "warn", "urn:x"),
-        (sitemap(OTHER), "warn", "not among the 1 address"),
-        (sitemap(), "warn", "not among the 0 addresses"),
+        (sitemap(OTHER), "warn", "not among the 1 URL"),
+        (sitemap(), "warn", "not among the 0 URLs"),
         (sitemap(URL + "/"), "warn", "not among"),
         (sitemap("/shop/shoes"), "fail", "“/shop/shoes”"),
         (sitemap(""), "fail", "without scheme and host"),
-        (read("<urlset><url></urlset>"), "fail", "no well-formed XML"),
+        (read("<urlset><url></urlset>"), "fail", "malformed XML"),
         (read('<!DOCTYPE a [<!ENTITY b "c">]><urlset/>'), "fail", "XML entities"),
         (read(HTML), "fail", "is an HTML page"),
         (read("Not found"), "fail", "neither XML"),
         (Sitemap(SitemapKind.PAGES, count=MAX_URLS), "warn", ""),
-        (Sitemap(SitemapKind.PAGES, count=MAX_URLS + 1, is_whole=False), "fail", "50,000 addresses"),
-        (Sitemap(SitemapKind.PAGES, count=1, size_bytes=MAX_BYTES + 1, is_whole=False), "fail", "52,428,800 bytes"),
+        (Sitemap(SitemapKind.PAGES, count=MAX_URLS + 1, is_whole=False), "fail", "50,000 URLs"),
+        (Sitemap(SitemapKind.PAGES, count=1, size_bytes=MAX_BYTES + 1, is_whole=False), "fail", "52 MB"),
         (
             Sitemap(SitemapKind.PAGES, count=1, size_bytes=MAX_BYTES, namespace=NAMESPACE, names_page=True),
             "pass",
@@ -199,7 +200,7 @@ def test_what_was_not_read_may_list_the_page(sitemaps: Sitemaps, expected: str) 
 def test_a_child_with_relative_addresses_fails() -> None:
     finding = valid(Sitemaps((INDEX,), 1, (file(sitemap("/a"), url=f"{HOST}/a.xml"),)))
     assert verdict(finding) == "fail"
-    assert f"{HOST}/a.xml has 1 address" in message(finding)
+    assert f"{HOST}/a.xml has 1 URL" in message(finding)
 
 
 @pytest.mark.parametrize(
@@ -209,13 +210,13 @@ def test_a_child_with_relative_addresses_fails() -> None:
         (Sitemaps((GOOD,), 1), "n/a", ""),
         (Sitemaps((file(sitemap(root="sitemapindex")),), 1), "warn", "names no sitemap"),
         (Sitemaps((file(sitemap("/a.xml", root="sitemapindex")),), 1), "n/a", ""),
-        (Sitemaps((INDEX,), 1, (GOOD, LACKING)), "pass", "2 of 2 sitemaps looked at"),
+        (Sitemaps((INDEX,), 1, (GOOD, LACKING)), "pass", "2 of 2 sitemaps checked"),
         (Sitemaps((INDEX,), 1, (GOOD,)), "pass", "1 of 2 sitemaps"),
         (Sitemaps((INDEX,), 1, (GOOD, UNTOLD)), "pass", "1 of 2 sitemaps"),
         (Sitemaps((INDEX,), 1, (file(sitemap(OTHER, is_cut=True)),)), "pass", ""),
         (Sitemaps((INDEX,), 1, (GOOD, DEAD)), "fail", "answers with status 404"),
-        (Sitemaps((INDEX,), 1, (file(None, None, error="It refuses."),)), "fail", "does not come: It refuses"),
-        (Sitemaps((INDEX,), 1, (file(read("<urlset>")),)), "fail", "no well-formed XML"),
+        (Sitemaps((INDEX,), 1, (file(None, None, error="It refuses."),)), "fail", "does not load: It refuses"),
+        (Sitemaps((INDEX,), 1, (file(read("<urlset>")),)), "fail", "malformed XML"),
         (Sitemaps((INDEX,), 1, (file(read(HTML)),)), "fail", "is an HTML page"),
         (Sitemaps((INDEX,), 1, (INDEX,)), "fail", "is an index itself"),
     ],

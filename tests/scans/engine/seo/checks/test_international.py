@@ -4,9 +4,10 @@ import pytest
 
 from scans.engine.page.evidence import Page
 from scans.engine.seo.checks import international as checks
-from scans.engine.seo.evidence import AlternateAnswer, AlternateAnswers
+from scans.engine.seo.evidence import AlternateAnswers, PageAnswer
 from scans.engine.seo.hreflang import code_fault
 from tests.scans.engine.cast import URL, document, head, message, page, verdict
+from tests.scans.engine.seo.cast import judge
 
 GERMAN = "https://site.example.com/de/shop/shoes"
 SET = f'<link rel=alternate hreflang=en href="{URL}"><link rel=alternate hreflang=de href="{GERMAN}">'
@@ -38,29 +39,29 @@ def one(code: str, href: str = GERMAN) -> Page:
 def test_codes_that_search_engines_know(code: str) -> None:
     assert code_fault(code) is None
     seen = one(code)
-    assert verdict(checks.hreflang_code(seen, document(seen))) == "pass"
+    assert verdict(judge(checks.hreflang_code, seen)) == "pass"
 
 
 @pytest.mark.parametrize(
     ("code", "said"),
     [
         ("en-UK", "the United Kingdom is GB"),
-        ("en-EU", "no country"),
-        ("es-419", "a region of the United Nations"),
-        ("en_US", "no language, script and country"),
-        ("english", "no language, script and country"),
-        ("xx", "no language"),
-        ("us", "no language"),
-        ("en-XX", "no country"),
-        ("zh-Abcd", "no script"),
-        ("be-NLX", "no language, script and country"),
-        ("", "no language, script and country"),
-        ("x-defaults", "no language, script and country"),
+        ("en-EU", "not a country"),
+        ("es-419", "a UN region"),
+        ("en_US", "not a language code with"),
+        ("english", "not a language code with"),
+        ("xx", "not a language"),
+        ("us", "not a language"),
+        ("en-XX", "not a country"),
+        ("zh-Abcd", "not a script"),
+        ("be-NLX", "not a language code with"),
+        ("", "not a language code with"),
+        ("x-defaults", "not a language code with"),
     ],
 )
 def test_codes_that_nobody_knows(code: str, said: str) -> None:
     seen = one(code)
-    finding = checks.hreflang_code(seen, document(seen))
+    finding = judge(checks.hreflang_code, seen)
     assert verdict(finding) == "fail"
     assert said in message(finding)
 
@@ -78,7 +79,7 @@ def test_codes_that_nobody_knows(code: str, said: str) -> None:
 )
 def test_hreflang_absolute(href: str, expected: str) -> None:
     seen = one("de", href)
-    assert verdict(checks.hreflang_absolute(seen, document(seen))) == expected
+    assert verdict(judge(checks.hreflang_absolute, seen)) == expected
 
 
 @pytest.mark.parametrize(
@@ -98,30 +99,30 @@ def test_hreflang_absolute(href: str, expected: str) -> None:
 )
 def test_hreflang_self(markup: str, expected: str) -> None:
     seen = page(head(markup))
-    assert verdict(checks.hreflang_self(seen, document(seen))) == expected
+    assert verdict(judge(checks.hreflang_self, seen)) == expected
 
 
 def test_versions_in_link_headers_count() -> None:
     seen = page(
         head(""), ("Link", f'<{URL}>; rel="alternate"; hreflang="x-default", <{GERMAN}>; rel=alternate; hreflang=de')
     )
-    assert verdict(checks.hreflang_self(seen, document(seen))) == "pass"
-    assert verdict(checks.hreflang_x_default(seen, document(seen))) == "pass"
+    assert verdict(judge(checks.hreflang_self, seen)) == "pass"
+    assert verdict(judge(checks.hreflang_x_default, seen)) == "pass"
 
 
 def test_a_link_header_that_leads_nowhere_is_no_address() -> None:
     seen = page(head(""), ("Link", "<https://[broken>; rel=alternate; hreflang=de"))
-    assert verdict(checks.hreflang_absolute(seen, document(seen))) == "fail"
+    assert verdict(judge(checks.hreflang_absolute, seen)) == "fail"
 
 
 def test_without_x_default_there_is_a_warning() -> None:
     seen = page(head(SET))
-    assert verdict(checks.hreflang_x_default(seen, document(seen))) == "warn"
+    assert verdict(judge(checks.hreflang_x_default, seen)) == "warn"
 
 
 def answering(html: str = "", status: int = 200) -> AlternateAnswers:
     other = page(html, url=GERMAN, status=status)
-    return AlternateAnswers((AlternateAnswer(GERMAN, other, document(other)),))
+    return AlternateAnswers((PageAnswer(GERMAN, other, document(other)),))
 
 
 @pytest.mark.parametrize(
@@ -133,12 +134,12 @@ def answering(html: str = "", status: int = 200) -> AlternateAnswers:
         (answering(head(f'<link rel=alternate hreflang=de href="{GERMAN}">')), "does not link back"),
         (answering(head(SET), 404), "status 404"),
         (answering(head(SET), 301), "status 301"),
-        (AlternateAnswers((AlternateAnswer(GERMAN, error="It does not resolve."),)), "It does not resolve"),
+        (AlternateAnswers((PageAnswer(GERMAN, error="It does not resolve."),)), "It does not resolve"),
     ],
 )
 def test_hreflang_return(answers: AlternateAnswers, said: str | None) -> None:
     seen = page(head(SET))
-    finding = checks.hreflang_return(seen, document(seen), answers)
+    finding = judge(checks.hreflang_return, seen, answers)
     assert verdict(finding) == ("pass" if said is None else "fail"), message(finding)
     assert (said or "") in message(finding)
 
@@ -146,26 +147,27 @@ def test_hreflang_return(answers: AlternateAnswers, said: str | None) -> None:
 @pytest.mark.parametrize("status", [401, 403, 503])
 def test_a_version_that_shuts_scanners_out_is_not_judged(status: int) -> None:
     seen = page(head(SET))
-    assert verdict(checks.hreflang_return(seen, document(seen), answering("", status))) == "n/a"
+    assert verdict(judge(checks.hreflang_return, seen, answering("", status))) == "n/a"
 
 
 @pytest.mark.parametrize(("codes", "expected"), [(["x-default"], "n/a"), (["x-default", "de"], "fail")])
-def test_a_page_for_everybody_else_may_redirect(codes: list[str], expected: str) -> None:
+def test_a_page_for_all_other_languages_may_redirect(codes: list[str], expected: str) -> None:
     links = "".join(f'<link rel=alternate hreflang={code} href="{GERMAN}">' for code in codes)
     seen = page(head(links))
-    assert verdict(checks.hreflang_return(seen, document(seen), answering("", 302))) == expected
+    assert verdict(judge(checks.hreflang_return, seen, answering("", 302))) == expected
 
 
 def test_the_message_reads_as_a_sentence() -> None:
     seen = one("en-UK")
-    assert message(checks.hreflang_code(seen, document(seen))) == (
-        "Search engines skip 1 language code: “en-UK” ends with UK, which is no country; the United Kingdom is GB."
+    assert message(judge(checks.hreflang_code, seen)) == (
+        "Search engines ignore 1 invalid hreflang code: “en-UK” ends with UK, which is not a country; the United "
+        "Kingdom is GB."
     )
 
 
 def test_a_set_of_the_page_alone_has_nobody_to_link_back() -> None:
     seen = one("en", URL)
-    assert verdict(checks.hreflang_return(seen, document(seen), AlternateAnswers(()))) == "n/a"
+    assert verdict(judge(checks.hreflang_return, seen, AlternateAnswers(()))) == "n/a"
 
 
 @pytest.mark.parametrize(
@@ -179,12 +181,11 @@ def test_a_set_of_the_page_alone_has_nobody_to_link_back() -> None:
 )
 def test_a_page_without_language_versions_is_not_judged(markup: str) -> None:
     seen = page(head(markup))
-    seen_document = document(seen)
     for finding in (
-        checks.hreflang_code(seen, seen_document),
-        checks.hreflang_absolute(seen, seen_document),
-        checks.hreflang_self(seen, seen_document),
-        checks.hreflang_x_default(seen, seen_document),
-        checks.hreflang_return(seen, seen_document, AlternateAnswers(())),
+        judge(checks.hreflang_code, seen),
+        judge(checks.hreflang_absolute, seen),
+        judge(checks.hreflang_self, seen),
+        judge(checks.hreflang_x_default, seen),
+        judge(checks.hreflang_return, seen, AlternateAnswers(())),
     ):
         assert verdict(finding) == "n/a"

@@ -3,9 +3,8 @@ from __future__ import annotations
 import pytest
 
 from scans.engine.seo.checks import mobile as checks
-from tests.scans.engine.cast import document, head, page, verdict
-
-PDF = ("Content-Type", "application/pdf")
+from tests.scans.engine.cast import head, page, verdict
+from tests.scans.engine.seo.cast import judge
 
 
 def meta(content: str) -> str:
@@ -38,11 +37,5 @@ def meta(content: str) -> str:
 )
 def test_viewport(markup: str, present: str, wide: str) -> None:
     seen = page(head(markup))
-    assert verdict(checks.viewport(seen, document(seen))) == present
-    assert verdict(checks.viewport_width(seen, document(seen))) == wide
-
-
-def test_what_is_not_html_has_no_viewport() -> None:
-    seen = page("%PDF", PDF)
-    assert verdict(checks.viewport(seen, document(seen))) == "n/a"
-    assert verdict(checks.viewport_width(seen, document(seen))) == "n/a"
+    assert verdict(judge(checks.viewport, seen)) == present
+    assert verdict(judge(checks.viewport_width, seen)) == wide

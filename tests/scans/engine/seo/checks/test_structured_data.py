@@ -8,20 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scans.engine.page.evidence import Document, Page
 from scans.engine.seo.checks import structured_data as checks
-from scans.engine.seo.structured_data import MAX_BLOCKS, MAX_DEPTH, blocks
+from scans.engine.seo.structured_data import MAX_BLOCKS, MAX_DEPTH, JsonLd, read_json_ld
 from tests.scans.engine.cast import document, head, message, page, verdict
 
 SCHEMA = "https://schema.org"
 
 
-def with_blocks(*blocks: str) -> tuple[Page, Document]:
-    seen = page(head("".join(f'<script type="application/ld+json">{block}</script>' for block in blocks)))
-    return seen, document(seen)
+def json_ld(html: str) -> JsonLd:
+    return read_json_ld(document(page(html)))
 
 
-def saying(*nodes: dict[str, Any]) -> tuple[Page, Document]:
+def with_blocks(*blocks: str) -> JsonLd:
+    return json_ld(head("".join(f'<script type="application/ld+json">{block}</script>' for block in blocks)))
+
+
+def saying(*nodes: dict[str, Any]) -> JsonLd:
     return with_blocks(*(json.dumps({"@context": SCHEMA} | node) for node in nodes))
 
 
@@ -37,14 +39,14 @@ def saying(*nodes: dict[str, Any]) -> tuple[Page, Document]:
         ("{'a': 1}", "line 1, column 2"),
         ('{"a": 1} // note', "line 1, column 10"),
         ('{\n"a": "x\ny"}', "line 2, column 8"),  # a line end in a text
-        ('{"a": NaN}', "NaN is no JSON"),
+        ('{"a": NaN}', "NaN is not valid JSON"),
         ("{&quot;a&quot;: 1}", "line 1, column 2"),  # in a script, nothing is escaped
         ("//<![CDATA[\n{}\n//]]>", "line 1, column 1"),
-        ("[" * 100_000, "nested too deep"),
+        ("[" * 100_000, "nested too deeply"),
     ],
 )
 def test_jsonld_syntax(block: str, said: str | None) -> None:
-    finding = checks.jsonld_syntax(*with_blocks(block))
+    finding = checks.jsonld_syntax(with_blocks(block))
     assert verdict(finding) == ("pass" if said is None else "fail"), message(finding)
     assert (said or "") in message(finding)
 
@@ -53,21 +55,20 @@ def test_jsonld_syntax(block: str, said: str | None) -> None:
     "html", ["", '<script type="application/ld+json"> </script>', '<script type="application/json">{,}</script>']
 )
 def test_without_jsonld_nothing_is_judged(html: str) -> None:
-    seen = page(head(html))
-    seen_document = document(seen)
+    found = json_ld(head(html))
     for judge in (checks.jsonld_syntax, checks.jsonld_vocabulary, checks.rich_result_required):
-        assert verdict(judge(seen, seen_document)) == "n/a"
+        assert verdict(judge(found)) == "n/a"
 
 
 def test_jsonld_in_a_comment_or_template_is_not_there() -> None:
     block = '<script type="application/ld+json">{,}</script>'
-    seen = page(head(f"<!-- {block} --><template>{block}</template>"))
-    assert verdict(checks.jsonld_syntax(seen, document(seen))) == "n/a"
+    found = json_ld(head(f"<!-- {block} --><template>{block}</template>"))
+    assert verdict(checks.jsonld_syntax(found)) == "n/a"
 
 
 def test_the_body_and_other_spellings_of_the_type_count() -> None:
-    seen = page(head("", '<script type="Application/LD+JSON; charset=utf-8">{,}</script>'))
-    assert verdict(checks.jsonld_syntax(seen, document(seen))) == "fail"
+    found = json_ld(head("", '<script type="Application/LD+JSON; charset=utf-8">{,}</script>'))
+    assert verdict(checks.jsonld_syntax(found)) == "fail"
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def test_the_body_and_other_spellings_of_the_type_count() -> None:
     ],
 )
 def test_jsonld_vocabulary(node: dict[str, Any], expected: str) -> None:
-    finding = checks.jsonld_vocabulary(*saying(node))
+    finding = checks.jsonld_vocabulary(saying(node))
     assert verdict(finding) == expected, message(finding)
 
 
@@ -99,7 +100,7 @@ def test_jsonld_vocabulary(node: dict[str, Any], expected: str) -> None:
 )
 def test_other_vocabularies_are_not_judged(context: object) -> None:
     block = json.dumps({"@context": context, "@type": "Whatever", "naem": "x"})
-    assert verdict(checks.jsonld_vocabulary(*with_blocks(block))) == "n/a"
+    assert verdict(checks.jsonld_vocabulary(with_blocks(block))) == "n/a"
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,7 @@ def test_other_vocabularies_are_not_judged(context: object) -> None:
 )
 def test_every_spelling_of_the_context_counts(context: object) -> None:
     block = json.dumps({"@context": context, "@type": "Whatever"})
-    assert verdict(checks.jsonld_vocabulary(*with_blocks(block))) == "warn"
+    assert verdict(checks.jsonld_vocabulary(with_blocks(block))) == "warn"
 
 
 OFFER = {"@type": "Offer", "price": "9.90", "priceCurrency": "EUR"}
@@ -181,7 +182,7 @@ QUESTION = {"@type": "Question", "name": "Why?", "acceptedAnswer": {"@type": "An
     ],
 )
 def test_rich_result_required(node: dict[str, Any], said: str | None) -> None:
-    finding = checks.rich_result_required(*saying(node))
+    finding = checks.rich_result_required(saying(node))
     assert verdict(finding) == ("pass" if said is None else "warn"), message(finding)
     assert (said or "") in message(finding)
 
@@ -196,7 +197,7 @@ def test_rich_result_required(node: dict[str, Any], said: str | None) -> None:
     ],
 )
 def test_types_that_become_no_rich_result_are_not_judged(node: dict[str, Any]) -> None:
-    assert verdict(checks.rich_result_required(*saying(node))) == "n/a"
+    assert verdict(checks.rich_result_required(saying(node))) == "n/a"
 
 
 @pytest.mark.parametrize(
@@ -215,20 +216,20 @@ def test_types_that_become_no_rich_result_are_not_judged(node: dict[str, Any]) -
     ],
 )
 def test_what_is_made_to_be_slow_or_deep_is_judged_in_time(block: str) -> None:
-    seen, seen_document = with_blocks(block.replace("{", f'{{"@context": "{SCHEMA}", ', 1))
+    found = with_blocks(block.replace("{", f'{{"@context": "{SCHEMA}", ', 1))
     began = time.process_time()
     for judge in (checks.jsonld_vocabulary, checks.rich_result_required):
-        assert verdict(judge(seen, seen_document)) in ("pass", "warn", "n/a")
+        assert verdict(judge(found)) in ("pass", "warn", "n/a")
     assert time.process_time() - began < 5
 
 
 def test_the_first_blocks_and_levels_are_read() -> None:
-    assert len(blocks(with_blocks(*["{}"] * (MAX_BLOCKS + 10))[1])) == MAX_BLOCKS
+    assert len(with_blocks(*["{}"] * (MAX_BLOCKS + 10)).blocks) == MAX_BLOCKS
     deep: dict[str, Any] = {"@type": "Nonsense"}
     for _ in range(MAX_DEPTH + 1):
         deep = {"@type": "Thing", "subjectOf": deep}
-    assert verdict(checks.jsonld_vocabulary(*saying(deep))) == "pass"
-    assert verdict(checks.jsonld_vocabulary(*saying(deep["subjectOf"]))) == "warn"
+    assert verdict(checks.jsonld_vocabulary(saying(deep))) == "pass"
+    assert verdict(checks.jsonld_vocabulary(saying(deep["subjectOf"]))) == "warn"
 
 
 def test_a_node_that_is_spread_over_blocks_is_put_together() -> None:
@@ -236,7 +237,7 @@ def test_a_node_that_is_spread_over_blocks_is_put_together() -> None:
     assert (
         verdict(
             checks.rich_result_required(
-                *saying(first, {"@id": "#shoe", "offers": {"@id": "#offer"}}, {"@id": "#offer"} | OFFER)
+                saying(first, {"@id": "#shoe", "offers": {"@id": "#offer"}}, {"@id": "#offer"} | OFFER)
             )
         )
         == "pass"
@@ -260,6 +261,6 @@ def test_a_node_that_is_spread_over_blocks_is_put_together() -> None:
     )
 )
 def test_whatever_json_stands_there_it_is_read(value: object) -> None:
-    seen, seen_document = with_blocks(json.dumps({"@context": SCHEMA, "@graph": value}))
+    found = with_blocks(json.dumps({"@context": SCHEMA, "@graph": value}))
     for judge in (checks.jsonld_syntax, checks.jsonld_vocabulary, checks.rich_result_required):
-        assert verdict(judge(seen, seen_document)) in ("pass", "warn", "fail", "n/a")
+        assert verdict(judge(found)) in ("pass", "warn", "fail", "n/a")

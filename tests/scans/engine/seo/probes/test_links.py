@@ -7,11 +7,11 @@ import pytest
 
 from scans.engine.findings import ScanType
 from scans.engine.page.fetch import SiteProtected, fetch_page, parse_document
-from scans.engine.seo.evidence import RobotsFile
-from scans.engine.seo.links import LinkAnswer, LinkAnswers, acts
+from scans.engine.seo.evidence import LinkAnswer, LinkAnswers, RobotsFile
+from scans.engine.seo.links import changes_state, read_links
 from scans.engine.seo.probes import links as probes
-from scans.engine.seo.probes.indexing import robots_file
 from scans.engine.seo.probes.links import AT_ONCE, MAX_EXTERNAL, MAX_INTERNAL, link_answers
+from scans.engine.seo.probes.robots import robots_file
 from scans.net.client import Network
 from scans.net.deadline import Deadline
 from scans.net.dns_records import DnsAnswer
@@ -33,7 +33,7 @@ def probed(site: Site, network: Network | None = None, url: str = "", *, with_ro
     with network or Network(POLICY) as net:
         page = fetch_page(target(url or f"{site.url}/"), net, ScanType.SEO)
         robots: RobotsFile | None = robots_file(page, net) if with_robots else None
-        return link_answers(page, parse_document(page), robots, net)
+        return link_answers(page, read_links(page, parse_document(page)), robots, net)
 
 
 def outcomes(found: LinkAnswers) -> dict[str, bool | None]:
@@ -140,8 +140,8 @@ def test_what_may_change_something_is_never_asked_for(markup: str) -> None:
         ("/reset?token=7", True),
     ],
 )
-def test_addresses_that_act(path: str, expected: bool) -> None:
-    assert acts(f"https://site.example.com{path}") is expected
+def test_addresses_that_change_something(path: str, expected: bool) -> None:
+    assert changes_state(f"https://site.example.com{path}") is expected
 
 
 def test_what_robots_txt_forbids_is_not_asked_for() -> None:

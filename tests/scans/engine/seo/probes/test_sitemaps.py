@@ -7,8 +7,9 @@ import pytest
 
 from scans.engine.findings import ScanType
 from scans.engine.page.fetch import SiteProtected, fetch_page, parse_document
+from scans.engine.seo.canonical import read_canonicals
 from scans.engine.seo.probes import sitemaps as probes
-from scans.engine.seo.probes.indexing import robots_file
+from scans.engine.seo.probes.robots import robots_file
 from scans.engine.seo.probes.sitemaps import MAX_BYTES, MAX_CHILDREN, MAX_NAMED
 from scans.engine.seo.sitemaps import MAX_BYTES as SITEMAP_MAX_BYTES
 from scans.engine.seo.sitemaps import SitemapKind, Sitemaps
@@ -31,7 +32,7 @@ def probed(site: Site, *, with_robots: bool = True) -> Sitemaps:
     with loopback_network() as network:
         page = fetch_page(target(f"{site.url}/"), network, ScanType.SEO)
         robots = robots_file(page, network) if with_robots else None
-        return probes.sitemaps(page, parse_document(page), robots, network)
+        return probes.sitemaps(page, read_canonicals(page, parse_document(page)), robots, network)
 
 
 def urlset(*addresses: str) -> bytes:
@@ -90,7 +91,7 @@ def test_a_broken_sitemap_in_the_usual_place_is_there() -> None:
     with Site({"/": HTML, "/sitemap.xml": Answer("<urlset><url></urlset>")}) as site:
         (found,) = probed(site).files
     assert found.sitemap is not None
-    assert "well-formed" in found.sitemap.fault
+    assert "malformed" in found.sitemap.fault
 
 
 def test_an_html_page_that_robots_txt_names_is_evidence() -> None:
@@ -98,7 +99,7 @@ def test_an_html_page_that_robots_txt_names_is_evidence() -> None:
         page, gone, private = probed(site).files
     assert page.sitemap is not None
     assert page.sitemap.fault == "is an HTML page"
-    assert (gone.status, gone.sitemap, gone.is_told) == (404, None, True)
+    assert (gone.status, gone.sitemap, gone.is_conclusive) == (404, None, True)
     assert private.error
 
 
@@ -172,7 +173,7 @@ def test_one_sitemap_that_does_not_come_in_time_leaves_the_others(monkeypatch: p
     slow = Answer(urlset(), delay_s=30)
     with Site({"/": HTML, "/a.xml": Answer(urlset(), headers=XML), "/slow.xml": slow}) as site:
         site.routes["/robots.txt"] = robots("/a.xml", "/slow.xml")
-        assert [each.is_told for each in probed(site).files] == [True, False]
+        assert [each.is_conclusive for each in probed(site).files] == [True, False]
         site.routes["/robots.txt"] = robots("/slow.xml")
         with pytest.raises(TimedOut):
             probed(site)

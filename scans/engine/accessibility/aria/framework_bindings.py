@@ -1,4 +1,4 @@
-"""Doubt about what an element says of itself: scripts may write its attributes when the page has loaded."""
+"""What frameworks may still write when the page has loaded: attributes of elements, and their names."""
 
 from __future__ import annotations
 
@@ -7,16 +7,22 @@ import re
 from selectolax.lexbor import LexborNode
 
 from scans.engine.accessibility.document import AccessibleDocument
-from scans.engine.page.markup import live
+from scans.engine.page.markup import elements, live
 
-# By which Vue, Alpine, AngularJS, Angular, Aurelia, Lit and Polymer are told to write an attribute.
+# How Vue, Alpine, AngularJS, Angular, Aurelia, Lit and Polymer bind an attribute.
 BINDING = re.compile(
     r"(?:(?:[xv]-bind)?:|(?:data-)?ng-attr-|\[(?:attr\.)?|[.?])?(?P<name>[a-z]+(?:-[a-z]+)*)"
     r"(?:\]|\$|\.(?:bind|one-way|two-way|to-view|attr|camel|prop))?"
 )
-# By which they write whatever a script says.
+# How they bind whatever a script returns.
 BINDING_ANY = frozenset({"x-bind", "v-bind", "data-bind"})
 PLAIN = re.compile(r"[a-z-]+")
+# How Alpine, Vue, AngularJS, Knockout and i18next bind a text or an attribute that names.
+NAMING = re.compile(
+    r"[xv]-(?:text|html)|(?:data-)?ng-(?:bind(?:-html)?|attr-(?:aria-label|title))|data-bind|data-i18n(?:-[a-z-]+)?"
+    r"|(?:[xv]-bind)?:(?:aria-label|aria-labelledby|title|placeholder|value)"
+)
+MAX_NODES = 200
 # A place for a value in a template that a script fills in.
 PLACEHOLDER = re.compile(r"\{\{|\$\{|\[\[")
 # Types of `<script>` that run; others hold data.
@@ -40,8 +46,21 @@ def may_be_written(node: LexborNode, *names: str) -> bool:
     return False
 
 
+def may_be_named(node: LexborNode) -> bool:
+    """Whether it is or has a custom element, whose content is unknown, or a binding of a name."""
+    pending = [node]
+    for _ in range(MAX_NODES):
+        if not pending:
+            return False
+        each = pending.pop()
+        if "-" in (each.tag or "") or any(NAMING.fullmatch(name) for name in each.attributes):
+            return True
+        pending.extend(elements(each))
+    return True
+
+
 def is_plain(name: str) -> bool:
-    """Whether an attribute's name is of letters and hyphens alone, so that it is no framework's word."""
+    """Whether an attribute's name is of letters and hyphens alone, so that it is no framework's syntax."""
     return PLAIN.fullmatch(name) is not None
 
 

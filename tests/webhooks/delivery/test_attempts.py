@@ -12,9 +12,9 @@ from scans.policy import scan_policy
 from tests.sites.server import Answer, Site
 from tests.world import Member, attempt_deliveries, finished_scan, make_due, register_webhook
 from webhooks.delivery import schedule
+from webhooks.delivery.attempts import record
 from webhooks.delivery.claims import claim
-from webhooks.delivery.outcomes import record
-from webhooks.delivery.sending import Report, send
+from webhooks.delivery.sending import AttemptResult, send
 from webhooks.models import Attempt, Delivery, Webhook
 
 
@@ -142,7 +142,7 @@ def test_enabling_resets_the_failure_clock(home: Member, webhook: Webhook, recei
     assert (webhook.enabled, webhook.failures, webhook.notice_due_at) == (True, 1, None)
 
 
-def attempts_of_two(home: Member, receiver: Site) -> list[Report]:
+def attempts_of_two(home: Member, receiver: Site) -> list[AttemptResult]:
     """Two attempts for one webhook: the first fails, the second succeeds."""
     finished_scan(home)
     finished_scan(home)

@@ -1,12 +1,11 @@
-"""Drawings for the dashboard: coordinates for inline SVG. Pure; what they show stands beside them as text."""
+"""Scores over time, drawn: coordinates for inline SVG. Pure; what they show stands beside them as text."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-
-from scans.dashboard.sites import Result
+from typing import Generic, Protocol, TypeVar
 
 # The drawings' own units. Both are stretched to the room they get; the style sheet keeps strokes as they are.
 SPARK_WIDTH, SPARK_HEIGHT, SPARK_MARGIN = 100, 28, 3
@@ -14,6 +13,20 @@ TREND_WIDTH, TREND_HEIGHT, TREND_MARGIN = 600, 160, 6
 # A scan within less than a day of the one before would otherwise cover it.
 LEAST_STEP = 4
 GRID = (100, 75, 50, 25, 0)
+
+
+class Scored(Protocol):
+    @property
+    def score(self) -> int: ...
+
+    @property
+    def grade(self) -> str: ...
+
+    @property
+    def created_at(self) -> datetime: ...
+
+
+S = TypeVar("S", bound=Scored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,30 +40,26 @@ class Spark:
 
     @property
     def size(self) -> str:
-        """The viewBox."""
         return f"0 0 {SPARK_WIDTH} {SPARK_HEIGHT}"
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """A result and its place."""
-
+class Point(Generic[S]):
     x: float
     y: float
-    result: Result
+    result: S
 
     @property
     def title(self) -> str:
-        """What a pointer is told that rests on it."""
         result = self.result
-        return f"{result.score} ({result.grade}), {result.created_at:%Y-%m-%d %H:%M}, {result.path[:80]}"
+        return f"{result.score} ({result.grade}), {result.created_at:%Y-%m-%d %H:%M}"
 
 
 @dataclass(frozen=True, slots=True)
-class Trend:
+class Trend(Generic[S]):
     """Results over time, the oldest first, between `begin` and `end`; `line` and `area` for polyline and polygon."""
 
-    points: tuple[Point, ...]
+    points: tuple[Point[S], ...]
     line: str
     area: str
     begin: datetime
@@ -58,7 +67,6 @@ class Trend:
 
     @property
     def size(self) -> str:
-        """The viewBox."""
         return f"0 0 {TREND_WIDTH} {TREND_HEIGHT}"
 
     @property
@@ -67,8 +75,11 @@ class Trend:
         return tuple(_height(score, TREND_HEIGHT, TREND_MARGIN) for score in GRID)
 
     @property
+    def newest_first(self) -> tuple[S, ...]:
+        return tuple(point.result for point in reversed(self.points))
+
+    @property
     def summary(self) -> str:
-        """In words, for who does not see it."""
         first, last = self.points[0].result, self.points[-1].result
         return (
             f"Scores of {len(self.points)} scans from {self.begin:%-d %B %Y} to {self.end:%-d %B %Y}:"
@@ -76,7 +87,7 @@ class Trend:
         )
 
 
-def spark(newest_first: Sequence[Result]) -> Spark | None:
+def spark(newest_first: Sequence[Scored]) -> Spark | None:
     """A line as high as a word, one step a scan; None without a score."""
     scores = tuple(each.score for each in reversed(newest_first))
     if not scores:
@@ -92,11 +103,11 @@ def spark(newest_first: Sequence[Result]) -> Spark | None:
     return Spark(_line(places), *places[-1], scores)
 
 
-def trend(newest_first: Sequence[Result]) -> Trend | None:
-    """Scores over time; None for fewer than two: a point is no trend."""
-    if len(newest_first) < 2:
+def trend(scored: Sequence[S]) -> Trend[S] | None:
+    """Results in any order over time; None for fewer than two: a point is no trend."""
+    if len(scored) < 2:
         return None
-    results = sorted(newest_first, key=lambda each: each.created_at)
+    results = sorted(scored, key=lambda each: each.created_at)
     begin, end = results[0].created_at, results[-1].created_at
     span = (end - begin).total_seconds() or 1
     room = TREND_WIDTH - 2 * TREND_MARGIN

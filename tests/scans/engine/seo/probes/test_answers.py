@@ -8,13 +8,26 @@ import pytest
 from scans.engine.findings import ScanType
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.fetch import SiteProtected, fetch_page, parse_document
-from scans.engine.seo.probes.related import MAX_ALTERNATES, alternate_answers, share_image
+from scans.engine.seo.canonical import read_canonicals
+from scans.engine.seo.evidence import AlternateAnswers, SocialImage
+from scans.engine.seo.hreflang import read_alternates
+from scans.engine.seo.metadata import read_social_metadata
+from scans.engine.seo.probes import answers as probes
+from scans.engine.seo.probes.answers import MAX_ALTERNATES
 from scans.net.client import Network
 from tests.scans.engine.cast import target
 from tests.scans.net.loopback import loopback_network
 from tests.sites.server import Answer, Site
 
 T = TypeVar("T")
+
+
+def alternate_answers(page: Page, document: Document, network: Network) -> AlternateAnswers:
+    return probes.alternate_answers(page, read_alternates(page, document), read_canonicals(page, document), network)
+
+
+def social_image(page: Page, document: Document, network: Network) -> SocialImage:
+    return probes.social_image(page, read_social_metadata(document), network)
 
 
 def probed(site: Site, probe: Callable[[Page, Document, Network], T]) -> T:
@@ -48,7 +61,7 @@ def test_a_hundred_versions_are_sampled() -> None:
         assert len(probed(site, alternate_answers).answers) == MAX_ALTERNATES
 
 
-@pytest.mark.parametrize("probe", [alternate_answers, share_image])
+@pytest.mark.parametrize("probe", [alternate_answers, social_image])
 def test_a_site_that_has_enough_says_so(probe: Callable[[Page, Document, Network], object]) -> None:
     html = '<head><link rel=alternate hreflang=de href="/x"><meta property="og:image" content="/x"></head>'
     with Site({"/": Answer(html), "/x": Answer(status=429)}) as site, pytest.raises(SiteProtected):
@@ -59,17 +72,17 @@ def test_the_picture_for_sharing_is_followed_through_redirects() -> None:
     html = '<meta property="og:image" content="/old.png">'
     image = Answer(b"\x89PNG" + b"x" * 100_000, headers={"Content-Type": "image/png"})
     with Site({"/": Answer(html), "/old.png": Answer.redirect("/new.png"), "/new.png": image}) as site:
-        assert probed(site, share_image).status == 200
+        assert probed(site, social_image).status == 200
 
 
 def test_a_picture_that_does_not_come_is_evidence() -> None:
     with Site({"/": Answer('<meta property="og:image" content="https://site.invalid/a.png">')}) as site:
-        found = probed(site, share_image)
+        found = probed(site, social_image)
     assert found.status is None
     assert found.error
 
 
 def test_without_a_picture_nothing_is_asked() -> None:
     with Site({"/": Answer("Hello")}) as site:
-        assert probed(site, share_image).error == ""
+        assert probed(site, social_image).error == ""
     assert site.paths() == ["/"]

@@ -120,5 +120,4 @@ def category_meaning(scan_type: str, name: str) -> str:
 
 
 def advice(error_code: str) -> str:
-    """What to do about a failed scan."""
     return ADVICE.get(error_code, "Scan again. If it fails every time, tell the operator of this service the scan ID.")

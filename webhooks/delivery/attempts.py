@@ -13,8 +13,8 @@ from django.db import connection, transaction
 from django.db.models import Q
 
 from webhooks.delivery import schedule
-from webhooks.delivery.schedule import Outcome, Verdict
-from webhooks.delivery.sending import Report
+from webhooks.delivery.schedule import NextStep, Outcome
+from webhooks.delivery.sending import AttemptResult
 from webhooks.models import Attempt, Delivery, Webhook
 
 logger = logging.getLogger(__name__)
@@ -38,89 +38,89 @@ STATUSES = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
-    report: Report
-    verdict: Verdict
+class _Ended:
+    result: AttemptResult
+    next_step: NextStep
 
 
-def record(reports: Sequence[Report]) -> None:
+def record(results: Sequence[AttemptResult]) -> None:
     """Write the ends of these attempts, in one transaction; raises Django's database errors, having written nothing.
 
     What was delivered or tried by somebody else meanwhile, or deleted, is left out.
     """
-    judged = [_Judged(report, _verdict(report)) for report in reports]
+    ended = [_Ended(result, _next_step(result)) for result in results]
     with transaction.atomic():
         # Webhooks before deliveries, in one order: nobody waits for each other.
-        webhooks = _lock_affected(reports)
-        settled = _settle(judged)
-        ours = [each for each in judged if each.report.claim.delivery_id in settled]
-        Attempt.objects.bulk_create(_attempt(each.report) for each in ours)
-        by_webhook: dict[str, list[_Judged]] = defaultdict(list)
-        for each in sorted(ours, key=lambda each: each.report.ended_at):
-            by_webhook[each.report.claim.webhook_id].append(each)
+        webhooks = _lock_affected(results)
+        settled = _settle(ended)
+        ours = [each for each in ended if each.result.claim.delivery_id in settled]
+        Attempt.objects.bulk_create(_attempt(each.result) for each in ours)
+        by_webhook: dict[str, list[_Ended]] = defaultdict(list)
+        for each in sorted(ours, key=lambda each: each.result.ended_at):
+            by_webhook[each.result.claim.webhook_id].append(each)
         for webhook in webhooks:
             if webhook.id in by_webhook:
                 _note_health(webhook, by_webhook[webhook.id])
 
 
-def _verdict(report: Report) -> Verdict:
-    return schedule.verdict(
-        attempt=report.claim.attempt,
-        status=report.status,
-        retry_after=report.retry_after,
-        now=report.ended_at,
+def _next_step(result: AttemptResult) -> NextStep:
+    return schedule.next_step(
+        attempt=result.claim.attempt,
+        status=result.status,
+        retry_after=result.retry_after,
+        now=result.ended_at,
         uniform=random.uniform,
-        pauses=schedule.ONCE if report.claim.is_test else schedule.PAUSES,
+        pauses=schedule.ONCE if result.claim.is_test else schedule.PAUSES,
     )
 
 
-def _lock_affected(reports: Iterable[Report]) -> list[Webhook]:
-    """The webhooks whose health these reports change. Success changes nothing where all was well."""
-    failed = {report.claim.webhook_id for report in reports if not report.is_success}
-    succeeded = {report.claim.webhook_id for report in reports if report.is_success}
+def _lock_affected(results: Iterable[AttemptResult]) -> list[Webhook]:
+    """The webhooks whose health these results change. Success changes nothing where all was well."""
+    failed = {result.claim.webhook_id for result in results if not result.is_success}
+    succeeded = {result.claim.webhook_id for result in results if result.is_success}
     affected = Q(id__in=failed) | Q(id__in=succeeded, failing_since__isnull=False)
     return list(Webhook.objects.select_for_update(no_key=True).filter(affected).order_by("id"))
 
 
-def _settle(judged: Sequence[_Judged]) -> set[str]:
+def _settle(ended: Sequence[_Ended]) -> set[str]:
     """Write where the attempts leave their deliveries; returns the IDs of those that were still ours."""
     columns: dict[str, list[object]] = defaultdict(list)
-    for each in judged:
-        report, verdict = each.report, each.verdict
-        columns["ids"].append(report.claim.delivery_id)
-        columns["tokens"].append(report.claim.token)
-        columns["statuses"].append(str(STATUSES[verdict.outcome]))
-        columns["next"].append(verdict.retry_at or report.ended_at)
-        columns["finished"].append(None if verdict.outcome is Outcome.RETRY else report.ended_at)
+    for each in ended:
+        result, next_step = each.result, each.next_step
+        columns["ids"].append(result.claim.delivery_id)
+        columns["tokens"].append(result.claim.token)
+        columns["statuses"].append(str(STATUSES[next_step.outcome]))
+        columns["next"].append(next_step.retry_at or result.ended_at)
+        columns["finished"].append(None if next_step.outcome is Outcome.RETRY else result.ended_at)
     with connection.cursor() as cursor:
         cursor.execute(SETTLE, columns)
         return {id for (id,) in cursor.fetchall()}
 
 
-def _attempt(report: Report) -> Attempt:
+def _attempt(result: AttemptResult) -> Attempt:
     return Attempt(
-        delivery_id=report.claim.delivery_id,
-        at=report.at,
-        latency_ms=report.latency_ms,
-        response_status=report.status,
-        response_body=report.body,
-        error_code=report.error_code,
-        error_message=report.error_message[:300],
-        blocked=report.blocked,
+        delivery_id=result.claim.delivery_id,
+        at=result.at,
+        latency_ms=result.latency_ms,
+        response_status=result.status,
+        response_body=result.body,
+        error_code=result.error_code,
+        error_message=result.error_message[:300],
+        blocked=result.blocked,
     )
 
 
-def _note_health(webhook: Webhook, judged: Sequence[_Judged]) -> None:
+def _note_health(webhook: Webhook, ended: Sequence[_Ended]) -> None:
     """Count failures in a row, in the order of their ends, and disable the webhook when it is time to."""
-    for report in (each.report for each in judged):
-        if report.is_success:
+    for result in (each.result for each in ended):
+        if result.is_success:
             webhook.failing_since, webhook.failures = None, 0
-        elif not report.is_our_fault:
-            webhook.failing_since = webhook.failing_since or report.at
+        elif not result.is_our_fault:
+            webhook.failing_since = webhook.failing_since or result.at
             webhook.failures += 1
-    now = judged[-1].report.ended_at
+    now = ended[-1].result.ended_at
     if webhook.enabled:
-        if any(each.verdict.outcome is Outcome.GONE for each in judged):
+        if any(each.next_step.outcome is Outcome.GONE for each in ended):
             _disable(webhook, Webhook.Reason.GONE, now)
         elif webhook.failing_since is not None and schedule.is_to_be_disabled(
             failing_since=webhook.failing_since, failures=webhook.failures, now=now

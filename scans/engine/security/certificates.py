@@ -1,0 +1,53 @@
+"""A server's certificate in words: its facts, and why browsers do not trust it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from scans.engine.findings import EvidenceItem
+from scans.engine.messages import excerpt
+from scans.net.tls.certificates import Certificate
+from scans.net.tls.handshake import Distrust, Handshake
+
+RENEWAL = timedelta(days=14)
+
+
+def facts(certificate: Certificate) -> EvidenceItem:
+    return {
+        "subject": excerpt(certificate.subject),
+        "issuer": excerpt(certificate.issuer),
+        "not_before": f"{certificate.not_before:%Y-%m-%dT%H:%M:%SZ}",
+        "not_after": f"{certificate.not_after:%Y-%m-%dT%H:%M:%SZ}",
+        "key": f"{certificate.key_type} {certificate.key_bits or ''}".strip(),
+        "signature": certificate.signature_hash,
+    }
+
+
+def distrust(handshake: Handshake) -> str | None:
+    """Why browsers do not trust the chain, as a sentence; None where they do."""
+    trust, issuer = handshake.trust, excerpt(handshake.chain[-1].issuer)
+    match trust.distrust:
+        case None:
+            return None
+        case Distrust.SELF_SIGNED:
+            return f"Self-signed certificate of “{excerpt(handshake.leaf.subject)}”."
+        case Distrust.INCOMPLETE_CHAIN if trust.proven:
+            return (
+                f"Incomplete chain: the server does not send the intermediate “{issuer}”, which only some browsers "
+                "fetch by themselves."
+            )
+        case Distrust.INCOMPLETE_CHAIN:
+            return (
+                f"Incomplete chain: the server sends its own certificate only, whose issuer “{issuer}” is not a "
+                "trusted root; an intermediate is missing, or the issuer is unknown."
+            )
+        case Distrust.UNKNOWN_ISSUER:
+            return f"Unknown issuer: the chain ends at untrusted “{issuer}”."
+        case Distrust.OTHER:
+            return f"The chain is not valid: {trust.text} (error {trust.code})."
+
+
+def is_due_for_renewal(certificate: Certificate, now: datetime) -> bool:
+    """Whether less than two weeks are left, of a short-lived one less than a third of its lifetime."""
+    lifetime = certificate.not_after - certificate.not_before
+    return certificate.not_after - now < min(RENEWAL, lifetime / 3)

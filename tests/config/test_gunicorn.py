@@ -1,0 +1,271 @@
+"""The web server under clients that take their time: a worker of its own, with two threads and short deadlines."""
+
+from __future__ import annotations
+
+import http.client
+import itertools
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+from gunicorn.http.errors import LimitRequestHeaders
+from hypothesis import given
+from hypothesis import strategies as st
+
+from config.gunicorn import MAX_BODY_BYTES, MAX_HEAD_BYTES, Incoming, TooLarge
+
+ROOT = Path(__file__).resolve().parents[2]
+THREADS = 2
+PATIENCE_S = 30
+APPLICATION = """
+import threading
+import config.gunicorn
+config.gunicorn.HEAD_S, config.gunicorn.BODY_S, config.gunicorn.WRITE_S = {deadlines}
+Worker = config.gunicorn.Worker
+held = threading.Semaphore(0)
+
+def application(environ, start_response):
+    path = environ["PATH_INFO"]
+    if path == "/hold":
+        held.acquire(timeout=3)
+    body = environ["wsgi.input"].read()
+    answer = b"x" * 50_000_000 if path == "/long" else b"%s %d" % (environ["REQUEST_METHOD"].encode(), len(body))
+    start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", str(len(answer)))])
+    return [answer]
+"""
+
+
+class Server:
+    """A running worker. `connections`: how many it has room for."""
+
+    def __init__(self, folder: Path, deadlines: str, connections: int) -> None:
+        (folder / "patient.py").write_text(APPLICATION.format(deadlines=deadlines))
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            listener.listen()
+            listener.set_inheritable(True)
+            self.port: int = listener.getsockname()[1]
+            self.process = subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "gunicorn", "patient:application", "--bind", f"fd://{listener.fileno()}"),
+                    *("--worker-class", "patient.Worker", "--threads", str(THREADS), "--workers", "1"),
+                    *("--worker-connections", str(connections), "--keep-alive", "30", "--no-control-socket"),
+                    *("--log-level", "warning"),
+                ],
+                env=os.environ | {"PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"},
+                pass_fds=(listener.fileno(),),
+            )
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.port), PATIENCE_S)
+
+    def send(self, *data: bytes) -> socket.socket:
+        connection = self.connect()
+        for each in data:
+            connection.sendall(each)
+        return connection
+
+    def get(self, path: str = "/") -> tuple[int, bytes]:
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)) as connection:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+
+
+def started(folder: Path, deadlines: str, connections: int = 1000) -> Iterator[Server]:
+    server = Server(folder, deadlines, connections)
+    try:
+        yield server
+    finally:
+        server.process.terminate()
+        server.process.wait(PATIENCE_S)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    yield from started(tmp_path, "60, 60, 60")
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    yield from started(tmp_path_factory.mktemp("quick"), "0.2, 0.2, 0.2", connections=40)
+
+
+def received(connection: socket.socket) -> bytes:
+    """Everything until the server ends the connection."""
+    data = b""
+    try:
+        while chunk := connection.recv(65536):
+            data += chunk
+    except ConnectionResetError:
+        pass
+    return data
+
+
+HEAD = b"GET / HTTP/1.1\r\nHost: a\r\n"
+POST = b"POST / HTTP/1.1\r\nHost: a\r\n"
+UNFINISHED = {
+    "nothing": b"",
+    "half a head": HEAD + b"X-",
+    "half a body": POST + b"Content-Length: 1000\r\n\r\nab",
+    "half a chunk": POST + b"Transfer-Encoding: chunked\r\n\r\n20\r\nab",
+    "no last chunk": POST + b"Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n",
+}
+
+
+def test_who_does_not_finish_a_request_holds_no_thread(server: Server) -> None:
+    with ExitStack() as cleanup:
+        for begun in UNFINISHED.values():
+            for _ in range(10 * THREADS):
+                cleanup.enter_context(server.send(begun))
+            assert server.get() == (200, b"GET 0")
+
+
+def test_liveness_is_answered_while_all_threads_are_busy(server: Server) -> None:
+    with ExitStack() as cleanup:
+        for _ in range(THREADS):
+            cleanup.enter_context(server.send(b"GET /hold HTTP/1.1\r\nHost: a\r\n\r\n"))
+        status, body = server.get("/healthz")
+        assert (status, json.loads(body)) == (200, {"status": "ok"})
+        with server.send(b"HEAD /healthz HTTP/1.0\r\n\r\n") as connection:
+            assert received(connection).endswith(b"\r\n\r\n")
+
+
+def test_who_takes_too_long_is_left(quick: Server) -> None:
+    with ExitStack() as cleanup:
+        for connection in [cleanup.enter_context(quick.send(begun)) for begun in UNFINISHED.values()]:
+            assert received(connection) == b""
+
+
+def test_who_sends_a_byte_a_time_does_not_gain_time(quick: Server) -> None:
+    with quick.connect() as connection:
+        connection.settimeout(0.05)
+        deadline = time.monotonic() + PATIENCE_S
+        while not _is_left(connection):
+            assert time.monotonic() < deadline
+
+
+def _is_left(connection: socket.socket) -> bool:
+    """Whether the server has ended the connection, seen by sending one more byte."""
+    try:
+        connection.sendall(b"G")
+        return connection.recv(1) == b""
+    except TimeoutError:
+        return False
+    except OSError:
+        return True
+
+
+def test_who_takes_no_answer_gives_the_thread_back(quick: Server) -> None:
+    with ExitStack() as cleanup:
+        for _ in range(3 * THREADS):
+            cleanup.enter_context(quick.send(b"GET /long HTTP/1.1\r\nHost: a\r\n\r\n"))
+        assert quick.get() == (200, b"GET 0")
+
+
+def test_who_does_not_close_after_the_last_answer_stops_nobody(server_of_many: Server) -> None:
+    with ExitStack() as cleanup:
+        for _ in range(30):
+            cleanup.enter_context(server_of_many.send(HEAD + b"Connection: close\r\n\r\n"))
+        assert server_of_many.get("/healthz")[0] == 200
+
+
+@pytest.fixture(scope="module")
+def server_of_many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    yield from started(tmp_path_factory.mktemp("many"), "60, 60, 60", connections=40)
+
+
+def test_of_too_many_connections_the_longest_waiting_gives_way(server_of_many: Server) -> None:
+    with ExitStack() as cleanup:
+        first = cleanup.enter_context(server_of_many.connect())
+        for _ in range(60):
+            cleanup.enter_context(server_of_many.connect())
+        assert received(first) == b""
+        assert server_of_many.get() == (200, b"GET 0")
+
+
+def test_a_kept_connection_serves_one_request_after_the_other(server_of_many: Server) -> None:
+    requests = POST + b"Content-Length: 3\r\n\r\nabc" + HEAD + b"\r\n" + HEAD + b"Connection: close\r\n\r\n"
+    with server_of_many.send(requests[:50], requests[50:]) as connection:
+        answers = received(connection)
+    assert [line for line in answers.split(b"\r\n") if b"GET" in line or b"POST" in line]
+    assert answers.count(b"200 OK") == 3
+    assert b"POST 3" in answers
+
+
+def test_a_body_that_waits_to_be_asked_for_is(server_of_many: Server) -> None:
+    head = POST + b"Content-Length: 3\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n"
+    with server_of_many.send(head) as connection:
+        assert connection.recv(65536) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(b"abc")
+        answer = received(connection)
+    assert answer.startswith(b"HTTP/1.1 200 OK")
+    assert answer.endswith(b"POST 3")
+
+
+@pytest.mark.parametrize(
+    ("request_bytes", "status", "code"),
+    [
+        (POST + b"Content-Length: 1048577\r\n\r\n", 413, "PAYLOAD_TOO_LARGE"),
+        (POST + b"Transfer-Encoding: chunked\r\n\r\nfffffff\r\n", 413, "PAYLOAD_TOO_LARGE"),
+        (HEAD + b"X: " + b"x" * 70_000, 400, "INVALID_PARAMS"),
+        (b"NOT HTTP\r\n\r\n", 400, "INVALID_PARAMS"),
+        (POST + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\nab", 400, "INVALID_PARAMS"),
+    ],
+)
+def test_what_cannot_be_taken_is_refused_as_json(
+    server_of_many: Server, request_bytes: bytes, status: int, code: str
+) -> None:
+    with server_of_many.send(request_bytes) as connection:
+        head, _, body = received(connection).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 %d " % status)
+    assert json.loads(body)["code"] == code
+
+
+WHOLE = [
+    HEAD + b"\r\n",
+    POST + b"Content-Length: 5\r\n\r\nab\r\nc",
+    POST + b"content-length:5\r\nExpect: 100-Continue\r\n\r\nabcde",
+    POST + b"Transfer-Encoding: chunked\r\n\r\n3;a=b\r\na\r\n\r\n2\r\n0\r\r\n0\r\n\r\n",
+    POST + b"Transfer-Encoding: gzip, chunked\r\nExpect: 100-continue\r\n\r\n1\r\na\r\n0\r\nTrailer: x\r\n\r\n",
+]
+
+
+@given(st.sampled_from(WHOLE), st.lists(st.integers(1, 120), max_size=6))
+def test_a_request_is_complete_with_its_last_byte_however_it_is_cut(whole: bytes, cuts: list[int]) -> None:
+    incoming = Incoming(0.0)
+    edges = sorted({0, *(each for each in cuts if each < len(whole)), len(whole)})
+    states = [incoming.feed(whole[begin:end]) for begin, end in itertools.pairwise(edges)]
+    assert states == [False] * (len(states) - 1) + [True]
+    assert incoming.data.replace(b"\r\n\r\n", b"", 1).startswith(whole.partition(b"\r\nExpect")[0][:20])
+    assert b"Expect" not in incoming.data
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        (HEAD + b"X" * MAX_HEAD_BYTES, LimitRequestHeaders),
+        (POST + b"Content-Length: %d\r\n\r\n" % (MAX_BODY_BYTES + 1), TooLarge),
+        (POST + b"Transfer-Encoding: chunked\r\n\r\n" + b"8000\r\n" + b"x" * 0x8000 + b"\r\n", None),
+        (POST + b"Transfer-Encoding: chunked\r\n\r\n" + (b"8000\r\n" + b"x" * 0x8000 + b"\r\n") * 33, TooLarge),
+    ],
+)
+def test_a_request_has_bounds(data: bytes, error: type[Exception] | None) -> None:
+    if error is None:
+        assert Incoming(0.0).feed(data) is False
+        return
+    with pytest.raises(error):
+        Incoming(0.0).feed(data)
+
+
+@given(st.binary(max_size=300))
+def test_whatever_comes_in_chunks_is_taken_or_left_to_the_parser(data: bytes) -> None:
+    incoming = Incoming(0.0)
+    assert incoming.feed(POST + b"Transfer-Encoding: chunked\r\n\r\n" + data) in (True, False)

@@ -1,0 +1,27 @@
+"""Nobody fills the disk with files that no page asked for."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.files import uploadhandler
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+
+@pytest.mark.django_db
+def test_a_file_that_a_stranger_sends_is_written_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anybody has looked who it is: the token of the form is in the body."""
+    written: list[object] = []
+    monkeypatch.setattr(uploadhandler, "TemporaryUploadedFile", lambda *named: written.append(named))
+    client = Client(enforce_csrf_checks=True)
+    client.cookies["csrftoken"] = "a" * 32
+    large = SimpleUploadedFile("large.bin", b"x" * 5_000_000)
+    assert client.post("/login/", {"username": "ada", "file": large}).status_code == 403
+    assert written == []
+
+
+@pytest.mark.django_db
+def test_a_form_with_a_file_is_a_form_without_it(client: Client) -> None:
+    file = SimpleUploadedFile("a.txt", b"text")
+    response = client.post("/login/", {"username": "ada@people.test", "password": "wrong", "file": file})
+    assert response.status_code == 200
