@@ -17,7 +17,7 @@ from random import Random
 
 import psutil
 
-from scans.engine.browser.cached import RememberedLoad
+from scans.engine.browser.cached import CachedLoad
 from scans.engine.browser.visit import Browser, Visit
 from scans.engine.browser.warm import WarmBrowser
 from scans.engine.findings import ScanType
@@ -89,9 +89,9 @@ def _one_load(url: str, browser: WarmBrowser) -> bool:
 
 def _four(url: str, browser: WarmBrowser) -> bool:
     def four() -> None:
-        remembered = RememberedLoad(browser)
+        cached = CachedLoad(browser)
         for scan_type in (ScanType.PERFORMANCE, ScanType.ACCESSIBILITY, ScanType.SEO, ScanType.SECURITY):
-            result = _scan(url, scan_type, remembered)
+            result = _scan(url, scan_type, cached)
             assert result.status == "completed", (scan_type, result.skipped_checks)
 
     four()

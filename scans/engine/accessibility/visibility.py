@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from selectolax.lexbor import LexborNode
 
 from scans.engine.accessibility.ancestors import Inherited
-from scans.engine.accessibility.styles import StyleRule, inline_style
+from scans.engine.accessibility.css import DisplayRule, inline_style
 from scans.engine.page.markup import attribute, enclosing
 
 # HTML Standard, section 15.3.1; but an area is where its image is.
@@ -49,9 +49,9 @@ class State:
 class Visibility:
     """Answers for the elements of one document; remembers what it found out about their ancestors."""
 
-    def __init__(self, rules: tuple[StyleRule, ...] = ()) -> None:
+    def __init__(self, rules: tuple[DisplayRule, ...] = ()) -> None:
         # By what an element must have for them, so that each element meets a few of many.
-        self._rules: dict[str, list[StyleRule]] = {}
+        self._rules: dict[str, list[DisplayRule]] = {}
         for rule in dict.fromkeys(rules):
             of_key = self._rules.setdefault(rule.key, [])
             if len(of_key) < MAX_RULES_OF_A_KEY:
@@ -75,8 +75,9 @@ class Visibility:
         is_foreign = above.holds_foreign or node.tag in FOREIGN
         inline = inline_style(node)
         classes = frozenset((attribute(node, "class") or "").split())
-        keys = ["*", node.tag or "", f"#{attribute(node, 'id') or ''}", *(f".{name}" for name in classes)]
-        matching = [rule for key in keys for rule in self._rules.get(key, ()) if rule.matches(node, classes)]
+        names = (node.tag or "", attribute(node, "id") or "", classes)
+        keys = ["*", names[0], f"#{names[1]}", *(f".{name}" for name in classes)]
+        matching = [rule for key in keys for rule in self._rules.get(key, ()) if rule.compound.may_match(*names)]
         displays = {rule.display for rule in matching if rule.display}
         visibilities = {rule.visibility for rule in matching if rule.visibility}
         display = inline.get("display") or (displays.pop() if len(displays) == 1 else "")

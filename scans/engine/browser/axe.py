@@ -15,7 +15,7 @@ from typing import Any
 from playwright.async_api import CDPSession
 
 from scans.engine.browser.evidence import AxeNode, AxeReport, AxeRule
-from scans.engine.browser.scripts import script
+from scans.engine.browser.injected_scripts import script
 from scans.engine.browser.visit import BrowserFailed
 
 MAX_FRAMES = 30

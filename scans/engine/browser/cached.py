@@ -9,14 +9,14 @@ from scans.engine.browser.visit import Browser, Visit
 
 
 @dataclass
-class RememberedLoad:
+class CachedLoad:
     """A browser that loads each address once, as long as nobody wants more loads than there were."""
 
     browser: Browser
     _visits: dict[str, tuple[int, BrowserLoad]] = field(default_factory=dict)
 
     def load(self, visit: Visit) -> BrowserLoad:
-        """See `Browser.load`. A failure is not remembered."""
+        """See `Browser.load`. A failure is not cached."""
         known = self._visits.get(visit.url)
         if known is not None and known[0] >= visit.again:
             return known[1]

@@ -95,7 +95,7 @@ class Coverage:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownImage:
+class RenderedImage:
     """An image element as laid out. Sizes in CSS pixels, those of the file in its own."""
 
     selector: str
@@ -139,7 +139,7 @@ class Layout:
     markup: str | None
     letters_by_px: Mapping[float, int]
     targets: tuple[TapTarget, ...]
-    images: tuple[ShownImage, ...]
+    images: tuple[RenderedImage, ...]
     viewport: Viewport
 
 

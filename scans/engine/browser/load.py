@@ -25,13 +25,13 @@ from scans.engine.browser.evidence import (
     LayoutShift,
     Load,
     LongTask,
-    ShownImage,
+    RenderedImage,
     TapTarget,
     UsedFile,
     Viewport,
 )
+from scans.engine.browser.injected_scripts import expression
 from scans.engine.browser.network_log import NetworkLog
-from scans.engine.browser.scripts import expression
 from scans.engine.browser.visit import BrowserFailed, Visit
 from scans.net.browser import context_options
 
@@ -270,7 +270,7 @@ class _Look:
                 TapTarget(each["selector"], each["width"], each["height"], each["crowded"]) for each in seen["targets"]
             ),
             images=tuple(
-                ShownImage(
+                RenderedImage(
                     selector=each["selector"],
                     url=each["url"],
                     width_px=each["width"],

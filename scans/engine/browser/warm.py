@@ -50,7 +50,7 @@ class WarmBrowser:
         self._program = program
         self._lock = threading.Lock()
         self._running: _Running | None = None
-        self._leave: threading.Timer | None = None
+        self._idle_timer: threading.Timer | None = None
 
     def __enter__(self) -> WarmBrowser:
         return self
@@ -61,7 +61,7 @@ class WarmBrowser:
     def load(self, visit: Visit) -> BrowserLoad:
         """See `Browser.load`. After a failure the next visit gets a new browser."""
         with self._lock:
-            self._stay()
+            self._cancel_idle_timer()
             running = self._running = self._running or _Running.start(self._program)
             try:
                 found = running.run(visit_page(running.browser, visit), visit.time_limit_s + GRACE_S)
@@ -80,22 +80,22 @@ class WarmBrowser:
                 self._drop(is_sound=True)
             else:
                 # A browser without work holds 250 MiB.
-                self._leave = threading.Timer(IDLE_S, self.close)
-                self._leave.daemon = True
-                self._leave.start()
+                self._idle_timer = threading.Timer(IDLE_S, self.close)
+                self._idle_timer.daemon = True
+                self._idle_timer.start()
             return found
 
     def close(self) -> None:
         """End the browser; the next visit starts another one."""
         with self._lock:
-            self._stay()
+            self._cancel_idle_timer()
             if self._running is not None:
                 self._drop(is_sound=True)
 
-    def _stay(self) -> None:
-        if self._leave is not None:
-            self._leave.cancel()
-            self._leave = None
+    def _cancel_idle_timer(self) -> None:
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
 
     def _drop(self, *, is_sound: bool) -> None:
         running, self._running = self._running, None

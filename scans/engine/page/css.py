@@ -1,32 +1,72 @@
-"""What a style sheet refers to: imports, fonts, images."""
+"""The reader of CSS: rules with their declarations, selectors, and what a style sheet refers to."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
 
-# Comments, imports, addresses, strings and braces: enough to read references without parsing all of CSS.
-# Possessive and bounded, so that a style sheet that is made to be slow is not.
+MAX_LENGTH = 1024 * 1024  # characters; what is beyond is not read
+MAX_DEPTH = 30
+MAX_SELECTORS = 200  # of one rule
+
+ADDRESS = r"""url\(\s*+(?:"(?P<double>[^"\n]*+)"|'(?P<single>[^'\n]*+)'|(?P<bare>[^\s"'()]*+))\s*+\)"""
+# Enough to tell structure and addresses from text (CSS Syntax 3, section 4). A string that its line ends is none, and
+# is passed over whole. Possessive and bounded, so that a style sheet that is made to be slow is not.
 TOKENS = re.compile(
-    r"/\*.*?(?:\*/|\Z)"
-    r"|(?P<import>@import\b)"
-    r"|(?P<face>@font-face\b)"
-    r"""|url\(\s*+(?:"(?P<double>[^"\n]*+)"|'(?P<single>[^'\n]*+)'|(?P<bare>[^\s"'()]*+))\s*+\)"""
-    # A string that its line ends is none, and is passed over whole (CSS Syntax, "consume a string token").
-    r"""|"(?P<dstring>[^"\\\n]*+(?:\\.[^"\\\n]*+)*+)(?:"|\Z)|'(?P<sstring>[^'\\\n]*+(?:\\.[^'\\\n]*+)*+)(?:'|\Z)"""
-    r"""|"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+|'[^'\\\n]*+(?:\\.[^'\\\n]*+)*+"""
-    r"""|(?P<format>\bformat\(\s{0,9}["']?(?P<name>[\w-]{1,40})["']?[^)]{0,100}\))"""
+    r"(?P<dropped>/\*.*?(?:\*/|\Z)|<!--)"
+    rf"|{ADDRESS}|url\([^\"'()]*+\)|url\(\s*+[^\s\"'()]*+"
+    r"""|"(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?|\\."""
+    r"""|\bformat\(\s{0,9}["']?(?P<format>[\w-]{1,40})["']?[^)]{0,100}\)"""
     r"|(?P<mark>[{};])",
     re.IGNORECASE | re.DOTALL,
 )
-MAX_LENGTH = 1024 * 1024  # characters; what is beyond is not read
+IMPORT = re.compile(
+    rf"""@import\s{{0,99}}(?:{ADDRESS}|["'](?P<text>[^"'\n]++)(?:["']|\Z))(?P<conditions>.*)""",
+    re.IGNORECASE | re.DOTALL,
+)
+WHITE_SPACE = re.compile(r"[ \t\n\r\f\v]++")
 # What browsers of today take, whatever older formats stand beside it.
 FONT_FORMATS = frozenset(
     {"woff2", "woff", "truetype", "opentype", "collection", "woff2-variations", "woff-variations"}
     | {"truetype-variations", "opentype-variations"}
 )
 FONT_ENDINGS = re.compile(r"\.(?:woff2?|ttf|otf|ttc)(?:[?#]|\Z)", re.IGNORECASE)
+PARENTHESES = re.compile(r"\([^()]*+\)|\[[^\[\]]*+\]")
+PSEUDO = re.compile(r"(?<!\\)::?[\w-]++")
+COMBINATORS = re.compile(r"(?<!\\)[\s>+~]++")
+NAMES = re.compile(r"([.#])((?:[\w-]|\\.)++)")
+TAG = re.compile(r"[\w-]++")
+SIMPLE = re.compile(r"(?:[a-zA-Z][\w-]*|\*)?(?:[.#][a-zA-Z_-][\w-]*)*")
+FLEXIBLE = re.compile(r"auto|inherit|initial|unset|revert|revert-layer|(?:fit|min|max)-content", re.IGNORECASE)
+OUT_OF_FLOW = frozenset({"absolute", "fixed"})
+
+
+class Rule(NamedTuple):
+    """What stands before the braces, and the declarations in them (name in lower case, value as written).
+
+    A statement without braces, such as @import, has no declarations but None. `within` holds the preludes of the
+    rules around it, the outermost first.
+    """
+
+    prelude: str
+    declarations: tuple[tuple[str, str], ...] | None
+    within: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Compound:
+    """A compound of a selector: what an element itself must be, without its ancestors and states."""
+
+    tag: str = ""
+    id: str = ""
+    classes: frozenset[str] = frozenset()
+
+    def may_match(self, tag: str, id: str, classes: frozenset[str]) -> bool:
+        """Whether an element could match, if everything else of the selector holds."""
+        return (not self.tag or self.tag == tag) and (not self.id or self.id == id) and self.classes <= classes
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,128 +78,56 @@ class StyleReferences:
     images: tuple[str, ...] = ()
 
 
-def style_references(css: str) -> StyleReferences:
-    """Read the references of a style sheet or a style attribute; `data:` and fragments are left out."""
-    imports: list[str] = []
-    fonts: list[str] = []
-    images: list[str] = []
-    sources: list[tuple[str, str]] | None = None  # of the @font-face that is being read
-    in_import = False
-    for token in TOKENS.finditer(css[:MAX_LENGTH]):
-        address = next((token[name] for name in ("double", "single", "bare") if token[name] is not None), None)
-        text = next((token[name] for name in ("dstring", "sstring") if token[name] is not None), None)
-        if token["import"]:
-            in_import = True
-        elif token["face"]:
-            sources = []
-        elif in_import and (address is not None or text is not None):
-            imports.append(address if address is not None else text or "")
-            in_import = False
-        elif address is not None and sources is not None:
-            sources.append((address, ""))
-        elif address is not None:
-            images.append(address)
-        elif token["format"] and sources:
-            sources[-1] = (sources[-1][0], token["name"].lower())
-        elif token["mark"]:
-            in_import = in_import and token["mark"] != ";"
-            if token["mark"] == "}" and sources is not None:
-                if (chosen := _chosen(sources)) is not None:
-                    fonts.append(chosen)
-                sources = None
-    return StyleReferences(_fetched(imports), _fetched(fonts), _fetched(images))
+def rules(css: str, *, is_closed: bool = False) -> Iterator[Rule]:
+    """The rules and statements, in the order in which they end; comments are dropped, nested rules come apart.
 
-
-def _chosen(sources: list[tuple[str, str]]) -> str | None:
-    """The first source in a format that browsers take; without a format the ending speaks."""
-    for address, name in sources:
-        if name in FONT_FORMATS or (not name and (FONT_ENDINGS.search(address) or "." not in address[-6:])):
-            return address
-    return None
-
-
-def _fetched(addresses: list[str]) -> tuple[str, ...]:
-    kept = (address.strip() for address in addresses)
-    return tuple(
-        address for address in kept if address and not address.startswith("#") and address[:5].lower() != "data:"
-    )
-
-
-MAX_RULES_LENGTH = 512 * 1024  # characters; what is beyond is not read
-MAX_DEPTH = 30
-MAX_SELECTORS = 200  # of one rule
-
-# Possessive, so that a style sheet that is made to be slow is not.
-RULE_TOKENS = re.compile(
-    r"(?P<comment>/\*.*?(?:\*/|\Z))"
-    r"""|"(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?"""
-    r"|url\([^\S\n]{0,9}[^\s\"'()]*+"
-    r"|(?P<mark>[{};])",
-    re.IGNORECASE | re.DOTALL,
-)
-PARENTHESES = re.compile(r"\([^()]*+\)|\[[^\[\]]*+\]")
-PSEUDO = re.compile(r"(?<!\\)::?[\w-]++")
-COMBINATORS = re.compile(r"(?<!\\)[\s>+~]++")
-NAMES = re.compile(r"([.#])((?:[\w-]|\\.)++)")
-TAG = re.compile(r"[\w-]++")
-FLEXIBLE = re.compile(r"auto|inherit|initial|unset|revert|revert-layer|(?:fit|min|max)-content", re.IGNORECASE)
-OUT_OF_FLOW = frozenset({"absolute", "fixed"})
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    """What stands before the braces, and the declarations in them (name in lower case, value as written).
-
-    A statement without braces, such as @import, has None.
+    What the text ends in the middle of is left out, unless its end closes it (CSS Syntax 3, section 5.4).
     """
-
-    prelude: str
-    declarations: tuple[tuple[str, str], ...] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Compound:
-    """The last compound of a selector: what an element itself must be, without its ancestors and states."""
-
-    tag: str = ""
-    id: str = ""
-    classes: frozenset[str] = frozenset()
-
-    def may_match(self, tag: str, id: str, classes: frozenset[str]) -> bool:
-        """Whether an element could match, if everything else of the selector holds."""
-        return (not self.tag or self.tag == tag) and (not self.id or self.id == id) and self.classes <= classes
-
-
-def rules(css: str) -> Iterator[Rule]:
-    """The rules and statements, in the order in which they end; comments are dropped, nested rules come apart."""
-    css = css[:MAX_RULES_LENGTH]
-    pieces: list[str] = []
+    css = css[:MAX_LENGTH]
     blocks: list[tuple[str, list[tuple[str, str]]]] = []
+    pieces: list[str] = []  # of what comes before the next mark, between comments
     position = 0
-    for token in RULE_TOKENS.finditer(css):
-        mark = token["mark"]
-        if mark is None:
-            pieces.append(css[position : token.start() if token["comment"] else token.end()])
-            position = token.end()
+    for token in chain(TOKENS.finditer(css), (None,)):
+        mark = token["mark"] if token else ""  # none is the end
+        if token and not (mark or token["dropped"]):
             continue
-        pieces.append(css[position : token.start()])
-        position = token.end()
-        text = "".join(pieces).strip()
+        pieces.append(css[position : token.start() if token else None])
+        position = token.end() if token else 0
+        if mark is None:
+            continue
+        text = "".join(pieces)
         pieces = []
         if mark == "{":
             if len(blocks) == MAX_DEPTH:
                 return
-            blocks.append((text, []))
+            blocks.append((text.strip(), []))
             continue
-        if text and blocks:
+        if blocks:
             name, colon, value = text.partition(":")
             if colon:
                 blocks[-1][1].append((name.strip().lower(), value.strip()))
-        elif text:
-            yield Rule(text, None)
-        if mark == "}" and blocks:
-            prelude, declarations = blocks.pop()
-            yield Rule(prelude, tuple(declarations))
+        elif text and not text.isspace():
+            yield Rule(text.lstrip(), None)
+        for _ in range(len(blocks) if mark == "" and is_closed else mark == "}" and len(blocks) > 0):
+            prelude, found = blocks.pop()
+            yield Rule(prelude, tuple(found), tuple(outer for outer, _ in blocks) if blocks else ())
+
+
+def blanks(css: str) -> Iterator[tuple[int, int]]:
+    """Where white space and comments begin and end, in order, without those in strings and addresses."""
+    position = 0
+    for token in chain(TOKENS.finditer(css), (None,)):
+        start, end = token.span() if token else (len(css), len(css))
+        yield from (space.span() for space in WHITE_SPACE.finditer(css, position, start))
+        if token and token["dropped"]:
+            yield start, end
+        position = end
+
+
+def declarations(style: str) -> tuple[tuple[str, str], ...]:
+    """The declarations of a style attribute."""
+    found = next(rules(f"*{{{style}", is_closed=True), None)
+    return (found.declarations or ()) if found else ()
 
 
 def last_compounds(selectors: str) -> Iterator[Compound]:
@@ -169,16 +137,61 @@ def last_compounds(selectors: str) -> Iterator[Compound]:
     for selector in plain.split(",")[:MAX_SELECTORS]:
         compound = COMBINATORS.split(PSEUDO.sub("", selector).strip())[-1]
         tag = TAG.match(compound)
-        names: dict[str, set[str]] = {".": set(), "#": set()}
+        names: dict[str, list[str]] = {".": [], "#": [""]}
         for sign, name in NAMES.findall(compound):
-            names[sign].add(name.replace("\\", ""))
-        yield Compound(tag[0].lower() if tag else "", next(iter(names["#"]), ""), frozenset(names["."]))
+            names[sign].append(name.replace("\\", ""))
+        yield Compound(tag[0].lower() if tag else "", names["#"][:2][-1], frozenset(names["."]))
 
 
-def declarations(style: str) -> tuple[tuple[str, str], ...]:
-    """The declarations of a style attribute."""
-    found = next(rules(f"*{{{style[:MAX_RULES_LENGTH]}}}"), None)
-    return (found.declarations or ()) if found else ()
+def simple_selectors(selectors: str) -> Iterator[Compound]:
+    """The selectors of a list that are a tag, classes and an ID, so that looking at an element alone decides."""
+    for selector in selectors.split(","):
+        if (simple := selector.strip()) and SIMPLE.fullmatch(simple):
+            yield from last_compounds(simple)
+
+
+def style_references(css: str) -> StyleReferences:
+    """The addresses in a style sheet; `data:` and fragments are left out."""
+    imports: list[str] = []
+    fonts: list[str] = []
+    images: list[str] = []
+    for rule in rules(css, is_closed=True):
+        if rule.declarations is None:
+            imports += [found[0]] if (found := imported(rule.prelude)) else []
+        elif is_font_face(rule):
+            fonts += [font_source(value) or "" for name, value in rule.declarations if name == "src"][-1:]
+        else:
+            images += _addresses(rule.declarations)
+    return StyleReferences(_fetched(imports), _fetched(fonts), _fetched(images))
+
+
+def style_images(style: str) -> tuple[str, ...]:
+    """The addresses in a style attribute, as above."""
+    return _fetched(_addresses(declarations(style)))
+
+
+def imported(statement: str) -> tuple[str, str] | None:
+    """The address of an @import and what stands behind it; None for other statements."""
+    found = IMPORT.match(statement)
+    return (found["text"] or _address(found) or "", found["conditions"]) if found else None
+
+
+def is_font_face(rule: Rule) -> bool:
+    return rule.prelude[:10].lower() == "@font-face"
+
+
+def font_source(sources: str) -> str | None:
+    """Of the `src` of an @font-face the first address in a format that browsers take; without one the ending speaks."""
+    found: list[tuple[str, str]] = []
+    for token in TOKENS.finditer(sources):
+        if (address := _address(token)) is not None:
+            found.append((address, ""))
+        elif token["format"] and found:
+            found[-1] = (found[-1][0], token["format"].lower())
+    for address, name in found:
+        if name in FONT_FORMATS or (not name and (FONT_ENDINGS.search(address) or "." not in address[-6:])):
+            return address
+    return None
 
 
 def is_sizing(name: str, value: str) -> bool:
@@ -191,3 +204,19 @@ def is_sizing(name: str, value: str) -> bool:
         case "display":
             return value.lower().startswith("none")
     return False
+
+
+def _addresses(found: tuple[tuple[str, str], ...]) -> list[str]:
+    tokens = (token for _, value in found if "(" in value for token in TOKENS.finditer(value))
+    return [address for token in tokens if (address := _address(token)) is not None]
+
+
+def _address(token: re.Match[str]) -> str | None:
+    return next((token[name] for name in ("double", "single", "bare") if token[name] is not None), None)
+
+
+def _fetched(addresses: list[str]) -> tuple[str, ...]:
+    kept = (address.strip() for address in addresses)
+    return tuple(
+        address for address in kept if address and not address.startswith("#") and address[:5].lower() != "data:"
+    )

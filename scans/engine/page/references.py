@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from selectolax.lexbor import LexborNode
 
-from scans.engine.page.css import style_references
+from scans.engine.page.css import style_images, style_references
 from scans.engine.page.evidence import Document
 from scans.engine.page.markup import attribute, http_address, live, parse_url
 
@@ -138,7 +138,7 @@ def _of_element(node: LexborNode) -> Iterator[tuple[str, ResourceKind, bool]]:
             for address in inside.images:
                 yield address, ResourceKind.IMAGE, False
     if node.tag != "style":
-        for address in style_references(attribute(node, "style") or "").images:
+        for address in style_images(attribute(node, "style") or ""):
             yield address, ResourceKind.IMAGE, True
 
 

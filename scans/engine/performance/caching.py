@@ -15,6 +15,7 @@ from scans.net.http.response import Headers
 
 DAY_S = 86_400
 YEAR_S = 365 * DAY_S
+LONG_S = 30 * DAY_S
 AGE_DECILES_H = (0, 0.2, 1, 3, 8, 12, 24, 48, 72, 168, 8760)
 # RFC 9111, section 1.2.2: what is too large to say counts as this.
 MAX_DELTA_S = 1 << 31

@@ -6,6 +6,8 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator
 
+from scans.engine.messages import KIB
+from scans.engine.page.css import blanks
 from scans.engine.performance.javascript_tokens import Kind, pieces
 from scans.net.http.response import Headers
 
@@ -28,7 +30,7 @@ def gzip_saving(body: bytes) -> int:
     return max(0, len(body) - len(compressor.compress(body)) - len(compressor.flush()))
 
 
-MAX_SCANNED_BYTES = 512 * 1024  # of a file; what is beyond wastes nothing
+MAX_SCANNED_BYTES = 512 * KIB  # of a file; what is beyond wastes nothing
 KEPT_COMMENT = re.compile(r"/[*/](?:!|[#@]\s{0,9}source|@cc_on|.{0,2000}?@(?:license|preserve|lic\b))", re.DOTALL)
 # Per cent of white space and comments below which a file passes for minified: less than any limit of a check.
 LEAST_SHARE = 5
@@ -39,22 +41,13 @@ WORD = re.compile(r"[\w$\x80-\xff]")
 # A line may end behind these, and begin with the others, without a statement ending there.
 NO_END_BEHIND, NO_END_BEFORE = frozenset("{;,([:=&|?*<"), frozenset(";,)]}:=&|?*.>")
 
-CSS_TOKENS = re.compile(
-    r"""(?P<space>[ \t\n\r\f\v]++)|(?P<comment>/\*.*?(?:\*/|\Z))"""
-    r"""|"(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?|url\([^"'()]*+\)""",
-    re.DOTALL | re.IGNORECASE,
-)
 CSS_SEPARATORS = frozenset("{};,")
 
 
 def css_waste(css: bytes) -> int:
     """The bytes that minifying a style sheet would save at least."""
     text = _worth_a_look(css)
-    spans = (
-        token.span()
-        for token in CSS_TOKENS.finditer(text)
-        if token.lastgroup == "space" or (token.lastgroup == "comment" and not KEPT_COMMENT.match(token[0]))
-    )
+    spans = (span for span in blanks(text) if not KEPT_COMMENT.match(text, *span))
     return sum(end - start - _is_kept_in_css(text, start, end) for start, end in _gaps(spans))
 
 

@@ -8,7 +8,11 @@ from urllib.parse import urlsplit
 from scans.engine.page.css import Compound
 from scans.engine.page.image_headers import ImageHeader
 from scans.engine.page.references import ResourceKind
+from scans.engine.performance.caching import LONG_S, CachePolicy, hit_probability
 from scans.net.http.response import Headers
+
+# They send each browser other style sheets; to us, whom they do not know, old formats and whole fonts.
+ADAPTING_HOSTS = frozenset({"fonts.gstatic.com", "fonts.googleapis.com", "use.typekit.net", "fast.fonts.net"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,3 +136,48 @@ class Timing:
     """Seconds from the request for the document to the end of its response's headers, once for each try."""
 
     ttfb_s: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StaticFile:
+    """A file that caches may keep, and what they may do with it."""
+
+    resource: Resource
+    policy: CachePolicy
+
+    @property
+    def waste_bytes(self) -> float:
+        """What of it a later visit is expected to load again; 30 days are taken to be enough."""
+        lifetime_s = self.policy.lifetime_s or 0
+        return 0.0 if lifetime_s >= LONG_S else (1 - hit_probability(lifetime_s)) * self.resource.own_wire_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class StaticFiles:
+    """The static files that came: those of the page's site, and those of others."""
+
+    own: tuple[StaticFile, ...]
+    foreign: tuple[StaticFile, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fonts:
+    """`faces` are those in use, `files` the font files that the page is sure to load."""
+
+    faces: tuple[FontFace, ...] = ()
+    files: tuple[Resource, ...] = ()
+
+    @property
+    def same_for_all(self) -> list[Resource]:
+        """The files without those of services that send each browser another one."""
+        hosts = ((each, urlsplit(each.final_url or each.url).hostname or "") for each in self.files)
+        return [each for each, host in hosts if host not in ADAPTING_HOSTS]
+
+
+@dataclass(frozen=True, slots=True)
+class DomSize:
+    """Elements in all, and how deep the deepest stands below the body, whose own depth is 0."""
+
+    elements: int
+    depth: int
+    deepest: str  # tags from the body to it, "body > div > …"

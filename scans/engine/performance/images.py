@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborNode
 
-from scans.engine.browser.evidence import Layout, Load, LoadedRequest, ShownImage, Viewport
-from scans.engine.page.css import style_references
+from scans.engine.browser.evidence import Layout, Load, LoadedRequest, RenderedImage, Viewport
+from scans.engine.page.css import style_images, style_references
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.image_headers import ImageFormat
 from scans.engine.page.markup import attribute, live, resolve
@@ -36,7 +36,7 @@ LEAST_OFFSCREEN_BYTES = 2 * KIB
 class Oversized:
     """An image whose file has more pixels than its box on the screen. `shown` and `file` are (width, height)."""
 
-    image: ShownImage
+    image: RenderedImage
     file: tuple[int, int]
     shown: tuple[int, int]  # in device pixels
     wire_bytes: int
@@ -67,7 +67,7 @@ def oversized(layout: Layout, requests: Sequence[LoadedRequest], resources: Sequ
     return sorted(found, key=lambda each: -each.wasted_bytes)
 
 
-def offscreen(layout: Layout, load: Load) -> list[tuple[ShownImage, int]]:
+def offscreen(layout: Layout, load: Load) -> list[tuple[RenderedImage, int]]:
     """Images far below the first screen that were loaded before the load event, with their bytes; the highest first.
 
     Each file once, where it stands highest. What says loading="eager" was decided by somebody, and is left out.
@@ -85,12 +85,12 @@ def offscreen(layout: Layout, load: Load) -> list[tuple[ShownImage, int]]:
     return sorted(found, key=lambda pair: pair[0].top_px)
 
 
-def _is_offscreen(image: ShownImage, far_px: float, viewport: Viewport) -> bool:
+def _is_offscreen(image: RenderedImage, far_px: float, viewport: Viewport) -> bool:
     is_beside = image.left_px > viewport.width_px + BESIDE_PX or image.left_px + image.width_px < -BESIDE_PX
     return _has_box(image) and image.top_px > far_px and not (is_beside or image.is_lazy or image.is_eager)
 
 
-def _judged(image: ShownImage, file: Resource | None, wire_bytes: int, viewport: Viewport) -> Oversized | None:
+def _judged(image: RenderedImage, file: Resource | None, wire_bytes: int, viewport: Viewport) -> Oversized | None:
     """None where the file's own pixels are not known."""
     width, height = image.natural_width, image.natural_height
     if image.has_choices:
@@ -104,7 +104,7 @@ def _judged(image: ShownImage, file: Resource | None, wire_bytes: int, viewport:
     return Oversized(image, (width, height), (round(shown[0]), round(shown[1])), wire_bytes, round(share * wire_bytes))
 
 
-def _needed(image: ShownImage, width: int, height: int, ratio: float) -> tuple[float, float]:
+def _needed(image: RenderedImage, width: int, height: int, ratio: float) -> tuple[float, float]:
     """Width and height in device pixels that the whole file is drawn with, cut off or not (CSS Images 3, 4.5)."""
     box_width, box_height = image.width_px * ratio, image.height_px * ratio
     # Photographs that are turned as they are shown (EXIF) have their sides swapped.
@@ -125,12 +125,12 @@ def _needed(image: ShownImage, width: int, height: int, ratio: float) -> tuple[f
     return width * scale, height * scale
 
 
-def _has_box(image: ShownImage) -> bool:
+def _has_box(image: RenderedImage) -> bool:
     return image.is_visible and min(image.width_px, image.height_px) >= LEAST_BOX_PX
 
 
-def _by_url(images: Sequence[ShownImage]) -> Iterator[tuple[str, list[ShownImage]]]:
-    grouped: dict[str, list[ShownImage]] = defaultdict(list)
+def _by_url(images: Sequence[RenderedImage]) -> Iterator[tuple[str, list[RenderedImage]]]:
+    grouped: dict[str, list[RenderedImage]] = defaultdict(list)
     for each in images:
         grouped[each.url.partition("#")[0]].append(each)
     yield from grouped.items()
@@ -182,9 +182,10 @@ def _addresses(node: LexborNode) -> Iterator[str]:
         # Descriptors are taken along: as addresses they lead elsewhere.
         for candidate in (attribute(node, name) or "")[:MAX_SOURCE_SET].split(maxsplit=MAX_CANDIDATES)[:MAX_CANDIDATES]:
             yield candidate.strip(",")
-    css = node.text() or "" if node.tag == "style" else attribute(node, "style") or ""
-    if css:
-        yield from style_references(css).images
+    if node.tag == "style":
+        yield from style_references(node.text() or "").images
+    else:
+        yield from style_images(attribute(node, "style") or "")
 
 
 def _preloads(page: Page, *parameters: re.Pattern[str]) -> Iterator[str]:

@@ -27,7 +27,7 @@ LAST_WORD = re.compile(r"(?<![\w$.])[a-z]{2,10}\Z")
 BEFORE_REGEX = frozenset(
     {"return", "typeof", "case", "in", "do", "else", "void", "delete", "instanceof", "new", "throw"}
 )
-IN_DOUBT = frozenset({"of", "await", "yield"})  # to some scripts these are names
+AMBIGUOUS = frozenset({"of", "await", "yield"})  # to some scripts these are names
 OPERATORS = "(,=:[!&|?{;+-*%~^<>"
 MAX_NESTED = 50
 LOOK_BACK = 12
@@ -99,18 +99,18 @@ def pieces(script: str) -> Iterator[tuple[Kind, int, int]]:
                 yield Kind.LITERAL, start, position
                 before = A_LITERAL
             elif is_regex:
-                position = _end_of_doubt(script, start)
+                position = _end_of_unknown(script, start)
                 yield Kind.UNKNOWN, start, position
                 before = IN_QUESTION
             else:
                 before = "/"
         else:  # a string that does not end in its line, or a slash that may be anything
-            position = _end_of_doubt(script, start)
+            position = _end_of_unknown(script, start)
             yield Kind.UNKNOWN, start, position
             before = IN_QUESTION
 
 
-def _end_of_doubt(script: str, start: int) -> int:
+def _end_of_unknown(script: str, start: int) -> int:
     """Where the line ends, or the script, where something could begin in that line that goes on in the next."""
     line = LINE.match(script, start)
     end = line.end() if line else start
@@ -127,6 +127,6 @@ def _begins_regex(before: str) -> bool | None:
     if before[-1] in OPERATORS or before[-1] == "/":
         return True
     word = LAST_WORD.search(before)
-    if word is not None and word[0] in IN_DOUBT:
+    if word is not None and word[0] in AMBIGUOUS:
         return None
     return word is not None and word[0] in BEFORE_REGEX

@@ -75,12 +75,12 @@ class _Link:
         self._known: dict[str, float] = {}  # when the first connection to an origin stands
         self._queued: dict[str, list[_Transfer]] = defaultdict(list)
         self._active: list[_Transfer] = []
-        self._asleep: list[tuple[float, int, _Transfer]] = []
+        self._scheduled: list[tuple[float, int, _Transfer]] = []
         self._now = 0.0
 
     def run(self) -> tuple[float, ...]:
         self._ask(self._transfers[0])
-        while self._active or self._asleep:
+        while self._active or self._scheduled:
             self._step()
         latest = self._now
         return tuple(latest if end is None else end for end in self._ends)
@@ -90,7 +90,7 @@ class _Link:
         flowing = [each for each in self._active if each.ready_s <= self._now]
         total = sum(_urgency(each.request) for each in flowing)
         moments = [each.ready_s for each in self._active if each.ready_s > self._now]
-        moments += [at for at, _, _ in self._asleep]
+        moments += [at for at, _, _ in self._scheduled]
         ends = [self._now + each.left_bytes * total / (_urgency(each.request) * BYTES_PER_S) for each in flowing]
         following = max(min(moments + ends), self._now)
         passed = following - self._now
@@ -100,9 +100,9 @@ class _Link:
         # By the clock as well: after years, the last bytes take less time than it can tell.
         for each in [each for each, at in zip(flowing, ends, strict=True) if each.left_bytes <= 0.5 or at <= following]:
             self._end(each)
-        awake = [each for at, _, each in self._asleep if at <= self._now]
-        self._asleep = [entry for entry in self._asleep if entry[0] > self._now]
-        for each in awake:
+        due = [each for at, _, each in self._scheduled if at <= self._now]
+        self._scheduled = [entry for entry in self._scheduled if entry[0] > self._now]
+        for each in due:
             self._ask(each)
 
     def _ask(self, transfer: _Transfer) -> None:
@@ -134,7 +134,7 @@ class _Link:
         self._active.append(transfer)
         if transfer.parent is None:
             # Browsers look ahead for what they need first while the document still comes in.
-            self._wake(transfer.index, transfer.ready_s, _is_urgent)
+            self._schedule(transfer.index, transfer.ready_s, _is_urgent)
 
     def _end(self, transfer: _Transfer) -> None:
         self._active.remove(transfer)
@@ -146,12 +146,12 @@ class _Link:
             following = max(waiting, key=lambda each: _urgency(each.request))
             waiting.remove(following)
             self._ask(following)
-        self._wake(transfer.index, self._now)
+        self._schedule(transfer.index, self._now)
 
-    def _wake(self, index: int, at_s: float, is_meant: Callable[[_Transfer], bool] = lambda _: True) -> None:
+    def _schedule(self, index: int, at_s: float, is_meant: Callable[[_Transfer], bool] = lambda _: True) -> None:
         """Have those begin that a request led to."""
         children = self._children.pop(index, [])
-        self._asleep += [(at_s + child.after_s, child.index, child) for child in children if is_meant(child)]
+        self._scheduled += [(at_s + child.after_s, child.index, child) for child in children if is_meant(child)]
         self._children[index] = [child for child in children if not is_meant(child)]
 
 

@@ -24,7 +24,7 @@ from reports.build import ended_scan
 from reports.exports import sarif
 from reports.serializers import ReportExportSerializer, ReportSerializer
 from scans.browser import browser
-from scans.engine.browser.cached import RememberedLoad
+from scans.engine.browser.cached import CachedLoad
 from scans.engine.browser.visit import Browser
 from scans.engine.catalogue import catalogue_version
 from scans.engine.findings import ScanType
@@ -83,7 +83,7 @@ class Command(BaseCommand):
         policy = settings_policy(*options["allow_network"])
         statuses = set()
         wanted = [(url, ScanType(each)) for url in options["urls"] for each in dict.fromkeys(options["type"])]
-        one_load = RememberedLoad(found) if (found := browser()) is not None else None
+        one_load = CachedLoad(found) if (found := browser()) is not None else None
         for position, (url, scan_type) in enumerate(wanted):
             result = self._scan(url, scan_type, policy, one_load)
             if options["format"] == "text":

@@ -5,8 +5,8 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from scans.engine.catalogue import Category, check
-from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn, by_limits
-from scans.engine.messages import counted, excerpt, some
+from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, Pass, Warn, by_limits
+from scans.engine.messages import KIB, counted, excerpt, size, some
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.registrable_domain import is_same_site
 from scans.engine.performance.evidence import Resources, Styles
@@ -17,11 +17,8 @@ from scans.engine.performance.render_blocking import (
     written_at_once,
 )
 
-CATEGORY = Category("Render blocking", weight=10)
+CATEGORY = Category("Render blocking", weight=10, html=True)
 
-NOT_HTML = NotApplicable("The page is not HTML.")
-EVIDENCE_ITEMS = 20
-KB = 1000
 SCRIPTS_GOOD, SCRIPTS_POOR = 0, 2
 SHEETS_GOOD, SHEETS_POOR = 1, 3
 # What ten packets carry, all that a server may send before it has an answer (RFC 6928).
@@ -29,118 +26,106 @@ SHEET_BYTES = 14_500
 HOSTS_GOOD, HOSTS_POOR = 0, 1
 WRITES_GOOD, WRITES_POOR = 0, 2
 # Of all scripts together that mention document.write.
-READ_CHARACTERS = 1024 * 1024
+READ_CHARACTERS = 1024 * KIB
 
 
 @check(
     "blocking-scripts",
-    name="No blocking scripts in the head",
+    name="No render-blocking scripts",
+    found="Render-blocking scripts",
     severity=HIGH,
     fix='Add defer (or async, or type="module") to scripts in the head, or move them to the end of the body.',
     references=("Lighthouse: render-blocking-resources", "HTML, the script element"),
 )
-def blocking_scripts_in_head(page: Page, document: Document, resources: Resources) -> Finding:
-    if not page.is_html:
-        return NOT_HTML
+def blocking_scripts_in_head(document: Document, resources: Resources) -> Finding:
     found = blocking_scripts(document)
     if not found:
-        return Pass("No script in the head keeps the page from being shown.")
+        return Pass("No script in the head blocks rendering.")
     return by_limits(
         len(found),
         SCRIPTS_GOOD,
         SCRIPTS_POOR,
         f"{counted(len(found), 'script')} in the head without async or defer, {_size(found, resources)}: "
         f"{_shown(found)}",
-        "nothing is shown before they have come and run",
+        "nothing is shown before they have loaded and run",
         _evidence(found, resources),
     )
 
 
 @check(
     "blocking-css",
-    name="Few and small style sheets in the head",
+    name="Little render-blocking CSS",
+    found="Too much render-blocking CSS",
     severity=MEDIUM,
     fix="Join the style sheets into one, put what the first screen needs into the document, and load the rest later.",
     references=("Lighthouse: render-blocking-resources", "RFC 6928"),
 )
-def blocking_css(page: Page, document: Document, resources: Resources) -> Finding:
-    if not page.is_html:
-        return NOT_HTML
+def blocking_css(document: Document, resources: Resources) -> Finding:
     found = blocking_sheets(document)
     if not found:
-        return Pass("No style sheet in the head keeps the page from being shown.")
-    size = _bytes(found, resources)
+        return Pass("No style sheet in the head blocks rendering.")
     message = f"{counted(len(found), 'style sheet')} in the head, {_size(found, resources)}"
     evidence = _evidence(found, resources)
-    if len(found) <= SHEETS_GOOD and size <= SHEET_BYTES:
+    if len(found) <= SHEETS_GOOD and _bytes(found, resources) <= SHEET_BYTES:
         return Pass(f"{message}.", evidence)
-    text = f"{message}, come before anything is shown: {_shown(found)}. One of up to {SHEET_BYTES / KB:g} kB is good."
+    text = f"{message}, before anything is shown: {_shown(found)}. One of up to {SHEET_BYTES / 1000:g} kB is good."
     return Warn(text, evidence=evidence) if len(found) <= SHEETS_POOR else Fail(text, evidence=evidence)
 
 
 @check(
     "css-import",
-    name="No imports in style sheets",
+    name="No @import in style sheets",
+    found="Style sheets use @import",
     severity=MEDIUM,
     fix="Replace @import by a <link> for each style sheet, or join them when they are built.",
     references=("CSS Cascade 4, section 2", "sitespeed.io coach: cssImport"),
 )
-def css_import(page: Page, styles: Styles) -> Finding:
-    if not page.is_html:
-        return NOT_HTML
+def css_import(styles: Styles) -> Finding:
     if not styles.imports:
         return Pass("No style sheet imports another.")
-    evidence = tuple[EvidenceItem, ...](
-        {"style_sheet": excerpt(each.sheet), "imports": excerpt(each.address)}
-        for each in styles.imports[:EVIDENCE_ITEMS]
-    )
     shown = some([f"{excerpt(each.address, 80)} by {excerpt(each.sheet, 80)}" for each in styles.imports])
     return Warn(
-        f"{counted(len(styles.imports), 'style sheet')} imported by others ({shown}): each is asked for only when the "
-        "one before it has come.",
-        evidence=evidence,
+        f"{counted(len(styles.imports), 'style sheet')} imported by others ({shown}): each is requested only after the "
+        "one before it has loaded.",
+        evidence=[{"style_sheet": excerpt(each.sheet), "imports": excerpt(each.address)} for each in styles.imports],
     )
 
 
 @check(
     "third-party-spof",
-    name="No other site can hold the page up",
+    name="No third-party single point of failure",
+    found="Third-party single point of failure",
     severity=MEDIUM,
     fix="Serve what the page waits for from your own site, or load it with async, so that another site's failure "
     "leaves no blank page.",
     references=("YellowLabTools: blockingFiles", "sitespeed.io coach: spof"),
 )
 def third_party_spof(page: Page, document: Document) -> Finding:
-    if not page.is_html:
-        return NOT_HTML
-    urls = blocking_scripts(document) + blocking_sheets(document)
-    hosts = dict.fromkeys(urlsplit(url).hostname or "" for url in urls)
-    foreign = [host for host in hosts if not is_same_site(host, page.target.host)]
+    urls = {url: urlsplit(url).hostname or "" for url in blocking_scripts(document) + blocking_sheets(document)}
+    foreign = {url: host for url, host in urls.items() if not is_same_site(host, page.target.host)}
     if not foreign:
-        return Pass("Nothing that the page waits for comes from another site.")
+        return Pass("No render-blocking file comes from another site.")
+    hosts = list(dict.fromkeys(foreign.values()))
     return by_limits(
-        len(foreign),
+        len(hosts),
         HOSTS_GOOD,
         HOSTS_POOR,
-        f"The page waits for {counted(len(foreign), 'domain')} of other sites: {some(foreign)}",
+        f"Render-blocking files come from {counted(len(hosts), 'domain')} of other sites: {some(hosts)}",
         "while one of them does not answer, visitors see nothing",
-        tuple(
-            {"url": excerpt(url)} for url in urls if not is_same_site(urlsplit(url).hostname or "", page.target.host)
-        )[:EVIDENCE_ITEMS],
+        [{"url": excerpt(url)} for url in foreign],
     )
 
 
 @check(
     "document-write",
-    name="No document.write",
+    name="No document.write()",
+    found="document.write() is used",
     severity=LOW,
     fix="Add elements with append() or insertAdjacentHTML(), and scripts with async.",
     references=("Lighthouse: no-document-write", "HTML, document.write()"),
 )
-def document_write(page: Page, document: Document, resources: Resources) -> Finding:
+def document_write(document: Document, resources: Resources) -> Finding:
     """Calls that run whenever the page is parsed; what a function or a condition may call is not counted."""
-    if not page.is_html:
-        return NOT_HTML
     bodies = {each.url: each.body for each in resources.items if each.status == 200 and each.is_fetched}
     found: list[tuple[str, int]] = []
     seen: set[str] = set()
@@ -158,15 +143,15 @@ def document_write(page: Page, document: Document, resources: Resources) -> Find
             found.append((excerpt(url, 80) if url else "a script in the document", count))
     total = sum(count for _, count in found)
     if not found:
-        return Pass("No script was seen that writes into the document while it is parsed.")
+        return Pass("No script was seen that calls document.write() while the document is parsed.")
     return by_limits(
         total,
         WRITES_GOOD,
         WRITES_POOR,
-        f"{counted(total, 'call')} of document.write while the document is parsed: "
+        f"{counted(total, 'call')} of document.write() while the document is parsed: "
         f"{some([f'{place} ({count})' for place, count in found])}",
-        "each holds the parser up, and on slow links browsers may refuse it",
-        tuple({"script": place, "calls": count} for place, count in found[:EVIDENCE_ITEMS]),
+        "each blocks the parser, and on slow links browsers may ignore it",
+        [{"script": place, "calls": count} for place, count in found],
     )
 
 
@@ -177,14 +162,13 @@ def _bytes(urls: tuple[str, ...], resources: Resources) -> int:
 
 def _size(urls: tuple[str, ...], resources: Resources) -> str:
     known = {each.url for each in resources.items if each.status == 200}
-    least = "" if known.issuperset(urls) else "at least "
-    return f"{least}{_bytes(urls, resources) / KB:,.1f} kB"
+    return f"{'' if known.issuperset(urls) else 'at least '}{size(_bytes(urls, resources))}"
 
 
 def _shown(urls: tuple[str, ...]) -> str:
     return some([excerpt(url, 80) for url in urls])
 
 
-def _evidence(urls: tuple[str, ...], resources: Resources) -> tuple[EvidenceItem, ...]:
+def _evidence(urls: tuple[str, ...], resources: Resources) -> list[EvidenceItem]:
     sizes = {each.url: each.wire_bytes for each in resources.items}
-    return tuple({"url": excerpt(url), "wire_bytes": sizes.get(url)} for url in urls[:EVIDENCE_ITEMS])
+    return [{"url": excerpt(url), "wire_bytes": sizes.get(url)} for url in urls]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from scans.engine.browser.evidence import BrowserLoad, Coverage
 from scans.engine.catalogue import Category, check
 from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn, by_limits
-from scans.engine.messages import counted, excerpt, some
+from scans.engine.messages import KIB, counted, excerpt, size, some
 from scans.engine.page.evidence import Page
 from scans.engine.page.image_headers import ImageFormat
 from scans.engine.page.references import ResourceKind
@@ -24,11 +24,8 @@ from scans.engine.performance.compression import (
 from scans.engine.performance.coverage import unused_files
 from scans.engine.performance.evidence import Resource, Resources
 
-CATEGORY = Category("Compression and minification", weight=8)
+CATEGORY = Category("Compression and minification", weight=8, html=True)
 
-NOT_HTML = NotApplicable("The page is not HTML.")
-EVIDENCE_ITEMS = 20
-KIB = 1024
 SAVING_GOOD, SAVING_POOR = 20 * KIB, 200 * KIB
 # What fits into one packet takes as long without.
 PACKET_BYTES = 1_400
@@ -38,10 +35,10 @@ LEAST_WASTE_BYTES = 2 * KIB
 SCANNED_BYTES = 3 * 1024 * KIB  # for waste, of all files of a kind together
 CSS_WASTE_PERCENT, JS_WASTE_PERCENT = 5, 10
 UNUSED_CSS_BYTES, UNUSED_JS_BYTES = 10 * KIB, 20 * KIB  # of one file
-# An encoding that makes an image this much smaller is not needless: the image is packed badly.
+# An encoding that makes an image this much smaller is not needless: the image itself is compressed badly.
 WORTHWHILE_PERCENT = 5
 TEXT_TYPES = ("text/", "application/json", "application/javascript", "application/xml", "image/svg+xml")
-PACKED_FONTS = (b"wOF2", b"wOFF")
+COMPRESSED_FONTS = (b"wOF2", b"wOFF")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +55,7 @@ class _Text:
 @check(
     "text-compressed",
     name="Text is compressed",
+    found="Text is sent uncompressed",
     severity=HIGH,
     fix="Compress text on the server, for example in nginx: gzip on; gzip_types text/css application/javascript "
     "application/json image/svg+xml;",
@@ -65,8 +63,6 @@ class _Text:
 )
 def text_compressed(page: Page, resources: Resources) -> Finding:
     """The saving is what gzip makes of the bytes that came, tried and not estimated."""
-    if not page.is_html:
-        return NOT_HTML
     left = TRIED_BYTES
     savings: list[tuple[int, _Text]] = []
     for text in _texts(page, resources):
@@ -76,24 +72,25 @@ def text_compressed(page: Page, resources: Resources) -> Finding:
         left -= len(tried)
         savings.append((gzip_saving(tried), text))
     if not savings:
-        return Pass("All text that is worth it is compressed.")
+        return Pass("All text large enough to be worth it is compressed.")
     savings.sort(key=lambda each: -each[0])
     total = sum(saving for saving, _ in savings)
-    evidence = tuple[EvidenceItem, ...](
-        {"url": excerpt(text.url), "bytes": len(text.body), "gzip_would_save_bytes": saving}
-        for saving, text in savings[:EVIDENCE_ITEMS]
-    )
+    evidence: list[EvidenceItem] = [
+        {"url": excerpt(text.url), "bytes": len(text.body), "gzip_would_save_bytes": saving} for saving, text in savings
+    ]
     shown = some([excerpt(text.url, 80) for _, text in savings])
-    message = f"{counted(len(savings), 'file')} of text came uncompressed ({shown}); gzip would save {_kib(total)}"
+    message = f"{counted(len(savings), 'text file')} sent uncompressed ({shown}); gzip would save {size(total)}"
     if any(text.url == page.target.url for _, text in savings):
-        size = len(page.response.body)
-        return Fail(f"{message}. The document itself, {size:,} bytes, is one of them.", evidence=evidence)
-    return by_limits(total, SAVING_GOOD, SAVING_POOR, message, f"up to {_kib(SAVING_GOOD)} is tolerable", evidence)
+        return Fail(
+            f"{message}. The document itself ({size(len(page.response.body))}) is one of them.", evidence=evidence
+        )
+    return by_limits(total, SAVING_GOOD, SAVING_POOR, message, f"up to {size(SAVING_GOOD)} is tolerable", evidence)
 
 
 @check(
     "modern-encoding",
-    name="Modern compression",
+    name="Brotli or Zstandard compression",
+    found="No Brotli or Zstandard compression",
     severity=LOW,
     fix="Offer Brotli or Zstandard beside gzip: files compressed once when they are deployed, pages as they are sent "
     "(brotli on; in nginx with its module).",
@@ -101,143 +98,137 @@ def text_compressed(page: Page, resources: Resources) -> Finding:
 )
 def modern_encoding(page: Page, resources: Resources) -> Finding:
     """Browsers ask for more than gzip over https only. Other sites' servers are theirs to set up."""
-    if not page.is_html:
-        return NOT_HTML
     own = [
         text
         for text in _texts(page, resources)
         if text.codings and text.url.startswith("https:") and is_same_site(text.host, page.target.host)
     ]
     if not own:
-        return NotApplicable("No text of the site came compressed over https.")
+        return NotApplicable("No text of the site was sent compressed over https.")
     modern = [text for text in own if text.codings & MODERN_CODINGS]
     old_bytes = sum(text.wire_bytes for text in own if text not in modern)
     if modern:
         return Pass(
-            f"{len(modern)} of {counted(len(own), 'compressed file')} came with "
+            f"{len(modern)} of {counted(len(own), 'compressed file')} sent with "
             f"{some(sorted(set().union(*(text.codings & MODERN_CODINGS for text in modern))))}."
         )
     names = some(sorted(set().union(*(text.codings for text in own))))
     return Warn(
-        f"{counted(len(own), 'file')} of text, {_kib(old_bytes)}, came with {names} only, though br and zstd were "
-        "offered; they pack text tighter."
+        f"{counted(len(own), 'text file')} ({size(old_bytes)}) sent with {names} only, though br and zstd were "
+        "offered, which compress text better."
     )
 
 
 @check(
     "needless-encoding",
-    name="No compression of what is compressed",
+    name="Images and fonts are not compressed twice",
+    found="Images or fonts are compressed twice",
     severity=LOW,
     fix="Take images and fonts (png, jpeg, gif, webp, avif, woff, woff2) out of the types that the server compresses.",
     references=("RFC 9110, section 8.4", "webhint: http-compression"),
 )
-def needless_encoding(page: Page, resources: Resources) -> Finding:
-    if not page.is_html:
-        return NOT_HTML
-    packed = [each for each in resources.items if each.status == 200 and _is_packed(each)]
-    if not packed:
+def needless_encoding(resources: Resources) -> Finding:
+    compressed = [each for each in resources.items if each.status == 200 and _is_compressed_format(each)]
+    if not compressed:
         return NotApplicable("The page loads no image or font of a compressed format.")
-    needless = [each for each in packed if codings(each.headers) and not each.is_cut and _gains_nothing(each)]
+    needless = [each for each in compressed if codings(each.headers) and not each.is_cut and _gains_nothing(each)]
     if not needless:
-        return Pass(f"None of {counted(len(packed), 'image or font', 'images and fonts')} is compressed once more.")
-    evidence = tuple[EvidenceItem, ...](
-        {"url": excerpt(each.url), "bytes": each.body_bytes, "sent_bytes": each.own_wire_bytes}
-        for each in needless[:EVIDENCE_ITEMS]
-    )
+        return Pass(f"None of {counted(len(compressed), 'image or font', 'images and fonts')} is compressed twice.")
+    evidence: list[EvidenceItem] = [
+        {"url": excerpt(each.url), "bytes": each.body_bytes, "sent_bytes": each.own_wire_bytes} for each in needless
+    ]
     before, after = sum(each.body_bytes for each in needless), sum(each.own_wire_bytes for each in needless)
     return Warn(
-        f"{counted(len(needless), 'file')} compressed already came compressed once more, {before:,} bytes as "
-        f"{after:,}: {some([excerpt(each.url, 80) for each in needless])}. That costs server and phone time only.",
+        f"{counted(len(needless), 'file')} of a compressed format sent compressed once more, {before:,} bytes as "
+        f"{after:,}: {some([excerpt(each.url, 80) for each in needless])}. That only costs server and phone time.",
         evidence=evidence,
     )
 
 
 @check(
     "unminified-css",
-    name="Style sheets are minified",
+    name="CSS is minified",
+    found="Unminified CSS",
     severity=LOW,
     fix="Minify style sheets when they are built, for example with lightningcss --minify or cssnano.",
     references=("Lighthouse: unminified-css",),
 )
-def unminified_css(page: Page, resources: Resources) -> Finding:
-    return _minified(page, resources, ResourceKind.STYLESHEET, "style sheet", CSS_WASTE_PERCENT, css_waste)
+def unminified_css(resources: Resources) -> Finding:
+    return _minified(resources, ResourceKind.STYLESHEET, "style sheet", CSS_WASTE_PERCENT, css_waste)
 
 
 @check(
     "unminified-js",
-    name="Scripts are minified",
+    name="JavaScript is minified",
+    found="Unminified JavaScript",
     severity=LOW,
     fix="Minify scripts when they are built, for example with esbuild --minify or terser.",
     references=("Lighthouse: unminified-javascript",),
 )
-def unminified_js(page: Page, resources: Resources) -> Finding:
-    return _minified(page, resources, ResourceKind.SCRIPT, "script", JS_WASTE_PERCENT, javascript_waste)
+def unminified_js(resources: Resources) -> Finding:
+    return _minified(resources, ResourceKind.SCRIPT, "script", JS_WASTE_PERCENT, javascript_waste)
 
 
 @check(
     "unused-css",
-    name="Style sheets without much that is not used",
+    name="Little unused CSS",
+    found="Unused CSS",
     severity=MEDIUM,
     fix="Split style sheets by page, drop rules that no page uses (for example with PurgeCSS), and load later what "
     "the first screen does not need.",
     references=("Lighthouse: unused-css-rules",),
 )
-def unused_css(page: Page, coverage: Coverage, load: BrowserLoad) -> Finding:
-    """A few KiB of each are tolerated for what hovering and opening will use."""
-    return _used(page, coverage, load, ResourceKind.STYLESHEET, "style sheet", UNUSED_CSS_BYTES)
+def unused_css(coverage: Coverage, load: BrowserLoad) -> Finding:
+    """A few kB of each are tolerated for what hovering and opening will use."""
+    return _used(coverage, load, ResourceKind.STYLESHEET, "style sheet", UNUSED_CSS_BYTES)
 
 
 @check(
     "unused-js",
-    name="Scripts without much that is not used",
+    name="Little unused JavaScript",
+    found="Unused JavaScript",
     severity=MEDIUM,
     fix="Split bundles by page and load parts with import() when they are needed; drop libraries that are hardly used.",
     references=("Lighthouse: unused-javascript",),
 )
-def unused_js(page: Page, coverage: Coverage, load: BrowserLoad) -> Finding:
-    return _used(page, coverage, load, ResourceKind.SCRIPT, "script", UNUSED_JS_BYTES)
+def unused_js(coverage: Coverage, load: BrowserLoad) -> Finding:
+    return _used(coverage, load, ResourceKind.SCRIPT, "script", UNUSED_JS_BYTES)
 
 
-def _used(
-    page: Page, coverage: Coverage, load: BrowserLoad, kind: ResourceKind, noun: str, tolerated_bytes: int
-) -> Finding:
+def _used(coverage: Coverage, load: BrowserLoad, kind: ResourceKind, noun: str, tolerated_bytes: int) -> Finding:
     """Warns only: what other pages, or what visitors do on this one, may use all of it."""
-    if not page.is_html:
-        return NOT_HTML
     files = unused_files(coverage, load.first.requests, kind)
     if not files:
         return NotApplicable(f"The page loads no {noun} that is a file.")
     wasted = [each for each in files if each.unused_bytes > tolerated_bytes]
     seen = f"until the page had loaded, without scrolling or tapping ({load.product})"
     if not wasted:
-        return Pass(f"{counted(len(files), noun)}: of none more than {_kib(tolerated_bytes)} went unused {seen}.")
-    evidence = tuple[EvidenceItem, ...](
+        return Pass(f"{counted(len(files), noun)}: of none more than {size(tolerated_bytes)} unused {seen}.")
+    evidence: list[EvidenceItem] = [
         {
             "url": excerpt(each.url),
             "wire_bytes": each.wire_bytes,
             "unused_bytes": round(each.unused_bytes),
             "unused_percent": round(100 * each.share),
         }
-        for each in wasted[:EVIDENCE_ITEMS]
-    )
+        for each in wasted
+    ]
     shown = some([f"{excerpt(each.url, 80)} ({100 * each.share:.0f} %)" for each in wasted])
     total = sum(each.unused_bytes for each in wasted)
     return Warn(
-        f"{_kib(total)} of {counted(len(wasted), noun)} went unused {seen}: {shown}. Other pages, or what visitors do "
-        "next, may need some of it.",
+        f"{size(total)} of {counted(len(wasted), noun)} unused {seen}: {shown}. Other pages, or what visitors do next, "
+        "may need some of it.",
         evidence=evidence,
     )
 
 
 def _minified(
-    page: Page, resources: Resources, kind: ResourceKind, noun: str, limit_percent: int, waste: Callable[[bytes], int]
+    resources: Resources, kind: ResourceKind, noun: str, limit_percent: int, waste: Callable[[bytes], int]
 ) -> Finding:
     """The waste is scaled to the bytes on the wire: what is left out would have been compressed, too."""
-    if not page.is_html:
-        return NOT_HTML
     files = [each for each in resources.items if each.kind is kind and each.eager and each.status == 200 and each.body]
     if not files:
-        return NotApplicable(f"The page loads no {noun} by its markup.")
+        return NotApplicable(f"The page loads no {noun}.")
     found: list[tuple[float, float, Resource]] = []
     left = SCANNED_BYTES
     for each in files:
@@ -248,16 +239,16 @@ def _minified(
         if share * 100 >= limit_percent and share * each.own_wire_bytes >= LEAST_WASTE_BYTES:
             found.append((share * each.own_wire_bytes, share, each))
     if not found:
-        return Pass(f"{counted(len(files), noun)}: none has much white space or many comments to leave out.")
+        return Pass(f"{counted(len(files), noun)}: none has much white space or many comments to remove.")
     found.sort(key=lambda each: -each[0])
-    evidence = tuple[EvidenceItem, ...](
+    evidence: list[EvidenceItem] = [
         {"url": excerpt(each.url), "share_percent": round(100 * share), "wasted_bytes": round(wasted)}
-        for wasted, share, each in found[:EVIDENCE_ITEMS]
-    )
+        for wasted, share, each in found
+    ]
     shown = some([f"{excerpt(each.url, 80)} ({100 * share:.0f} %)" for _, share, each in found])
     total = sum(wasted for wasted, _, _ in found)
     return Warn(
-        f"White space and comments in {counted(len(found), noun)} come to {_kib(total)} of the load: {shown}.",
+        f"White space and comments in {counted(len(found), noun)} take {size(total)} of the load: {shown}.",
         evidence=evidence,
     )
 
@@ -280,17 +271,13 @@ def _is_text(resource: Resource) -> bool:
     return resource.kind is ResourceKind.OTHER and resource.media_type.startswith(TEXT_TYPES)
 
 
-def _is_packed(resource: Resource) -> bool:
+def _is_compressed_format(resource: Resource) -> bool:
     if resource.body_bytes < PACKET_BYTES:
         return False
     if resource.picture is not None:
         return resource.picture.format not in (ImageFormat.SVG, ImageFormat.BMP)
-    return resource.kind is ResourceKind.FONT and resource.body.startswith(PACKED_FONTS)
+    return resource.kind is ResourceKind.FONT and resource.body.startswith(COMPRESSED_FONTS)
 
 
 def _gains_nothing(resource: Resource) -> bool:
     return resource.own_wire_bytes * 100 > resource.body_bytes * (100 - WORTHWHILE_PERCENT)
-
-
-def _kib(size: float) -> str:
-    return f"{size / KIB:,.1f} KiB"

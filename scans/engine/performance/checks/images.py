@@ -9,22 +9,19 @@ from selectolax.lexbor import LexborNode
 from scans.engine.browser.evidence import BrowserLoad, Layout
 from scans.engine.catalogue import Category, check
 from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Finding, NotApplicable, Pass, Warn, by_limits
-from scans.engine.messages import counted, excerpt, some
+from scans.engine.messages import KIB, counted, excerpt, size, some
 from scans.engine.page.css import declarations, is_sizing
-from scans.engine.page.evidence import Document, Page
+from scans.engine.page.evidence import Document
 from scans.engine.page.image_headers import ImageFormat
 from scans.engine.page.markup import attribute, live
 from scans.engine.page.references import ResourceKind
 from scans.engine.performance.evidence import Resource, Resources, Styles
 from scans.engine.performance.images import SCREENS_AHEAD, offscreen, oversized
 
-CATEGORY = Category("Images", weight=8)
+CATEGORY = Category("Images", weight=8, html=True)
 
-NOT_HTML = NotApplicable("The page is not HTML.")
-NO_IMAGES = NotApplicable("The page loads no image by its markup.")
-NO_SHOWN_IMAGES = NotApplicable("The page shows no image element.")
-EVIDENCE_ITEMS = 20
-KIB = 1024
+NO_IMAGES = NotApplicable("The page loads no image.")
+NO_RENDERED_IMAGES = NotApplicable("The page shows no image element.")
 UNSIZED_GOOD, UNSIZED_POOR = 0, 4
 SAVING_GOOD, SAVING_POOR = 20 * KIB, 200 * KIB
 SMALL_BYTES = 4 * KIB
@@ -42,44 +39,42 @@ LENGTH = re.compile(r"\s*+\d{1,9}(?:\.\d{0,9})?(?!\s*+%)(?!\d)")
 @check(
     "image-dimensions",
     name="Images have width and height",
+    found="Images without width and height",
     severity=MEDIUM,
     fix="Write the picture's own width and height into each <img>, as numbers; with height: auto in the style sheet it "
     "still scales.",
     references=("Lighthouse: unsized-images", "web.dev: optimize CLS"),
 )
-def image_dimensions(page: Page, document: Document, styles: Styles) -> Finding:
+def image_dimensions(document: Document, styles: Styles) -> Finding:
     """An image counts only if no rule could give it a height: without laying the page out, others may have one."""
-    if not page.is_html:
-        return NOT_HTML
     images = [node for node in live(document, "img") if _is_loaded(node)]
     if not images:
         return NO_IMAGES
     sizes = _Sizes(styles)
     unsized = [node for node in images if not _has_size(node) and not sizes.may_hold(node)]
     if not unsized:
-        return Pass(f"{counted(len(images), 'image')}: none lets the layout jump for want of width and height.")
+        return Pass(f"{counted(len(images), 'image')}, all with width and height, or a style that may size them.")
     shown = [excerpt(attribute(node, "src") or attribute(node, "srcset") or "", 80) for node in unsized]
     return by_limits(
         len(unsized),
         UNSIZED_GOOD,
         UNSIZED_POOR,
         f"{len(unsized)} of {counted(len(images), 'image')} have no width and height: {some(shown)}",
-        "what stands below them jumps when they come",
-        tuple({"src": each} for each in shown[:EVIDENCE_ITEMS]),
+        "what is below them shifts when they load",
+        [{"src": each} for each in shown],
     )
 
 
 @check(
     "image-format",
     name="Images in modern formats",
+    found="Images not in modern formats",
     severity=HIGH,
     fix="Send photographs and pictures as AVIF or WebP, for example with <picture> and the old format for the rest.",
     references=("Lighthouse: modern-image-formats",),
 )
-def image_format(page: Page, resources: Resources) -> Finding:
+def image_format(resources: Resources) -> Finding:
     """An estimate: what the file weighs beyond 1/6 byte for each of its own pixels."""
-    if not page.is_html:
-        return NOT_HTML
     images = _images(resources)
     if not images:
         return NO_IMAGES
@@ -87,7 +82,7 @@ def image_format(page: Page, resources: Resources) -> Finding:
     savings = [pair for pair in savings if pair[0] > 0]
     if not savings:
         return Pass(f"{counted(len(images), 'image')}: none would be much smaller in a modern format.")
-    evidence = tuple[EvidenceItem, ...](
+    evidence: list[EvidenceItem] = [
         {
             "url": excerpt(each.url),
             "format": each.picture.format.value if each.picture else None,
@@ -96,130 +91,127 @@ def image_format(page: Page, resources: Resources) -> Finding:
             "wire_bytes": each.own_wire_bytes,
             "estimated_saving_bytes": round(saving),
         }
-        for saving, each in savings[:EVIDENCE_ITEMS]
-    )
+        for saving, each in savings
+    ]
     total = sum(saving for saving, _ in savings)
-    shown = some([f"{excerpt(each.url, 80)} ({each.own_wire_bytes / KIB:,.0f} KiB)" for _, each in savings])
+    shown = some([f"{excerpt(each.url, 80)} ({size(each.own_wire_bytes)})" for _, each in savings])
     return by_limits(
         total,
         SAVING_GOOD,
         SAVING_POOR,
-        f"AVIF would save about {total / KIB:,.1f} KiB on {counted(len(savings), 'image')}: {shown}",
-        f"up to {SAVING_GOOD // KIB} KiB is good",
+        f"AVIF would save about {size(total)} on {counted(len(savings), 'image')}: {shown}",
+        f"up to {size(SAVING_GOOD)} is good",
         evidence,
     )
 
 
 @check(
     "image-oversized",
-    name="Images in the size they are shown in",
+    name="Properly sized images",
+    found="Oversized images",
     severity=MEDIUM,
     fix="Offer each image in several widths (srcset and sizes), so that phones load no more pixels than they show.",
     references=("Lighthouse: uses-responsive-images",),
 )
-def image_oversized(page: Page, layout: Layout, load: BrowserLoad, resources: Resources) -> Finding:
+def image_oversized(layout: Layout, load: BrowserLoad, resources: Resources) -> Finding:
     """The file's pixels against those of its box on a phone with several device pixels for each of the page's."""
-    if not page.is_html:
-        return NOT_HTML
     if not any(each.is_visible for each in layout.images):
-        return NO_SHOWN_IMAGES
+        return NO_RENDERED_IMAGES
     found = oversized(layout, load.first.requests, resources.items)
     if not found:
         return Pass("No image has many more pixels than the screen shows of it.")
-    evidence = tuple[EvidenceItem, ...](
+    evidence: list[EvidenceItem] = [
         {
             "url": excerpt(each.image.url),
             "selector": excerpt(each.image.selector, 300),
-            "file": _size(each.file),
-            "shown": _size(each.shown),
+            "file": _pixels(each.file),
+            "shown": _pixels(each.shown),
             "wire_bytes": each.wire_bytes,
             "wasted_bytes": each.wasted_bytes,
         }
-        for each in found[:EVIDENCE_ITEMS]
-    )
+        for each in found
+    ]
     total = sum(each.wasted_bytes for each in found)
     shown = some(
-        [f"{excerpt(each.image.url, 80)} ({_size(each.file)}, shown as {_size(each.shown)})" for each in found]
+        [f"{excerpt(each.image.url, 80)} ({_pixels(each.file)}, shown as {_pixels(each.shown)})" for each in found]
     )
     return by_limits(
         total,
         OVERSIZED_GOOD,
         OVERSIZED_POOR,
-        f"{counted(len(found), 'image')} with more pixels than a phone shows, {total / KIB:,.1f} KiB too much: {shown}",
-        f"up to {OVERSIZED_GOOD // KIB} KiB is good",
+        f"{counted(len(found), 'image')} with more pixels than a phone shows, {size(total)} too much: {shown}",
+        f"up to {size(OVERSIZED_GOOD)} is good",
         evidence,
     )
 
 
 @check(
     "lazy-offscreen",
-    name="Images far below the first screen wait",
+    name="Offscreen images are deferred",
+    found="Offscreen images are not deferred",
     severity=LOW,
     fix='Write loading="lazy" into images further down the page, never into those of the first screen.',
     references=("Lighthouse: offscreen-images", "YellowLabTools: lazyLoadableImagesBelowTheFold"),
 )
-def lazy_offscreen(page: Page, layout: Layout, load: BrowserLoad) -> Finding:
-    if not page.is_html:
-        return NOT_HTML
+def lazy_offscreen(layout: Layout, load: BrowserLoad) -> Finding:
     if not any(each.is_visible for each in layout.images):
-        return NO_SHOWN_IMAGES
+        return NO_RENDERED_IMAGES
     found = offscreen(layout, load.first)
     if not found:
         return Pass("No image far below the first screen is loaded before it is needed.")
-    total = sum(size for _, size in found)
+    total = sum(wire_bytes for _, wire_bytes in found)
     return by_limits(
         len(found),
         OFFSCREEN_GOOD,
         OFFSCREEN_POOR,
-        f"{counted(len(found), 'image')} more than {SCREENS_AHEAD} screens below the first one, {total / KIB:,.1f} KiB "
-        f"in all, loaded at once: {some([excerpt(image.url, 80) for image, _ in found])}",
-        "what visitors look at first shares the link with them",
-        tuple(
+        f"{counted(len(found), 'image')} more than {SCREENS_AHEAD} screens below the first one, {size(total)} in all, "
+        f"loaded at once: {some([excerpt(image.url, 80) for image, _ in found])}",
+        "what visitors see first shares the link with them",
+        [
             {
                 "url": excerpt(image.url),
                 "selector": excerpt(image.selector, 300),
                 "top_px": round(image.top_px),
-                "wire_bytes": size,
+                "wire_bytes": wire_bytes,
             }
-            for image, size in found[:EVIDENCE_ITEMS]
-        ),
+            for image, wire_bytes in found
+        ],
     )
 
 
 @check(
     "gif-video",
-    name="No large GIF files",
+    name="No large GIFs",
+    found="Large GIFs",
     severity=MEDIUM,
     fix="Replace the animation by a <video autoplay loop muted playsinline> in MP4 or WebM.",
     references=("Lighthouse: efficient-animated-content",),
 )
-def gif_video(page: Page, resources: Resources) -> Finding:
-    if not page.is_html:
-        return NOT_HTML
+def gif_video(resources: Resources) -> Finding:
     gifs = [each for each in _images(resources) if each.picture and each.picture.format is ImageFormat.GIF]
     if not gifs:
-        return NotApplicable("The page loads no GIF by its markup.")
+        return NotApplicable("The page loads no GIF.")
     large = [each for each in gifs if each.own_wire_bytes > GIF_BYTES]
     if not large:
-        return Pass(f"{counted(len(gifs), 'GIF')}, none of more than {GIF_BYTES // KIB} KiB.")
+        return Pass(f"{counted(len(gifs), 'GIF')}, none of more than {size(GIF_BYTES)}.")
     is_moving = any(each.picture and each.picture.is_animated for each in large)
-    size = sum(each.own_wire_bytes for each in large)
+    total = sum(each.own_wire_bytes for each in large)
     return Warn(
-        f"{counted(len(large), 'GIF')} of more than {GIF_BYTES // KIB} KiB, {size / KIB:,.1f} KiB in all: "
-        f"{some([excerpt(each.url, 80) for each in large])}. {'A film' if is_moving else 'WebP'} takes a fraction.",
-        evidence=tuple(
+        f"{counted(len(large), 'GIF')} of more than {size(GIF_BYTES)}, {size(total)} in all: "
+        f"{some([excerpt(each.url, 80) for each in large])}. {'A video' if is_moving else 'WebP'} takes a fraction.",
+        evidence=[
             {
                 "url": excerpt(each.url),
                 "wire_bytes": each.own_wire_bytes,
                 "animated": each.picture.is_animated if each.picture else None,
             }
-            for each in large[:EVIDENCE_ITEMS]
-        ),
+            for each in large
+        ],
         fix=None if is_moving else "Send the picture as WebP or AVIF.",
     )
 
 
-def _size(pixels: tuple[int, int]) -> str:
+def _pixels(pixels: tuple[int, int]) -> str:
     return f"{pixels[0]} by {pixels[1]}"
 
 

@@ -21,15 +21,16 @@ from scans.engine.findings import (
     NotApplicable,
     Pass,
     Warn,
+    by_limits,
 )
-from scans.engine.messages import counted, excerpt
+from scans.engine.messages import counted, excerpt, size
 from scans.engine.page.evidence import Document, Page
 from scans.engine.performance.evidence import Resources, Timing
 from scans.engine.performance.images import is_in_markup, is_preloaded_urgently
 from scans.engine.performance.load_model import estimate
 from scans.engine.performance.vitals import LONG_S, Measured, Vitals, curve
 
-CATEGORY = Category("Loading", weight=45, static_weight=15)
+CATEGORY = Category("Loading", weight=45, static_weight=15, html=True)
 
 GOOD_S, POOR_S = 5.0, 10.0
 # Good, and the median of the web: Lighthouse's control points for phones.
@@ -42,23 +43,21 @@ SHOWN = 5
 LEAST_SHIFT = 0.001
 NETWORK = ("http:", "https:")
 
-NOT_HTML = NotApplicable("The page is not HTML.")
-NO_IMAGE_FILE = NotApplicable("The largest part of the first screen is no image file.")
+NO_IMAGE_FILE = NotApplicable("The largest contentful element is no image file.")
 NO_PAINT = NotApplicable("The browser painted nothing on the page that could be measured.")
-PHONE = "counted for a phone on a link of 1.6 Mbit/s and 150 ms"
+PHONE = "simulated for a phone on a link of 1.6 Mbit/s and 150 ms"
 
 
 @check(
     "lcp",
     name="Largest contentful paint",
+    found="Slow largest contentful paint",
     severity=CRITICAL,
     fix="Let the browser find what the page shows largest early (in the HTML itself, an image with "
     'fetchpriority="high"), make it smaller, and shorten what it waits for: redirects, style sheets, scripts.',
     references=("web.dev: Largest Contentful Paint", "Lighthouse: largest-contentful-paint"),
 )
-def lcp(page: Page, vitals: Vitals, load: BrowserLoad) -> Finding:
-    if not page.is_html:
-        return NOT_HTML
+def lcp(vitals: Vitals, load: BrowserLoad) -> Finding:
     if vitals.lcp is None:
         return _unpainted(vitals)
     largest = load.first.lcp
@@ -70,23 +69,22 @@ def lcp(page: Page, vitals: Vitals, load: BrowserLoad) -> Finding:
         "snippet": excerpt(largest.snippet, 300) if largest else None,
         "url": excerpt(largest.url, 300) if largest and largest.url else None,
     }
-    message = f"The largest part of the first screen shows after {vitals.lcp.value:.1f} s"
+    message = f"The largest element of the first screen is painted after {vitals.lcp.value:.1f} s"
     return _on_curve(vitals.lcp.value, LCP_S, f"{message} ({PHONE})", " s", f"{element}{_note(load, vitals)}", evidence)
 
 
 @check(
     "tbt",
     name="Total blocking time",
+    found="High total blocking time",
     severity=HIGH,
     fix="Load fewer scripts, split long tasks into shorter ones, and put off what the first screen does not need.",
     references=("web.dev: Total Blocking Time", "Lighthouse: total-blocking-time"),
 )
-def tbt(page: Page, vitals: Vitals, load: BrowserLoad) -> Finding:
-    if not page.is_html:
-        return NOT_HTML
+def tbt(vitals: Vitals, load: BrowserLoad) -> Finding:
     if vitals.tbt is None:
         return _unpainted(vitals)
-    message = f"Long tasks keep the page from answering for {vitals.tbt.value * 1000:,.0f} ms in all"
+    message = f"Long tasks block the main thread for {vitals.tbt.value * 1000:,.0f} ms in all"
     slower = "on a processor four times slower than this one"
     evidence = _figures(vitals.tbt, vitals, load)
     return _on_curve(vitals.tbt.value, TBT_S, f"{message}, {slower}", " s", _note(load, vitals), evidence)
@@ -95,72 +93,70 @@ def tbt(page: Page, vitals: Vitals, load: BrowserLoad) -> Finding:
 @check(
     "cls",
     name="Cumulative layout shift",
+    found="High cumulative layout shift",
     severity=HIGH,
     fix="Give images, frames and advertisements their size (width and height, or aspect-ratio), and put nothing in "
     "above what is already shown.",
     references=("web.dev: Cumulative Layout Shift", "Lighthouse: cumulative-layout-shift"),
 )
-def cls(page: Page, vitals: Vitals, load: BrowserLoad) -> Finding:
-    if not page.is_html:
-        return NOT_HTML
+def cls(vitals: Vitals, load: BrowserLoad) -> Finding:
     if vitals.seen_fcp is None:
         return _unpainted(vitals)
     worst = sorted(load.first.shifts, key=lambda each: -each.value)[:SHOWN]
     seen = [each for each in worst if each.source and each.value >= LEAST_SHIFT]
     places = ", ".join(f"{excerpt(each.source, 120)} ({each.value:.3f})" for each in seen)
-    moved = f" Moved most: {places}." if places else ""
+    moved = f" Shifted most: {places}." if places else ""
     evidence: list[EvidenceItem] = [_figures(vitals.cls, vitals, load)]
     evidence += [{"selector": excerpt(each.source, 300), "shift": round(each.value, 4)} for each in worst]
-    message = f"What is shown moves by {vitals.cls.value:.3f} while the page loads"
+    message = f"The layout shifts by {vitals.cls.value:.3f} while the page loads"
     return _on_curve(vitals.cls.value, CLS, message, "", f"{moved}{_note(load, vitals)}", *evidence)
 
 
 @check(
     "fcp",
     name="First contentful paint",
+    found="Slow first contentful paint",
     severity=HIGH,
     fix="Let the server answer sooner, without redirects, and load only what the first screen needs before it: few "
     "and small style sheets, scripts with defer.",
     references=("web.dev: First Contentful Paint", "Lighthouse: first-contentful-paint"),
 )
-def fcp(page: Page, vitals: Vitals, load: BrowserLoad) -> Finding:
-    if not page.is_html:
-        return NOT_HTML
+def fcp(vitals: Vitals, load: BrowserLoad) -> Finding:
     if vitals.fcp is None:
         return _unpainted(vitals)
     evidence: EvidenceItem = {
         **_figures(vitals.fcp, vitals, load),
         "seen_s": round(vitals.seen_fcp.value, 2) if vitals.seen_fcp else None,
     }
-    message = f"The first text or image shows after {vitals.fcp.value:.1f} s"
+    message = f"The first text or image is painted after {vitals.fcp.value:.1f} s"
     return _on_curve(vitals.fcp.value, FCP_S, f"{message} ({PHONE})", " s", _note(load, vitals), evidence)
 
 
 @check(
     "lcp-lazy",
-    name="Largest image is not loaded lazily",
+    name="LCP image is not lazily loaded",
+    found="LCP image is lazily loaded",
     severity=HIGH,
     fix='Take loading="lazy" off the image: the browser waits for the layout before it asks for it.',
     references=("web.dev: Optimize Largest Contentful Paint", "Lighthouse: lcp-lazy-loaded"),
 )
-def lcp_lazy(page: Page, load: BrowserLoad) -> Finding:
+def lcp_lazy(load: BrowserLoad) -> Finding:
     largest = load.first.lcp
-    if not page.is_html:
-        return NOT_HTML
     if largest is None or not largest.url.startswith(NETWORK):
         return NO_IMAGE_FILE
     evidence = ({"selector": excerpt(largest.selector, 300), "url": excerpt(largest.url, 300)},)
     if largest.is_lazy:
         return Fail(
-            f"The largest image of the first screen is loaded lazily: {excerpt(largest.snippet, 200)}.",
+            f"The largest image of the first screen is lazily loaded: {excerpt(largest.snippet, 200)}.",
             evidence=evidence,
         )
-    return Pass("The largest image of the first screen is loaded at once.", evidence)
+    return Pass("The largest image of the first screen is not lazily loaded.", evidence)
 
 
 @check(
     "lcp-priority",
-    name="Largest image is found and fetched first",
+    name="LCP image is discoverable and prioritized",
+    found="LCP image is discovered or fetched late",
     severity=MEDIUM,
     fix='Put the image into the HTML itself as <img src="…" fetchpriority="high">, or preload it: '
     '<link rel="preload" as="image" fetchpriority="high" href="…">.',
@@ -168,8 +164,6 @@ def lcp_lazy(page: Page, load: BrowserLoad) -> Finding:
 )
 def lcp_priority(page: Page, document: Document, load: BrowserLoad) -> Finding:
     largest = load.first.lcp
-    if not page.is_html:
-        return NOT_HTML
     if largest is None or not largest.url.startswith(NETWORK):
         return NO_IMAGE_FILE
     address = largest.url.partition("#")[0]
@@ -186,89 +180,84 @@ def lcp_priority(page: Page, document: Document, load: BrowserLoad) -> Finding:
         message = f"The largest image ({url}) is not in the HTML itself, so browsers find it late."
         return Warn(message, evidence=(evidence,))
     if not is_high:
-        message = f"The largest image ({url}) has no fetchpriority, so it shares the link with all others."
+        message = f'The largest image ({url}) has no fetchpriority="high", so it competes with the other files.'
         return Warn(message, evidence=(evidence,))
-    return Pass("The largest image stands in the HTML itself, with a high priority.", (evidence,))
+    return Pass("The largest image is in the HTML itself, with a high priority.", (evidence,))
 
 
 @check(
     "long-tasks",
-    name="No long tasks",
+    name="No long main-thread tasks",
+    found="Long main-thread tasks",
     severity=MEDIUM,
     fix="Split work that takes longer than 50 ms, and leave to idle time what can wait.",
     references=("web.dev: Optimize long tasks", "W3C Long Tasks"),
 )
-def long_tasks(page: Page, load: BrowserLoad) -> Finding:
-    if not page.is_html:
-        return NOT_HTML
+def long_tasks(load: BrowserLoad) -> Finding:
     # The load with fewest: what another program's work made long is not the page's.
     tasks = min((each.long_tasks for each in load.loads), key=len)
-    evidence = tuple[EvidenceItem, ...](
-        {"at_s": round(each.time_s, 2), "duration_ms": round(each.duration_s * 1000)} for each in tasks[:20]
-    )
+    evidence: list[EvidenceItem] = [
+        {"at_s": round(each.time_s, 2), "duration_ms": round(each.duration_s * 1000)} for each in tasks
+    ]
     if not tasks:
         return Pass(f"No task takes longer than {LONG_S * 1000:.0f} ms on this machine.")
     longest = max(each.duration_s for each in tasks)
-    tell = counted(len(tasks), "task takes", "tasks take")
-    message = f"{tell} longer than {LONG_S * 1000:.0f} ms, the longest {longest * 1000:,.0f} ms"
+    number = counted(len(tasks), "task takes", "tasks take")
+    message = f"{number} longer than {LONG_S * 1000:.0f} ms, the longest {longest * 1000:,.0f} ms"
     if len(tasks) <= LONG_TASKS:
         return Warn(f"{message}.", evidence=evidence)
-    return Fail(f"{message}; visitors' taps wait for each of them.", evidence=evidence)
+    return Fail(f"{message}; taps are answered only after each of them.", evidence=evidence)
 
 
 @check(
     "script-time",
-    name="Time in scripts",
+    name="JavaScript execution time",
+    found="High JavaScript execution time",
     severity=MEDIUM,
     fix="Send less JavaScript, and run only what the page needs now.",
     references=("Lighthouse: bootup-time",),
 )
-def script_time(page: Page, vitals: Vitals) -> Finding:
-    return NOT_HTML if not page.is_html else _within(vitals.script_s, SCRIPT_S, "Scripts run for")
+def script_time(vitals: Vitals) -> Finding:
+    return _within(vitals.script_s, SCRIPT_S, "Scripts run for")
 
 
 @check(
     "main-thread",
-    name="Work of the main thread",
+    name="Main-thread work",
+    found="Too much main-thread work",
     severity=MEDIUM,
     fix="Less script, simpler style sheets and a smaller document: each makes the browser's main thread work less.",
     references=("Lighthouse: mainthread-work-breakdown",),
 )
-def main_thread(page: Page, vitals: Vitals) -> Finding:
-    return NOT_HTML if not page.is_html else _within(vitals.main_thread_s, MAIN_THREAD_S, "The main thread works for")
+def main_thread(vitals: Vitals) -> Finding:
+    return _within(vitals.main_thread_s, MAIN_THREAD_S, "The main thread is busy for")
 
 
 @check(
     "est-load-time",
     name="Estimated load time on a slow link",
+    found="Long estimated load time on a slow link",
     severity=MEDIUM,
     fix="Send fewer bytes before the page is complete: compress and resize images, drop unused scripts, load "
     'images further down with loading="lazy".',
     references=("Lighthouse: throttling (1.6 Mbit/s, 150 ms)",),
 )
 def est_load_time(page: Page, resources: Resources, timing: Timing) -> Finding:
-    if not page.is_html:
-        return NotApplicable("The page is not HTML.")
     result = estimate(page, resources.items, statistics.median(timing.ttfb_s))
-    evidence: tuple[EvidenceItem, ...] = (
-        {
-            "seconds": round(result.seconds, 1),
-            "document_seconds": round(result.document_s, 1),
-            "wire_bytes": result.wire_bytes,
-            "requests": result.requests,
-            "not_counted": resources.left_out,
-        },
-    )
+    evidence: EvidenceItem = {
+        "seconds": round(result.seconds, 1),
+        "document_seconds": round(result.document_s, 1),
+        "wire_bytes": result.wire_bytes,
+        "requests": result.requests,
+        "not_counted": resources.left_out,
+    }
     least = "at least " if resources.left_out else ""
     message = (
         f"On a link of 1.6 Mbit/s and 150 ms the page would take {least}{result.seconds:.1f} s: "
-        f"{result.wire_bytes / 1000:,.0f} kB in {result.requests} requests"
+        f"{size(result.wire_bytes)} in {result.requests} requests"
     )
-    if result.seconds <= GOOD_S:
-        return Pass(f"{message}.", evidence)
-    if result.seconds <= POOR_S:
-        return Warn(f"{message}; up to {GOOD_S:g} s is good.", evidence=evidence)
-    return Fail(f"{message}; more than {POOR_S:g} s is slow.", evidence=evidence)
+    why = f"up to {GOOD_S:g} s is good, more than {POOR_S:g} s slow"
+    return by_limits(result.seconds, GOOD_S, POOR_S, message, why, [evidence])
 
 
 def _unpainted(vitals: Vitals) -> Finding:
@@ -294,12 +283,8 @@ def _on_curve(
 def _within(seconds: float, points: tuple[float, float], what: str) -> Finding:
     good, poor = points
     message = f"{what} {seconds:.1f} s while the page loads, on a processor four times slower than this one"
-    evidence = ({"seconds": round(seconds, 2)},)
-    if seconds <= good:
-        return Pass(f"{message}.", evidence)
-    if seconds <= poor:
-        return Warn(f"{message}; up to {good:g} s is good.", evidence=evidence)
-    return Fail(f"{message}; more than {poor:g} s is slow.", evidence=evidence)
+    why = f"up to {good:g} s is good, more than {poor:g} s slow"
+    return by_limits(seconds, good, poor, message, why, [{"seconds": round(seconds, 2)}])
 
 
 def _figures(measured: Measured, vitals: Vitals, load: BrowserLoad) -> EvidenceItem:

@@ -7,17 +7,14 @@ from urllib.parse import urlsplit
 
 from scans.engine.catalogue import Category, check
 from scans.engine.findings import LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, by_limits
-from scans.engine.messages import counted, excerpt, some
+from scans.engine.messages import KB, counted, excerpt, size, some
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.markup import attribute, live, resolve
 from scans.engine.performance.connections import closed_connections
 from scans.engine.performance.evidence import Protocols, Resources
 
-CATEGORY = Category("Network", weight=4)
+CATEGORY = Category("Network", weight=4, html=True)
 
-NOT_HTML = NotApplicable("The page is not HTML.")
-EVIDENCE_ITEMS = 20
-KB = 1000
 # From so many files of one origin on, browsers with HTTP/1.1 wait for one of their six connections.
 MANY_REQUESTS = 6
 CLOSED_GOOD, CLOSED_POOR = 0, 4
@@ -30,19 +27,18 @@ PRECONNECT = re.compile(r""";\s{0,9}rel\s{0,9}=\s{0,9}"?[^";]{0,99}\bpreconnect\
 @check(
     "http-version",
     name="HTTP/2 or HTTP/3",
+    found="Static files are sent over HTTP/1.1",
     severity=MEDIUM,
     fix="Switch HTTP/2 on, in nginx with http2 on; in Apache with Protocols h2 http/1.1.",
     references=("RFC 9113, section 3.2", "Lighthouse: uses-http2"),
 )
-def http_version(page: Page, protocols: Protocols) -> Finding:
+def http_version(protocols: Protocols) -> Finding:
     """Origins with six static files or more; over plain HTTP browsers never speak anything newer."""
-    if not page.is_html:
-        return NOT_HTML
     busy = [each for each in protocols.origins if each.static_requests >= MANY_REQUESTS and (each.alpn or each.h3)]
     if not busy:
         return NotApplicable(f"No https origin serves {MANY_REQUESTS} static files or more of the page.")
     old = [each for each in busy if not each.is_multiplexed]
-    evidence = tuple[EvidenceItem, ...](
+    evidence: list[EvidenceItem] = [
         {
             "origin": excerpt(each.origin),
             "alpn": excerpt(each.alpn or "") or None,
@@ -50,22 +46,23 @@ def http_version(page: Page, protocols: Protocols) -> Finding:
             "static_requests": each.static_requests,
         }
         for each in busy
-    )
+    ]
     if not old:
         shown = some([f"{excerpt(each.origin, 80)} ({each.static_requests} files)" for each in busy])
-        return Pass(f"HTTP/2 or newer is spoken by {shown}.", evidence)
+        return Pass(f"HTTP/2 or newer: {shown}.", evidence)
     requests = sum(each.static_requests for each in old)
     return Fail(
-        f"{counted(requests, 'static file')} come over HTTP/1.1, six at a time at most, because "
+        f"{counted(requests, 'static file')} sent over HTTP/1.1, at most six at a time, because "
         f"{some([excerpt(each.origin, 80) for each in old])} "
-        f"{'takes' if len(old) == 1 else 'take'} nothing newer in the TLS handshake.",
+        f"{'negotiates' if len(old) == 1 else 'negotiate'} nothing newer in the TLS handshake.",
         evidence=evidence,
     )
 
 
 @check(
     "keep-alive",
-    name="Connections are kept open",
+    name="Connections are kept alive",
+    found="Connections are closed too early",
     severity=MEDIUM,
     fix="Let the server keep connections open: no Connection: close, in nginx keepalive_timeout 65s; in Apache "
     "KeepAlive On.",
@@ -73,8 +70,6 @@ def http_version(page: Page, protocols: Protocols) -> Finding:
 )
 def keep_alive(page: Page, resources: Resources, protocols: Protocols) -> Finding:
     """Origins with HTTP/2 are left out: browsers do not speak the version with them that we do."""
-    if not page.is_html:
-        return NOT_HTML
     if not resources.items:
         return NotApplicable("The page refers to no resource.")
     asked = {each.origin: each for each in protocols.origins}
@@ -91,47 +86,45 @@ def keep_alive(page: Page, resources: Resources, protocols: Protocols) -> Findin
         total,
         CLOSED_GOOD,
         CLOSED_POOR,
-        f"{counted(total, 'response')} closed the connection though more were needed: "
+        f"{counted(total, 'response')} closed the connection although more requests followed: "
         f"{some([f'{excerpt(origin, 80)} ({count})' for origin, count in closed.items()])}",
-        "each time another one has to be set up, with two or three round trips",
-        tuple({"origin": excerpt(origin), "closed": count} for origin, count in list(closed.items())[:EVIDENCE_ITEMS]),
+        "each new connection costs two or three round trips",
+        [{"origin": excerpt(origin), "closed": count} for origin, count in closed.items()],
     )
 
 
 @check(
     "header-size",
     name="Small response headers",
+    found="Large response headers",
     severity=LOW,
-    fix="Drop headers that nobody reads, and shorten Content-Security-Policy and Set-Cookie.",
+    fix="Drop headers that nothing uses, and shorten Content-Security-Policy and Set-Cookie.",
     references=("sitespeed.io coach: headers", "RFC 9110, section 5.4"),
 )
 def header_size(page: Page, resources: Resources) -> Finding:
-    if not page.is_html:
-        return NOT_HTML
     sizes = [(hop.header_bytes, hop.url) for hop in page.hops]
     sizes += [(each.header_bytes, each.url) for each in resources.items if each.status is not None and each.is_fetched]
-    size, url = max(sizes)
+    largest, url = max(sizes)
     large = sorted((pair for pair in sizes if pair[0] > HEADER_BYTES), reverse=True)
     if not large:
-        return Pass(f"The largest of {counted(len(sizes), 'response header')} takes {size / KB:,.1f} kB.")
+        return Pass(f"The largest of {counted(len(sizes), 'response header')} takes {size(largest)}.")
     return Fail(
-        f"The headers of {counted(len(large), 'response')} are larger than {HEADER_BYTES // KB} kB, at most "
-        f"{size / KB:,.1f} kB ({excerpt(url, 80)}); they come before everything else.",
-        evidence=tuple({"url": excerpt(each), "header_bytes": number} for number, each in large[:EVIDENCE_ITEMS]),
+        f"The headers of {counted(len(large), 'response')} are larger than {size(HEADER_BYTES)}, up to "
+        f"{size(largest)} ({excerpt(url, 80)}); they delay what follows them.",
+        evidence=[{"url": excerpt(each), "header_bytes": number} for number, each in large],
     )
 
 
 @check(
     "preconnects",
-    name="Few preconnects",
+    name="Few preconnect hints",
+    found="Too many preconnect hints",
     severity=LOW,
     fix='Keep <link rel="preconnect"> for the few origins that the first screen needs; for others '
     'rel="dns-prefetch" will do.',
     references=("Lighthouse: uses-rel-preconnect", "HTML, link type preconnect"),
 )
 def preconnects(page: Page, document: Document) -> Finding:
-    if not page.is_html:
-        return NOT_HTML
     addresses = [
         attribute(node, "href") or ""
         for node in live(document, "link[rel][href]")
@@ -141,7 +134,7 @@ def preconnects(page: Page, document: Document) -> Finding:
         addresses += [address for address, parameters in LINK_VALUE.findall(header) if PRECONNECT.search(parameters)]
     origins = dict.fromkeys(origin for address in addresses if (origin := _origin(document, address)))
     message = f"{counted(len(origins), 'origin')} to preconnect to"
-    evidence = tuple[EvidenceItem, ...]({"origin": excerpt(origin)} for origin in list(origins)[:EVIDENCE_ITEMS])
+    evidence: list[EvidenceItem] = [{"origin": excerpt(origin)} for origin in origins]
     return by_limits(
         len(origins),
         PRECONNECTS,

@@ -6,18 +6,15 @@ import re
 import statistics
 
 from scans.engine.catalogue import Category, check
-from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
+from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn, by_limits
 from scans.engine.messages import counted, excerpt, some
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.markup import attribute, live
 from scans.engine.page.registrable_domain import is_same_site
-from scans.engine.performance.dom_size import measure
-from scans.engine.performance.evidence import Resource, Resources, Timing
+from scans.engine.performance.evidence import DomSize, Resource, Resources, Timing
 
-CATEGORY = Category("Server and document", weight=7)
+CATEGORY = Category("Server and document", weight=7, html=True)
 
-NOT_HTML = NotApplicable("The page is not HTML.")
-EVIDENCE_ITEMS = 20
 TTFB_GOOD_MS, TTFB_POOR_MS = 600, 1_800
 ELEMENTS_GOOD, ELEMENTS_POOR = 1_500, 3_000
 DEPTH_GOOD, DEPTH_POOR = 15, 25
@@ -32,37 +29,36 @@ UNLOAD = re.compile(
 @check(
     "ttfb",
     name="Time to first byte",
+    found="Slow time to first byte",
     severity=HIGH,
     fix="Answer from a cache (of whole pages, or a CDN near the visitor), and look for slow queries behind the page.",
     references=("Lighthouse: server-response-time", "web.dev: Time to First Byte"),
+    html=False,
 )
-def ttfb(page: Page, timing: Timing) -> Finding:
+def ttfb(timing: Timing) -> Finding:
     milliseconds = [round(1000 * each) for each in timing.ttfb_s]
     median = round(statistics.median(milliseconds))
     tries = f"median of {len(milliseconds)}" if len(milliseconds) > 1 else "one try"
-    evidence = tuple[EvidenceItem, ...](
-        {"try": number, "ttfb_ms": value} for number, value in enumerate(milliseconds, 1)
-    )
+    evidence: list[EvidenceItem] = [{"try": number, "ttfb_ms": value} for number, value in enumerate(milliseconds, 1)]
     message = f"The server begins to answer after {median:,} ms ({tries})"
-    if median <= TTFB_GOOD_MS:
-        return Pass(f"{message}.", evidence)
-    if median <= TTFB_POOR_MS:
-        return Warn(f"{message}; {TTFB_GOOD_MS} ms or less is good.", evidence=evidence)
-    return Fail(f"{message}; more than {TTFB_POOR_MS:,} ms is slow.", evidence=evidence)
+    why = f"up to {TTFB_GOOD_MS} ms is good, more than {TTFB_POOR_MS:,} ms slow"
+    return by_limits(median, TTFB_GOOD_MS, TTFB_POOR_MS, message, why, evidence)
 
 
 @check(
     "doc-redirects",
-    name="Redirects before the document",
+    name="No redirects before the document",
+    found="Redirects before the document",
     severity=MEDIUM,
     fix="Link to the final address everywhere, and redirect to it in one step: each redirect costs a round trip.",
     references=("Lighthouse: redirects",),
+    html=False,
 )
 def doc_redirects(page: Page) -> Finding:
     count = len(page.hops) - 1
-    evidence = tuple[EvidenceItem, ...](
+    evidence: list[EvidenceItem] = [
         {"hop": number, "url": excerpt(hop.url), "status": hop.status} for number, hop in enumerate(page.hops, 1)
-    )
+    ]
     if count == 0:
         return Pass("The document comes without a redirect.")
     chain = some([excerpt(hop.url, 80) for hop in page.hops[1:]])
@@ -75,13 +71,12 @@ def doc_redirects(page: Page) -> Finding:
 @check(
     "broken-resources",
     name="No broken resources",
+    found="Resources failed to load",
     severity=HIGH,
-    fix="Correct the addresses, or remove the references to files that there are no longer.",
+    fix="Correct the addresses, or remove the references to files that no longer exist.",
     references=("webhint: no-broken-links", "HTML, fetching resources"),
 )
-def broken_resources(page: Page, resources: Resources) -> Finding:
-    if not page.is_html:
-        return NOT_HTML
+def broken_resources(resources: Resources) -> Finding:
     if not resources.items:
         return NotApplicable("The page refers to no resource.")
     faults = (each for each in resources.items if (each.error or (each.status or 0) >= 400) and not each.may_fail)
@@ -93,69 +88,70 @@ def broken_resources(page: Page, resources: Resources) -> Finding:
         f" ({resources.left_out} more were not asked for)" if resources.left_out else ""
     )
     if broken or unused:
-        evidence = tuple(_resource_evidence(each) for each in (broken + unused)[:EVIDENCE_ITEMS])
-        shown = some([_told(each) for each in broken or unused])
+        evidence = [_resource_evidence(each) for each in (broken + unused)]
+        shown = some([_failure(each) for each in broken or unused])
         if broken:
-            return Fail(f"{len(broken)} of {asked} can't be loaded: {shown}.", evidence=evidence)
+            return Fail(f"{len(broken)} of {asked} failed to load: {shown}.", evidence=evidence)
         return Warn(
-            f"{len(unused)} of {asked} can't be loaded, though perhaps not every visit needs them: {shown}.",
+            f"{len(unused)} of {asked} failed to load, though not every visit may need them: {shown}.",
             evidence=evidence,
         )
     if refused:
         return Warn(
-            f"{len(refused)} of {asked} were refused to us, and perhaps to visitors: "
-            f"{some([_told(each) for each in refused])}.",
+            f"{len(refused)} of {asked} were refused to the scanner, and perhaps to visitors: "
+            f"{some([_failure(each) for each in refused])}.",
             LOW,
-            tuple(_resource_evidence(each) for each in refused[:EVIDENCE_ITEMS]),
-            fix="See in a browser whether they load; if they do, the server turns robots away and all is well.",
+            [_resource_evidence(each) for each in refused],
+            fix="See in a browser whether they load; if they do, the server only refuses robots, and nothing is wrong.",
         )
-    return Pass(f"All {asked} can be loaded.")
+    return Pass(f"All {asked} loaded.")
 
 
 @check(
     "dom-size",
-    name="Size of the document's tree",
+    name="DOM size",
+    found="Large DOM",
     severity=MEDIUM,
     fix="Take out wrappers that only style, load long lists in parts, and add hidden panels when they open.",
     references=("Lighthouse: dom-size", "YellowLabTools: DOMelementsCount"),
 )
-def dom_size(page: Page, document: Document) -> Finding:
-    if not page.is_html:
-        return NOT_HTML
-    size = measure(document)
-    message = (
-        f"The document has {counted(size.elements, 'element')}"
-        if size.elements < 1000
-        else (f"The document has {size.elements:,} elements")
+def dom_size(size: DomSize) -> Finding:
+    return by_limits(
+        size.elements,
+        ELEMENTS_GOOD,
+        ELEMENTS_POOR,
+        f"The document has {size.elements:,} {'element' if size.elements == 1 else 'elements'}",
+        f"up to {ELEMENTS_GOOD:,} is good, more than {ELEMENTS_POOR:,} makes every change of the page slow",
     )
-    return _graded(message, size.elements, ELEMENTS_GOOD, ELEMENTS_POOR)
 
 
 @check(
     "dom-depth",
-    name="Depth of the document's tree",
+    name="DOM depth",
+    found="Deeply nested DOM",
     severity=LOW,
     fix="Take out elements that only wrap others: grid and flex layouts do without most of them.",
     references=("Lighthouse: dom-size", "YellowLabTools: DOMelementMaxDepth"),
 )
-def dom_depth(page: Page, document: Document) -> Finding:
-    if not page.is_html:
-        return NOT_HTML
-    size = measure(document)
-    message = f"Elements are nested {counted(size.depth, 'level')} deep below the body ({size.deepest})"
-    return _graded(message, size.depth, DEPTH_GOOD, DEPTH_POOR)
+def dom_depth(size: DomSize) -> Finding:
+    return by_limits(
+        size.depth,
+        DEPTH_GOOD,
+        DEPTH_POOR,
+        f"Elements are nested {counted(size.depth, 'level')} deep below the body ({size.deepest})",
+        f"up to {DEPTH_GOOD} is good, more than {DEPTH_POOR} too deep",
+    )
 
 
 @check(
     "bfcache-blocked",
-    name="Back and forward cache",
+    name="Back/forward cache is not prevented",
+    found="Back/forward cache is prevented",
     severity=LOW,
     fix="Replace unload by pagehide, and send Cache-Control: no-cache (or private) in place of no-store.",
     references=("web.dev: back/forward cache", "Lighthouse: bf-cache"),
 )
 def bfcache_blocked(page: Page, document: Document) -> Finding:
-    if not page.is_html:
-        return NOT_HTML
     reasons = []
     directives = {each.split("=")[0].strip().lower() for each in (page.headers.get("Cache-Control") or "").split(",")}
     if "no-store" in directives:
@@ -166,19 +162,11 @@ def bfcache_blocked(page: Page, document: Document) -> Finding:
     if any(attribute(node, "src") is None and UNLOAD.search(node.text() or "") for node in live(document, "script")):
         reasons.append("an unload handler in a script of the page")
     if reasons:
-        return Warn(f"Browsers load the page anew when visitors come back to it, for {some(reasons)}.")
-    return Pass("Nothing in the document keeps browsers from showing it at once when visitors come back.")
+        return Warn(f"Browsers reload the page when visitors come back to it, because of {some(reasons)}.")
+    return Pass("Nothing in the document prevents the back/forward cache.")
 
 
-def _graded(message: str, value: int, good: int, poor: int) -> Finding:
-    if value <= good:
-        return Pass(f"{message}.")
-    if value <= poor:
-        return Warn(f"{message}; up to {good:,} is good.")
-    return Fail(f"{message}; more than {poor:,} makes every change of the page slow.")
-
-
-def _told(resource: Resource) -> str:
+def _failure(resource: Resource) -> str:
     return f"{excerpt(resource.url, 100)} ({resource.error.rstrip('.') if resource.error else resource.status})"
 
 

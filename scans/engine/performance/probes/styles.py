@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from scans.engine.catalogue import probe
-from scans.engine.page.css import Compound, Rule, is_sizing, last_compounds, rules, style_references
+from scans.engine.page.css import Compound, Rule, font_source, imported, is_font_face, is_sizing, last_compounds, rules
 from scans.engine.page.evidence import Document
 from scans.engine.page.markup import live
 from scans.engine.page.references import Reference, ResourceKind, keep
@@ -18,10 +18,6 @@ MAX_FACES = 500
 MAX_SIZED = 1000
 
 LEADING = re.compile(r"@(?:charset|layer|import)\b", re.IGNORECASE)
-IMPORT = re.compile(
-    r"""@import\s{0,99}(?:url\(\s{0,99}["']?([^"'()\s]++)["']?\s{0,99}\)|["']([^"'\n]++)["'])(.*)""",
-    re.IGNORECASE | re.DOTALL,
-)
 NOT_ON_SCREENS = re.compile(r"\s*+(?:print|speech)\s*+\Z", re.IGNORECASE)
 FAMILY = re.compile(r"""["']([^"']{1,200})["']|([^,;!"'()/]{1,200})""")
 # In `font` the family stands behind the size, and behind the line's height if there is one.
@@ -78,17 +74,15 @@ class _Reader:
                     self._import(sheet, rule.prelude)
                 continue
             is_leading = is_leading and rule.prelude[:6].lower() == "@layer"
-            if rule.prelude[:10].lower() == "@font-face":
+            if is_font_face(rule):
                 if (face := _face(sheet, rule)) is not None and len(self.faces) < MAX_FACES:
                     self.faces.append(face)
             elif not rule.prelude.startswith("@"):
                 self._style(rule)
 
     def _import(self, sheet: str, statement: str) -> None:
-        found = IMPORT.match(statement)
-        if found is None or NOT_ON_SCREENS.match(found[3]):
-            return
-        if url := _absolute(sheet, found[1] or found[2]):
+        found = imported(statement)
+        if found and not NOT_ON_SCREENS.match(found[1]) and (url := _absolute(sheet, found[0])):
             self.imports.append(StyleImport(sheet, url))
 
     def _style(self, rule: Rule) -> None:
@@ -140,9 +134,9 @@ def _face(sheet: str, rule: Rule) -> FontFace | None:
     """None where it has no file of its own that a browser would load."""
     values = dict(rule.declarations or ())
     sources = values.get("src", "")
-    chosen = style_references(f"@font-face{{src:{sources}}}").fonts
+    chosen = font_source(sources)
     family = values.get("font-family", "").strip("\"' ").lower()
-    url = _absolute(sheet, chosen[0]) if chosen else None
+    url = _absolute(sheet, chosen) if chosen else None
     if url is None or not family:
         return None
     return FontFace(

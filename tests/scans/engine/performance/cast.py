@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 
-from scans.engine.catalogue import checks
-from scans.engine.findings import ScanType
 from scans.engine.page.image_headers import ImageFormat, ImageHeader
 from scans.engine.page.references import ResourceKind
 from scans.engine.performance.evidence import FontFace, Resource, Resources, Styles
@@ -75,11 +73,6 @@ def sheet(css: str, url: str = f"{HERE}/css/a.css", *, eager: bool = True) -> Re
 def read(css: str, markup: str = "<p>Text") -> Styles:
     """What is read of a style sheet for a document."""
     return styles(document(page(markup)), found(sheet(css)))
-
-
-def declared(category: str) -> dict[str, str]:
-    """The severities of a category's checks."""
-    return {each.id: each.severity.value for each in checks(ScanType.PERFORMANCE) if each.category_id == category}
 
 
 def moved(each: Resource, url: str) -> Resource:

@@ -12,7 +12,8 @@ from scans.engine.performance.browser_resources import from_log, is_worth_fetchi
 from scans.engine.performance.checks import caching, network, server, weight
 from scans.engine.performance.connections import closed_connections
 from scans.engine.performance.evidence import Resource, Resources, Styles
-from scans.engine.performance.fonts import certain_fonts
+from scans.engine.performance.probes.fonts import fonts
+from scans.engine.performance.probes.static_files import static_files
 from tests.scans.engine.browser.loads import DOCUMENT, HERE, load, request
 from tests.scans.engine.cast import message, page, verdict
 from tests.scans.engine.performance.cast import resource
@@ -124,12 +125,12 @@ SCRIPT = request(f"{OTHER}/ads.js", Kind.SCRIPT)
     ],
 )
 def test_what_is_broken(each: LoadedRequest, expected: str) -> None:
-    assert verdict(server.broken_resources(page(), logged(SCRIPT, each))) == expected
+    assert verdict(server.broken_resources(logged(SCRIPT, each))) == expected
 
 
 def test_what_failed_twice_is_told_once() -> None:
     found = logged(request("a.png", status=404), request("a.png", status=404), request("b.png"))
-    assert message(server.broken_resources(page(), found)).startswith("1 of 3 resources can't be loaded")
+    assert message(server.broken_resources(found)).startswith("1 of 3 resources failed to load")
 
 
 BEACON = request(f"{OTHER}/collect", Kind.OTHER, is_programmed=True, method="POST", body_bytes=0)
@@ -138,21 +139,21 @@ BEACON = request(f"{OTHER}/collect", Kind.OTHER, is_programmed=True, method="POS
 def test_beacons_and_frames_are_requests_but_no_empty_or_doubled_files() -> None:
     frames = [request("frame", None, body_bytes=9000, in_frame=True) for _ in range(2)]
     found = logged(BEACON, BEACON, *frames, request("a.js", Kind.SCRIPT, body_bytes=9000))
-    assert verdict(weight.empty_responses(page(), found)) == "pass"
-    assert verdict(weight.duplicate_files(page(), found)) == "pass"
+    assert verdict(weight.empty_responses(found)) == "pass"
+    assert verdict(weight.duplicate_files(found)) == "pass"
     assert "6 requests (other 4, script 1)" in message(weight.requests(page(), found))
     assert "2 of 6 requests (33 %) go to other sites" in message(weight.third_party_share(page(), found))
 
 
 def test_what_was_loaded_twice_weighs_twice() -> None:
     found = logged(*[request("a.js", Kind.SCRIPT, wire_bytes=90_000)] * 2)
-    assert "2 scripts weigh 180 kB" in message(weight.js_weight(page(), found))
+    assert "2 scripts weigh 180 kB" in message(weight.js_weight(found))
 
 
 def test_where_the_headers_are_not_known_no_check_judges_them() -> None:
     found = logged(request("a.js", Kind.SCRIPT, in_frame=True), request("a.woff2", Kind.FONT, in_frame=True))
-    assert verdict(caching.cache_missing(page(), found, CLOCK)) == "n/a"
-    assert verdict(caching.private_static(page(), found, CLOCK)) == "n/a"
+    assert verdict(caching.cache_missing(static_files(page(), found, CLOCK))) == "n/a"
+    assert verdict(caching.private_static(static_files(page(), found, CLOCK))) == "n/a"
     assert "1 response header" in message(network.header_size(page(), found))
     assert closed_connections(page(), found) == {}
-    assert certain_fonts(found, Styles()) == []
+    assert fonts(found, Styles()).files == ()

@@ -30,3 +30,10 @@ def test_a_missing_image_fails_the_check_and_not_the_scan() -> None:
         result = scanned(site)
     assert result.status == "completed"
     assert {each.id: each.status for each in result.checks}["broken-resources"] == "fail"
+
+
+def test_of_what_is_not_html_the_way_to_it_is_judged() -> None:
+    with Site({"/": Answer("%PDF-1.7", headers={"Content-Type": "application/pdf"})}) as site:
+        result = scanned(site)
+    assert {each.id for each in result.checks} == {"ttfb", "doc-redirects"}
+    assert not result.skipped_checks

@@ -4,10 +4,10 @@ import pytest
 
 from scans.engine.page.references import ResourceKind
 from scans.engine.performance.checks import blocking as checks
-from scans.engine.performance.evidence import Resource, StyleImport, Styles
+from scans.engine.performance.evidence import Resource, StyleImport
 from scans.engine.performance.render_blocking import written_at_once
 from tests.scans.engine.cast import body, document, head, message, page, verdict
-from tests.scans.engine.performance.cast import HERE, OTHER, declared, found, read, resource
+from tests.scans.engine.performance.cast import HERE, OTHER, found, read, resource
 
 Kind = ResourceKind
 
@@ -35,13 +35,13 @@ Kind = ResourceKind
 )
 def test_blocking_scripts(markup: str, expected: str) -> None:
     seen = page(markup)
-    assert verdict(checks.blocking_scripts_in_head(seen, document(seen), found())) == expected
+    assert verdict(checks.blocking_scripts_in_head(document(seen), found())) == expected
 
 
 def test_the_message_says_what_blocking_scripts_weigh() -> None:
     seen = page(head("<script src=/a.js></script>"))
     items = found(resource(f"{HERE}/a.js", body=b"a" * 1500))
-    assert message(checks.blocking_scripts_in_head(seen, document(seen), items)).startswith(
+    assert message(checks.blocking_scripts_in_head(document(seen), items)).startswith(
         f"1 script in the head without async or defer, 1.5 kB: {HERE}/a.js; "
     )
 
@@ -70,7 +70,7 @@ SHEET = "<link rel=stylesheet href=/{}.css>"
 def test_blocking_css(markup: str, size: int, expected: str) -> None:
     seen = page(markup)
     items = found(*(resource(f"{HERE}/{n}.css", Kind.STYLESHEET, b"a" * size) for n in range(4)))
-    assert verdict(checks.blocking_css(seen, document(seen), items)) == expected
+    assert verdict(checks.blocking_css(document(seen), items)) == expected
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_blocking_css(markup: str, size: int, expected: str) -> None:
     ],
 )
 def test_css_import(css: str, expected: str) -> None:
-    assert verdict(checks.css_import(page(), read(css))) == expected
+    assert verdict(checks.css_import(read(css))) == expected
 
 
 def test_imports_of_the_document_s_own_styles_count() -> None:
@@ -159,24 +159,4 @@ def test_what_is_written_whenever_a_script_runs(script: str, count: int) -> None
 )
 def test_document_write(markup: str, items: tuple[Resource, ...], expected: str) -> None:
     seen = page(markup)
-    assert verdict(checks.document_write(seen, document(seen), found(*items))) == expected
-
-
-def test_nothing_but_html_is_judged() -> None:
-    seen = page("%PDF", ("Content-Type", "application/pdf"))
-    tree = document(seen)
-    assert verdict(checks.blocking_scripts_in_head(seen, tree, found())) == "n/a"
-    assert verdict(checks.blocking_css(seen, tree, found())) == "n/a"
-    assert verdict(checks.css_import(seen, Styles())) == "n/a"
-    assert verdict(checks.third_party_spof(seen, tree)) == "n/a"
-    assert verdict(checks.document_write(seen, tree, found())) == "n/a"
-
-
-def test_severities_are_those_of_the_catalogue() -> None:
-    assert declared("blocking") == {
-        "blocking-scripts": "high",
-        "blocking-css": "medium",
-        "css-import": "medium",
-        "third-party-spof": "medium",
-        "document-write": "low",
-    }
+    assert verdict(checks.document_write(document(seen), found(*items))) == expected

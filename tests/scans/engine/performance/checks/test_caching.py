@@ -7,9 +7,10 @@ import pytest
 from scans.engine.page.references import ResourceKind
 from scans.engine.performance.caching import hit_probability
 from scans.engine.performance.checks import caching as checks
-from scans.engine.performance.evidence import Resource
+from scans.engine.performance.evidence import Resource, StaticFiles
+from scans.engine.performance.probes.static_files import static_files
 from tests.scans.engine.cast import CLOCK, message, page, verdict
-from tests.scans.engine.performance.cast import HERE, OTHER, declared, found, resource
+from tests.scans.engine.performance.cast import HERE, OTHER, found, resource
 
 Kind = ResourceKind
 KIB = 1024
@@ -22,6 +23,10 @@ def file(
 ) -> Resource:
     headers = () if cache_control is None else (("Cache-Control", cache_control),)
     return resource(url, kind, b"a", *headers, wire=size)
+
+
+def files(*items: Resource) -> StaticFiles:
+    return static_files(page(), found(*items), CLOCK)
 
 
 @pytest.mark.parametrize(
@@ -47,7 +52,7 @@ def file(
     ],
 )
 def test_cache_missing(items: tuple[Resource, ...], expected: str) -> None:
-    assert verdict(checks.cache_missing(page(), found(*items), CLOCK)) == expected
+    assert verdict(checks.cache_missing(files(*items))) == expected
 
 
 def sized(waste: int) -> int:
@@ -75,21 +80,20 @@ def sized(waste: int) -> int:
     ],
 )
 def test_cache_short(items: tuple[Resource, ...], expected: str) -> None:
-    assert verdict(checks.cache_short(page(), found(*items), CLOCK)) == expected
+    assert verdict(checks.cache_short(files(*items))) == expected
 
 
 def test_the_message_says_for_how_long_and_what_it_will_cost() -> None:
-    seen = found(file("max-age=3600", size=100 * KIB), file("max-age=60", f"{OTHER}/b.js"))
-    finding = checks.cache_short(page(), seen, CLOCK)
+    finding = checks.cache_short(files(file("max-age=3600", size=100 * KIB), file("max-age=60", f"{OTHER}/b.js")))
     assert message(finding) == (
         f"1 of 1 static file may be kept for less than 30 days: {HERE}/a.js (1 hour); a later visit is expected to "
-        "load 80.0 KiB again; up to 20 KiB is good (files of other sites not counted)."
+        "load 82 kB again; up to 20 kB is good (files of other sites not counted)."
     )
 
 
 def test_lifetimes_of_other_sites_are_told() -> None:
-    seen = found(file("max-age=9999999"), file("max-age=60", f"{OTHER}/b.js"))
-    assert "Of other sites 1 file may be kept for less" in message(checks.cache_short(page(), seen, CLOCK))
+    seen = files(file("max-age=9999999"), file("max-age=60", f"{OTHER}/b.js"))
+    assert "1 file of other sites may be kept for less" in message(checks.cache_short(seen))
 
 
 @pytest.mark.parametrize(
@@ -106,7 +110,7 @@ def test_lifetimes_of_other_sites_are_told() -> None:
     ],
 )
 def test_cache_immutable(items: tuple[Resource, ...], expected: str) -> None:
-    assert verdict(checks.cache_immutable(page(), found(*items), CLOCK)) == expected
+    assert verdict(checks.cache_immutable(files(*items))) == expected
 
 
 @pytest.mark.parametrize(
@@ -122,19 +126,4 @@ def test_cache_immutable(items: tuple[Resource, ...], expected: str) -> None:
     ],
 )
 def test_private_static(items: tuple[Resource, ...], expected: str) -> None:
-    assert verdict(checks.private_static(page(), found(*items), CLOCK)) == expected
-
-
-def test_nothing_but_html_is_judged() -> None:
-    seen = page("%PDF", ("Content-Type", "application/pdf"))
-    for check in (checks.cache_missing, checks.cache_short, checks.cache_immutable, checks.private_static):
-        assert verdict(check(seen, found(file("max-age=60", HASHED)), CLOCK)) == "n/a"
-
-
-def test_severities_are_those_of_the_catalogue() -> None:
-    assert declared("caching") == {
-        "cache-missing": "high",
-        "cache-short": "medium",
-        "cache-immutable": "low",
-        "private-static": "low",
-    }
+    assert verdict(checks.private_static(files(*items))) == expected

@@ -5,9 +5,9 @@ import pytest
 from scans.engine.performance.checks import fonts as checks
 from scans.engine.performance.checks.weight import font_weight
 from scans.engine.performance.evidence import FontFace, Resource, Styles
-from scans.engine.performance.fonts import certain_fonts
-from tests.scans.engine.cast import message, page, verdict
-from tests.scans.engine.performance.cast import HERE, declared, face, font, found, moved, read
+from scans.engine.performance.probes.fonts import fonts
+from tests.scans.engine.cast import message, verdict
+from tests.scans.engine.performance.cast import HERE, face, font, found, moved, read
 
 FACE = "@font-face{{font-family:'Inter';src:url(/i.woff2) format('woff2');{}}} body{{font-family:Inter,serif}}"
 
@@ -37,11 +37,11 @@ FACE = "@font-face{{font-family:'Inter';src:url(/i.woff2) format('woff2');{}}} b
     ],
 )  # fmt: skip
 def test_font_display(css: str, expected: str) -> None:
-    assert verdict(checks.font_display(page(), read(css))) == expected
+    assert verdict(checks.font_display(fonts(found(), read(css)))) == expected
 
 
 def test_the_message_names_the_family() -> None:
-    assert message(checks.font_display(page(), read(FACE.format("")))) == (
+    assert message(checks.font_display(fonts(found(), read(FACE.format(""))))) == (
         "Text in inter may stay invisible for up to 3 s while its font loads: 1 of 1 font face without font-display: "
         "swap, optional or fallback."
     )
@@ -54,13 +54,13 @@ def in_use(*faces: FontFace) -> Styles:
 def test_of_a_family_the_lightest_file_is_certain() -> None:
     styles = in_use(face("inter", "regular"), face("inter", "bold"), face("lora", "lora"))
     items = found(font("regular", 30_000), font("bold", 20_000), font("lora"), font("unnamed"))
-    assert [each.url for each in certain_fonts(items, styles)] == [f"{HERE}/bold", f"{HERE}/lora"]
+    assert [each.url for each in fonts(items, styles).files] == [f"{HERE}/bold", f"{HERE}/lora"]
 
 
 def test_a_preloaded_file_is_certain_and_stands_for_its_family() -> None:
     styles = in_use(face("inter", "regular"), face("inter", "bold"))
     items = found(font("regular", 30_000, eager=True), font("bold", 20_000), font("other", eager=True))
-    assert [each.url for each in certain_fonts(items, styles)] == [f"{HERE}/regular", f"{HERE}/other"]
+    assert [each.url for each in fonts(items, styles).files] == [f"{HERE}/regular", f"{HERE}/other"]
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ def test_a_preloaded_file_is_certain_and_stands_for_its_family() -> None:
 )
 def test_font_format(item: Resource, expected: str) -> None:
     styles = in_use(FontFace("inter", item.url))
-    assert verdict(checks.font_format(page(), found(item), styles)) == expected
-    assert verdict(checks.font_format(page(), found(item), Styles())) == "n/a"  # nothing asks for it
+    assert verdict(checks.font_format(fonts(found(item), styles))) == expected
+    assert verdict(checks.font_format(fonts(found(item), Styles()))) == "n/a"  # nothing asks for it
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_font_format(item: Resource, expected: str) -> None:
 )
 def test_font_count(count: int, expected: str) -> None:
     items = found(*(font(f"{number}", eager=True) for number in range(count)))
-    assert verdict(checks.font_count(page(), items, Styles())) == expected
+    assert verdict(checks.font_count(fonts(items, Styles()))) == expected
 
 
 @pytest.mark.parametrize(
@@ -94,22 +94,11 @@ def test_font_count(count: int, expected: str) -> None:
 )
 def test_font_weight(size: int, expected: str) -> None:
     items = found(font("a", size - 1_000, eager=True), font("b", 1_000, eager=True))
-    assert verdict(font_weight(page(), items, Styles())) == expected
+    assert verdict(font_weight(items, fonts(items, Styles()))) == expected
 
 
 def test_fonts_that_only_browsers_get_do_not_weigh() -> None:
-    item = moved(font("a", 900_000, eager=True), "https://fonts.gstatic.com/a")
-    assert verdict(font_weight(page(), found(item), Styles())) == "n/a"
-    assert verdict(font_weight(page(), found(font("a", 900_000)), Styles())) == "n/a"
-
-
-def test_nothing_but_html_is_judged() -> None:
-    seen = page("%PDF", ("Content-Type", "application/pdf"))
-    items = found(font("a", 900_000, eager=True))
-    assert verdict(checks.font_display(seen, read(FACE.format("")))) == "n/a"
-    for check in (checks.font_format, checks.font_count, font_weight):
-        assert verdict(check(seen, items, Styles())) == "n/a"
-
-
-def test_severities_are_those_of_the_catalogue() -> None:
-    assert declared("fonts") == {"font-display": "medium", "font-format": "low", "font-count": "low"}
+    adapted = found(moved(font("a", 900_000, eager=True), "https://fonts.gstatic.com/a"))
+    unused = found(font("a", 900_000))
+    assert verdict(font_weight(adapted, fonts(adapted, Styles()))) == "n/a"
+    assert verdict(font_weight(unused, fonts(unused, Styles()))) == "n/a"

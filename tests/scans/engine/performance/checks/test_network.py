@@ -5,7 +5,7 @@ import pytest
 from scans.engine.performance.checks import network as checks
 from scans.engine.performance.evidence import OriginProtocol, Protocols, Resource
 from tests.scans.engine.cast import document, head, message, page, verdict
-from tests.scans.engine.performance.cast import HERE, OTHER, declared, found, moved, resource
+from tests.scans.engine.performance.cast import HERE, OTHER, found, moved, resource
 
 CLOSE = ("Connection", "close")
 
@@ -28,14 +28,14 @@ def spoken(alpn: str | None, count: int = 6, *, h3: bool = False, origin: str = 
     ],
 )
 def test_http_version(origins: tuple[OriginProtocol, ...], expected: str) -> None:
-    assert verdict(checks.http_version(page(), Protocols(origins))) == expected
+    assert verdict(checks.http_version(Protocols(origins))) == expected
 
 
 def test_the_message_says_how_many_files_wait() -> None:
-    finding = checks.http_version(page(), Protocols((spoken("http/1.1", 12),)))
+    finding = checks.http_version(Protocols((spoken("http/1.1", 12),)))
     assert message(finding) == (
-        f"12 static files come over HTTP/1.1, six at a time at most, because {HERE} takes nothing newer in the TLS "
-        "handshake."
+        f"12 static files sent over HTTP/1.1, at most six at a time, because {HERE} negotiates nothing newer in the "
+        "TLS handshake."
     )
 
 
@@ -123,20 +123,3 @@ FOUR = ("a.example", "b.example", "c.example", "d.example")
 def test_preconnects(markup: str, links: tuple[str, ...], expected: str) -> None:
     seen = page(markup, *(("Link", each) for each in links))
     assert verdict(checks.preconnects(seen, document(seen))) == expected
-
-
-def test_nothing_but_html_is_judged() -> None:
-    seen = page("%PDF", ("Content-Type", "application/pdf"))
-    assert verdict(checks.http_version(seen, OLD)) == "n/a"
-    assert verdict(checks.keep_alive(seen, found(*closing(9)), OLD)) == "n/a"
-    assert verdict(checks.header_size(seen, found())) == "n/a"
-    assert verdict(checks.preconnects(seen, document(seen))) == "n/a"
-
-
-def test_severities_are_those_of_the_catalogue() -> None:
-    assert declared("network") == {
-        "http-version": "medium",
-        "keep-alive": "medium",
-        "header-size": "low",
-        "preconnects": "low",
-    }

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from scans.engine.browser.evidence import Layout, LoadedRequest, ShownImage, Viewport
+from scans.engine.browser.evidence import Layout, LoadedRequest, RenderedImage, Viewport
 from scans.engine.findings import Finding, NotApplicable
 from scans.engine.page.image_headers import ImageFormat, ImageHeader
 from scans.engine.page.references import ResourceKind
 from scans.engine.performance.checks import images as checks
 from scans.engine.performance.evidence import Resource, Resources
 from tests.scans.engine.browser.loads import HERE, largest, load, request, visit
-from tests.scans.engine.cast import message, page, verdict
+from tests.scans.engine.cast import message, verdict
 from tests.scans.engine.performance.cast import resource
 
 KIB = 1024
@@ -24,14 +24,14 @@ FAR = 800 * 4 + 1
 
 def image(
     name: str = "a.png", box: tuple[float, float] = (100, 100), file: tuple[int, int] = (200, 200), **others: Any
-) -> ShownImage:
+) -> RenderedImage:
     """A file of so many pixels in a box of so many CSS pixels at the top of the page."""
     url = name if ":" in name else f"{HERE}/{name}"
     given: dict[str, Any] = {"top_px": 0.0, "left_px": 0.0, "fit": "fill", "is_visible": True, "is_lazy": False}
-    return ShownImage(f"#{name}", url, *box, *file, **(given | others))
+    return RenderedImage(f"#{name}", url, *box, *file, **(given | others))
 
 
-def layout(*images: ShownImage) -> Layout:
+def layout(*images: RenderedImage) -> Layout:
     return Layout("", {}, (), images, Viewport(400, 800, 2.0))
 
 
@@ -44,9 +44,9 @@ def read(name: str, width: int, height: int, format: ImageFormat = ImageFormat.P
 
 
 def oversized(
-    *images: ShownImage, requests: tuple[LoadedRequest, ...] = (wire(),), files: tuple[Resource, ...] = ()
+    *images: RenderedImage, requests: tuple[LoadedRequest, ...] = (wire(),), files: tuple[Resource, ...] = ()
 ) -> Finding:
-    return checks.image_oversized(page(), layout(*images), visit(load(*requests)), Resources(files))
+    return checks.image_oversized(layout(*images), visit(load(*requests)), Resources(files))
 
 
 def wasted(finding: Finding) -> list[object]:
@@ -78,7 +78,7 @@ def wasted(finding: Finding) -> list[object]:
         (image(name="a.png#part", file=(400, 400)), [75 * KIB]),
     ],
 )
-def test_what_the_screen_cannot_show_is_wasted(shown: ShownImage, expected: list[int]) -> None:
+def test_what_the_screen_cannot_show_is_wasted(shown: RenderedImage, expected: list[int]) -> None:
     assert wasted(oversized(shown)) == expected
 
 
@@ -140,7 +140,7 @@ def test_a_turned_photograph_is_measured_as_it_lies() -> None:
 def test_the_worst_is_named_first_with_its_sizes() -> None:
     small, large = image(file=(400, 400)), image("b.png", file=(800, 800))
     told = message(oversized(small, large, requests=(wire(), wire("b.png"))))
-    assert told.startswith("2 images with more pixels than a phone shows, 168.8 KiB too much")
+    assert told.startswith("2 images with more pixels than a phone shows, 173 kB too much")
     assert told.index(f"{HERE}/b.png (800 by 800, shown as 200 by 200)") < told.index(A)
 
 
@@ -148,8 +148,8 @@ def seen(finding: Finding) -> int:
     return 0 if isinstance(finding, NotApplicable) else len(finding.evidence)
 
 
-def offscreen(*images: ShownImage, requests: tuple[LoadedRequest, ...] = (wire(),), **others: Any) -> Finding:
-    return checks.lazy_offscreen(page(), layout(*images), visit(load(*requests, **others)))
+def offscreen(*images: RenderedImage, requests: tuple[LoadedRequest, ...] = (wire(),), **others: Any) -> Finding:
+    return checks.lazy_offscreen(layout(*images), visit(load(*requests, **others)))
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def offscreen(*images: ShownImage, requests: tuple[LoadedRequest, ...] = (wire()
         (image(name="late.png", top_px=FAR), 0),  # was never asked for
     ],
 )
-def test_images_far_below_the_first_screen_wait(shown: ShownImage, expected: int) -> None:
+def test_images_far_below_the_first_screen_wait(shown: RenderedImage, expected: int) -> None:
     finding = offscreen(shown)
     assert seen(finding) == expected
 
@@ -198,13 +198,6 @@ def test_the_limits_of_the_number(count: int, expected: str) -> None:
 
 
 @pytest.mark.parametrize("images", [(), (image(is_visible=False, top_px=FAR),)])
-def test_a_page_that_shows_no_image_element_is_not_judged(images: tuple[ShownImage, ...]) -> None:
+def test_a_page_that_shows_no_image_element_is_not_judged(images: tuple[RenderedImage, ...]) -> None:
     assert verdict(oversized(*images)) == "n/a"
     assert verdict(offscreen(*images)) == "n/a"
-
-
-def test_what_is_not_html_is_not_judged() -> None:
-    pdf = page("%PDF", ("Content-Type", "application/pdf"))
-    shown = layout(image(file=(4000, 4000), top_px=FAR))
-    assert verdict(checks.image_oversized(pdf, shown, visit(load(wire())), Resources(()))) == "n/a"
-    assert verdict(checks.lazy_offscreen(pdf, shown, visit(load(wire())))) == "n/a"

@@ -1,23 +1,13 @@
-"""Size and depth of the document's tree."""
-
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from scans.engine.catalogue import probe
 from scans.engine.page.evidence import Document
 from scans.engine.page.markup import select
+from scans.engine.performance.evidence import DomSize
 
 
-@dataclass(frozen=True, slots=True)
-class DomSize:
-    """Elements in all, and how deep the deepest stands below the body, whose own depth is 0."""
-
-    elements: int
-    depth: int
-    deepest: str  # tags from the body to it, "body > div > …"
-
-
-def measure(document: Document) -> DomSize:
+@probe()
+def dom_size(document: Document) -> DomSize:
     """Count the elements of the tree, without the content of templates."""
     body = document.tree.body
     elements = sum(1 for _ in select(document.tree, "*"))

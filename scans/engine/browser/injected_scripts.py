@@ -1,4 +1,4 @@
-"""The scripts of ours that ask a page in the browser, as they lie beside this file."""
+"""The scripts that are injected into a page to ask it, as they lie beside this file."""
 
 from __future__ import annotations
 

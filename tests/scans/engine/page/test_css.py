@@ -19,15 +19,25 @@ from scans.engine.page.css import Compound, Rule, declarations, last_compounds, 
         ('a{b:\'}\';c:"\\"}"}', [Rule("a", (("b", "'}'"), ("c", '"\\"}"')))]),
         ("a{b:url(data:x;y,{})}", [Rule("a", (("b", "url(data:x;y,{})"),))]),
         ("@import 'a';p{}", [Rule("@import 'a'", None), Rule("p", ())]),
-        ("@media x{a{b:c}}", [Rule("a", (("b", "c"),)), Rule("@media x", ())]),
-        ("a{b:c;&.d{e:f}}", [Rule("&.d", (("e", "f"),)), Rule("a", (("b", "c"),))]),
+        ("@media x{a{b:c}}", [Rule("a", (("b", "c"),), ("@media x",)), Rule("@media x", ())]),
+        ("a{b:c;&.d{e:f}}", [Rule("&.d", (("e", "f"),), ("a",)), Rule("a", (("b", "c"),))]),
         ("a{b:c", []),  # cut off
+        ("@import 'a'", [Rule("@import 'a'", None)]),
+        ("<!-- a{b:c}", [Rule("a", (("b", "c"),))]),
+        (".a\\'b{c:d}p{e:'}'}", [Rule(".a\\'b", (("c", "d"),)), Rule("p", (("e", "'}'"),))]),
         ("}a{b:c}", [Rule("a", (("b", "c"),))]),
         ("a{b}", [Rule("a", ())]),
     ],
 )
 def test_rules(css: str, expected: list[Rule]) -> None:
     assert list(rules(css)) == expected
+
+
+def test_the_end_of_a_style_sheet_that_is_whole_closes_all() -> None:
+    assert list(rules("@media x{a{b:c", is_closed=True)) == [
+        Rule("a", (("b", "c"),), ("@media x",)),
+        Rule("@media x", ()),
+    ]
 
 
 @pytest.mark.parametrize(
