@@ -121,7 +121,7 @@ def check(
     id: str,
     *,
     name: str,
-    found: str = "",
+    found: str,
     severity: Severity,
     fix: str,
     references: tuple[str, ...] = (),
@@ -137,7 +137,7 @@ def check(
     """
 
     def mark(function: F) -> F:
-        declared = _CheckMark(id, name, found or name, severity, fix, references, html, error_pages)
+        declared = _CheckMark(id, name, found, severity, fix, references, html, error_pages)
         function.__check__ = declared  # type: ignore[attr-defined]  # functions take attributes
         return function
 

@@ -23,7 +23,7 @@ from scans.net.targets import Target
 
 def a_check(id: str, name: str, parameters: str = "page: Page") -> str:
     return (
-        f'@check("{id}", name="{name}", severity=LOW, fix="Fix it.", references=("CWE-1",))\n'
+        f'@check("{id}", name="{name}", found="No {name}", severity=LOW, fix="Fix it.", references=("CWE-1",))\n'
         f'def check_{id.replace("-", "_")}({parameters}) -> Finding:\n    return Pass("Seen.")\n'
     )
 
@@ -173,7 +173,24 @@ def test_evidence_that_nothing_provides_is_refused(planted: Planted) -> None:
         plan(ScanType.SEO)
 
 
+def test_the_version_is_another_when_a_check_is(planted: Planted) -> None:
+    category = 'CATEGORY = Category("A", weight=1)\n'
+    planted.add("seo/checks/a.py", category + a_check("one", "One"))
+    planted.add("security/checks/a.py", category + a_check("one", "One"))
+    same = catalogue.catalogue_version(ScanType.SEO)
+    assert same == catalogue.catalogue_version(ScanType.SECURITY)
+    planted.add("performance/checks/a.py", category + a_check("one", "One").replace("Fix it.", "Mend it."))
+    planted.add("accessibility/checks/a.py", category.replace("1", "2") + a_check("one", "One"))
+    others = {catalogue.catalogue_version(each) for each in (ScanType.PERFORMANCE, ScanType.ACCESSIBILITY)}
+    assert len({same, *others}) == 3
+
+
 # The real catalogue
+
+
+@pytest.mark.parametrize("scan_type", ScanType)
+def test_checks_are_counted_without_being_loaded(scan_type: ScanType) -> None:
+    assert catalogue.count_checks(scan_type) == len(catalogue.checks(scan_type))
 
 
 @pytest.mark.parametrize("scan_type", ScanType)

@@ -10,16 +10,16 @@ from typing import Any, cast
 
 import pytest
 
-import scans.engine
 from scans.engine import catalogue
 from scans.engine.catalogue import Category, check, probe
 from scans.engine.findings import HIGH, LOW, MEDIUM, Fail, Finding, NotApplicable, Pass, ScanType, Warn
-from scans.engine.page.evidence import Clock
+from scans.engine.page.evidence import Clock, Page
 from scans.engine.result import Budget, Progress, ScanFailed, ScanResult
-from scans.engine.run import scan
+from scans.engine.run import EVIDENCE_ITEMS, scan
 from scans.engine.scoring import Cap
 from scans.net.client import Network
 from scans.net.errors import TimedOut
+from scans.net.http.response import Headers, Response
 from scans.net.targets import Target
 from tests.scans.engine.cast import target
 
@@ -118,17 +118,17 @@ def roof(wall: Wall, ground: Ground) -> Roof:
     return Roof(f"roof on {wall.value}")
 
 
-@check("has-ground", name="Ground", severity=LOW, fix="Dig.")
+@check("has-ground", name="Ground", found="No Ground", severity=LOW, fix="Dig.")
 def has_ground(ground: Ground) -> Finding:
     return Pass(ground.value)
 
 
-@check("has-wall", name="Wall", severity=MEDIUM, fix="Build.", references=("CWE-1",))
+@check("has-wall", name="Wall", found="No Wall", severity=MEDIUM, fix="Build.", references=("CWE-1",))
 def has_wall(wall: Wall) -> Finding:
     return Fail(wall.value, evidence=({"height": 3},))
 
 
-@check("has-roof", name="Roof", severity=HIGH, fix="Cover.")
+@check("has-roof", name="Roof", found="No Roof", severity=HIGH, fix="Cover.")
 def has_roof(roof: Roof) -> Finding:
     return Warn(roof.value, severity=LOW, fix="Cover it well.")
 
@@ -181,7 +181,7 @@ def test_evidence_is_made_once_and_only_where_a_check_needs_it(plant: Plant) -> 
 
 
 def test_a_check_may_ask_for_what_is_given(plant: Plant) -> None:
-    @check("given", name="Given", severity=LOW, fix="-")
+    @check("given", name="Given", found="No Given", severity=LOW, fix="-")
     def given_evidence(target: Target, clock: Clock, scan_type: ScanType) -> Finding:
         return Pass(f"{target.host} {clock.now.tzinfo} {scan_type}")
 
@@ -198,6 +198,51 @@ def test_findings_become_results(plant: Plant) -> None:
     assert failed.references == ("CWE-1",)
     assert (warned.status, warned.severity, warned.fix) == ("warn", LOW, "Cover it well.")
     assert warned.declared_severity is HIGH
+    # Each check has one name, and says in its title what was found.
+    assert [(each.name, each.title) for each in (passed, failed, warned)] == [
+        ("Ground", "Ground"),
+        ("Wall", "No Wall"),
+        ("Roof", "No Roof"),
+    ]
+
+
+def test_a_report_shows_the_first_of_much_evidence(plant: Plant) -> None:
+    @check("much", name="Much", found="Too much", severity=LOW, fix="-")
+    def much(target: Target) -> Finding:
+        return Fail("A hundred.", evidence=[{"number": number} for number in range(100)])
+
+    plant([much])
+    assert run().checks[0].evidence == tuple({"number": number} for number in range(EVIDENCE_ITEMS))
+
+
+@pytest.mark.parametrize(
+    ("media_type", "status", "judged"),
+    [
+        ("text/html", 200, ["any", "html", "good"]),
+        ("application/pdf", 200, ["any", "good"]),
+        ("text/html", 404, ["any", "html"]),
+    ],
+)
+def test_a_check_judges_only_the_pages_that_it_is_for(
+    plant: Plant, media_type: str, status: int, judged: list[str]
+) -> None:
+    """Of HTML, and of no error: the runner looks, so that no check has to ask."""
+
+    @probe()
+    def page(target: Target) -> Page:
+        headers = Headers((("Content-Type", media_type),))
+        return Page(target, target, (Response(url=target.url, status=status, headers=headers, body=b""),))
+
+    def judge(page: Page) -> Finding:
+        return Pass("Judged.")
+
+    def copy_of(id: str, **options: bool) -> Any:
+        function = types.FunctionType(judge.__code__, judge.__globals__, f"check_{id}")
+        function.__annotations__ = dict(judge.__annotations__)
+        return check(id, name=id, found=f"no {id}", severity=LOW, fix="-", **options)(function)
+
+    plant([copy_of("any"), copy_of("html", html=True), copy_of("good", error_pages=False)], probes=[page])
+    assert [each.id for each in run().checks] == judged
 
 
 def test_results_are_scored_by_category_and_capped(plant: Plant) -> None:
@@ -213,7 +258,7 @@ def test_results_are_scored_by_category_and_capped(plant: Plant) -> None:
 
 
 def test_a_check_that_does_not_apply_is_left_out_and_makes_nothing_partial(plant: Plant) -> None:
-    @check("idle", name="Idle", severity=LOW, fix="-")
+    @check("idle", name="Idle", found="No Idle", severity=LOW, fix="-")
     def idle(ground: Ground) -> Finding:
         return NotApplicable("No.")
 
@@ -254,7 +299,7 @@ def test_a_probe_that_crashes_is_logged_and_tells_no_detail(plant: Plant, caplog
 
 
 def test_a_check_that_crashes_could_not_run(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
-    @check("crash", name="Crash", severity=LOW, fix="-")
+    @check("crash", name="Crash", found="No Crash", severity=LOW, fix="-")
     def crash(ground: Ground) -> Finding:
         raise ZeroDivisionError
 
@@ -272,7 +317,7 @@ def test_optional_evidence_that_is_missing_is_none(plant: Plant) -> None:
     def refused_wall(ground: Ground) -> Wall:
         raise TimedOut("No wall.")
 
-    @check("maybe", name="Maybe", severity=LOW, fix="-")
+    @check("maybe", name="Maybe", found="No Maybe", severity=LOW, fix="-")
     def maybe(wall: Wall | None) -> Finding:
         return Pass(str(wall))
 
@@ -335,7 +380,7 @@ def test_when_the_time_is_up_the_network_is_closed_and_the_rest_could_not_run(pl
         network.closed.wait(PATIENCE_S)
         raise TimedOut("closed")
 
-    @check("timeless", name="Timeless", severity=LOW, fix="-")
+    @check("timeless", name="Timeless", found="No Timeless", severity=LOW, fix="-")
     def timeless(ground: Ground) -> Finding:
         return Pass("seen")
 
@@ -349,7 +394,7 @@ def test_when_the_time_is_up_the_network_is_closed_and_the_rest_could_not_run(pl
 
 
 def test_a_check_that_takes_too_long_is_ended_and_costs_no_other(plant: Plant) -> None:
-    @check("endless", name="Endless", severity=LOW, fix="-")
+    @check("endless", name="Endless", found="No Endless", severity=LOW, fix="-")
     def endless(ground: Ground) -> Finding:
         for _ in itertools.count():
             try:

@@ -57,17 +57,17 @@ def look(load: BrowserLoad) -> Look:
     return Look(load.product)
 
 
-@check("static", name="Static", severity=HIGH, fix="-")
+@check("static", name="Static", found="No Static", severity=HIGH, fix="-")
 def static(scan_type: ScanType) -> Finding:
     return Fail("Judged by the markup.")
 
 
-@check("looks", name="Looks", severity=LOW, fix="-")
+@check("looks", name="Looks", found="No Looks", severity=LOW, fix="-")
 def looks(look: Look) -> Finding:
     return Pass(look.value)
 
 
-@check("may-look", name="May look", severity=LOW, fix="-")
+@check("may-look", name="May look", found="No May look", severity=LOW, fix="-")
 def may_look(look: Look | None) -> Finding:
     return Pass("seen" if look else "not seen")
 
@@ -166,7 +166,7 @@ def test_the_second_judge_decides_where_there_is_one(plant: Plant) -> None:
 
 
 def test_what_a_finding_earns_may_lie_on_a_curve(plant: Plant) -> None:
-    @check("curve", name="Curve", severity=HIGH, fix="-")
+    @check("curve", name="Curve", found="No Curve", severity=HIGH, fix="-")
     def curve(look: Look) -> Finding:
         return Warn("Between.", credit=0.75)
 
@@ -176,7 +176,7 @@ def test_what_a_finding_earns_may_lie_on_a_curve(plant: Plant) -> None:
 
 
 def test_a_pass_that_is_not_the_best_says_what_it_cost(plant: Plant) -> None:
-    @check("curve", name="Curve", severity=HIGH, fix="-")
+    @check("curve", name="Curve", found="No Curve", severity=HIGH, fix="-")
     def curve(look: Look) -> Finding:
         return Pass("Good.", credit=0.9)
 
@@ -185,7 +185,7 @@ def test_a_pass_that_is_not_the_best_says_what_it_cost(plant: Plant) -> None:
 
 
 def test_a_warning_that_does_not_weigh_costs_nothing_and_keeps_nobody_from_an_a_plus(plant: Plant) -> None:
-    @check("unsure", name="Unsure", severity=CRITICAL, fix="-")
+    @check("unsure", name="Unsure", found="No Unsure", severity=CRITICAL, fix="-")
     def unsure(look: Look) -> Finding:
         return Warn("Look at it.", severity=LOW, weighs=False)
 
