@@ -330,13 +330,13 @@ def test_a_terminal_without_utf_8_gets_what_it_can_show(site: Site) -> None:
 
 def test_the_text_says_score_findings_and_fixes(site: Site) -> None:
     ran = scan(site, "--type", "security")
-    report = json.loads(scan(site, "--type", "security", "--format", "json").stdout)
+    report = json.loads(scan(site, "--type", "security", "--format", "full").stdout)
     first, *_ = ran.stdout.splitlines()
     assert first == f"{report['url']}  security  {report['score']}/100  {report['grade']}"
     for category in report["categories"]:
         assert f"\n  {category['name']}  {category['score']}\n" in ran.stdout
         for check in category["checks"]:
-            assert f" {check['name']}" in ran.stdout
+            assert f" {check['title']}" in ran.stdout
             assert "fix" not in check or f"        Fix: {check['fix']}\n" in ran.stdout
 
 

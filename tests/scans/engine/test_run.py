@@ -15,7 +15,7 @@ from scans.engine.catalogue import Category, check, probe
 from scans.engine.findings import HIGH, LOW, MEDIUM, Fail, Finding, NotApplicable, Pass, ScanType, Warn
 from scans.engine.page.evidence import Clock, Page
 from scans.engine.result import Budget, Progress, ScanFailed, ScanResult
-from scans.engine.run import EVIDENCE_ITEMS, scan
+from scans.engine.run import EVIDENCE_ITEMS, OUT_OF_TIME, TOO_SLOW, scan
 from scans.engine.scoring import Cap
 from scans.net.client import Network
 from scans.net.errors import TimedOut
@@ -389,7 +389,7 @@ def test_when_the_time_is_up_the_network_is_closed_and_the_rest_could_not_run(pl
     assert network.closed.is_set()
     assert result.status == "partial"
     assert [each.id for each in result.checks] == ["timeless"]
-    assert [(each.id, each.reason) for each in result.skipped_checks] == [("has-wall", scans.engine.run.OUT_OF_TIME)]
+    assert [(each.id, each.reason) for each in result.skipped_checks] == [("has-wall", OUT_OF_TIME)]
     assert (result.completed_at - result.started_at).total_seconds() < PATIENCE_S / 2
 
 
@@ -406,7 +406,7 @@ def test_a_check_that_takes_too_long_is_ended_and_costs_no_other(plant: Plant) -
     plant([endless, has_ground], probes=[ground])
     result = run(time_limit_s=1)
     assert [each.id for each in result.checks] == ["has-ground"]
-    assert [(each.id, each.reason) for each in result.skipped_checks] == [("endless", scans.engine.run.TOO_SLOW)]
+    assert [(each.id, each.reason) for each in result.skipped_checks] == [("endless", TOO_SLOW)]
     assert (result.completed_at - result.started_at).total_seconds() < PATIENCE_S / 2
 
 
