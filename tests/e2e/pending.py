@@ -19,7 +19,7 @@ def main(count: int, urls: list[str]) -> None:
     from accounts.services import ensure_organization
     from webhooks.delivery import secrets
     from webhooks.delivery.signing import new_secret
-    from webhooks.events import example, ring
+    from webhooks.events import example, wake_dispatcher
     from webhooks.models import Delivery, Event, EventKind, Webhook
 
     kind = EventKind.SCAN_COMPLETED
@@ -38,7 +38,7 @@ def main(count: int, urls: list[str]) -> None:
                 Event(organization=organization, kind=kind, body=body) for _ in range(count)
             )
             Delivery.objects.bulk_create(Delivery(webhook=webhook, event=event) for event in events)
-        ring(webhook.id)
+        wake_dispatcher(webhook.id)
 
 
 if __name__ == "__main__":

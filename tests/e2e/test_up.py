@@ -157,5 +157,5 @@ def test_a_setting_that_cannot_be_used_is_refused_in_one_line(
 def test_a_failing_system_check_is_shown_with_its_id_and_hint(start: Callable[..., Service], data_dir: Path) -> None:
     message = refusal(start(SECRET_KEY="short"))
     assert "environment.SECRET_KEY" in message
-    assert "HINT" in message
+    assert "`manage.py up` makes one" in message
     assert running_with(str(data_dir)) == {}

@@ -75,7 +75,7 @@ def test_a_host_that_refuses_at_once_is_asked_again_at_once() -> None:
         reachability.refuse_unreachable(target_of(url), 1)
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_while_many_look_a_scan_is_accepted_without_a_look(
     home: Member,
     stranger: Member,
