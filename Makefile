@@ -10,8 +10,8 @@ CANDIDATES := python3 python3.13 python3.12 python3.11
 BIN := .venv/bin
 RUNTIME := .venv/.runtime
 DEV := .venv/.dev
-# How many tests run at once; each of them has its own database.
-TEST_PROCESSES ?= 2
+# How many tests run at once, one more than most machines have cores: some wait. Each has its own database.
+TEST_PROCESSES ?= 3
 ARGS ?=
 
 .PHONY: help run test browser lint format check bench soak faults dogfood screenshots site lock docs changelog clean
