@@ -23,12 +23,13 @@ from scans.net.client import Network
 from scans.net.errors import NotReachable, TimedOut
 from scans.net.targets import InvalidUrl, Target, parse_target
 from scans.policy import scan_policy
+from scans.reachability import place
 from webhooks.delivery import secrets
 from webhooks.delivery.signing import new_secret
 from webhooks.events import example, wake_dispatcher
 from webhooks.models import Delivery, Event, EventKind, FormerSecret, Webhook
 
-RESOLVE_TIMEOUT_S = 3
+RESOLVE_TIMEOUT_S = 2
 # How long a secret that was rotated out stays valid, and how many of those a webhook may have.
 SECRET_OVERLAP = timedelta(hours=24)
 MAX_FORMER_SECRETS = 4
@@ -73,7 +74,7 @@ def register_webhook(
     policy = scan_policy()
     target = parse_target(url, policy)
     kinds = _event_kinds(events)
-    _judge_addresses(target)
+    _judge_addresses(target, organization_id)
     secret = new_secret()
     with transaction.atomic():
         # Registrations of one organization stand in line, so that the limit holds.
@@ -114,7 +115,7 @@ def update_webhook(
     if "enabled" in given and not isinstance(enabled, bool):
         raise InvalidParams("enabled must be true or false.")
     if target is not None:
-        _judge_addresses(target)
+        _judge_addresses(target, organization_id)
     with transaction.atomic():
         webhook = _locked(organization_id, webhook_id)
         before = _shown(webhook)
@@ -262,10 +263,12 @@ def _refuse_disabled(webhook: Webhook) -> None:
         raise WebhookDisabled("The webhook is disabled. Enable it first.")
 
 
-def _judge_addresses(target: Target) -> None:
-    """Raise Blocked, or InvalidUrl for the port, by what the name resolves to now."""
+def _judge_addresses(target: Target, organization_id: int) -> None:
+    """Raise Blocked, or InvalidUrl for the port, by what the name resolves to now, unless nobody can tell."""
     policy = target.policy
-    with Network(policy, time_limit_s=RESOLVE_TIMEOUT_S) as network:
+    with place(organization_id) as has_place, Network(policy, time_limit_s=RESOLVE_TIMEOUT_S) as network:
+        if not has_place:
+            return
         try:
             addresses = network.addresses(target.host)
         except (NotReachable, TimedOut):

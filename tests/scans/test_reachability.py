@@ -101,3 +101,12 @@ def test_while_many_look_a_scan_is_accepted_without_a_look(
     assert accepted.status_code == 201
     assert (refused.status_code, refused.json()["code"]) == (429, "CONCURRENT_LIMIT")
     assert reachability.looking(home.organization.id) == 0
+
+
+@pytest.mark.django_db
+def test_while_many_look_a_webhook_is_registered_without_a_look(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each attempt judges the receiver's address again."""
+    monkeypatch.setattr("scans.net.client.Network.addresses", lambda *_: pytest.fail("looked"))
+    with reachability.place(1), reachability.place(2):
+        answer = home.api.post("/api/webhooks", {"url": "https://hooks.example.com/", "events": ["scan.completed"]})
+    assert answer.status_code == 201
