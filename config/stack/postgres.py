@@ -209,15 +209,14 @@ def _environment() -> dict[str, str]:
 def _await_orphan(cluster: Path) -> None:
     """Let the server of a parent that was killed finish stopping; drop a stale postmaster.pid.
 
-    PostgreSQL detects a stale file itself, except when another program has got the same process ID.
+    PostgreSQL detects a stale file itself, except when another program has got the same process ID, or when the
+    server is dead and its new parent has not noticed: that may take for ever in a container.
     We hold the data folder's lock, so nobody else's server may be running here.
     """
     pid_file = cluster / "postmaster.pid"
     deadline = time.monotonic() + ORPHAN_TIMEOUT_S
     while lines := _lines(pid_file):
-        command = _command_of(lines[0].strip())
-        if command is None:
-            return
+        command = _command_of(lines[0].strip()) or ""
         if "postgres" not in command or str(cluster) not in command:
             pid_file.unlink(missing_ok=True)
             return
@@ -227,7 +226,7 @@ def _await_orphan(cluster: Path) -> None:
 
 
 def _command_of(pid: str) -> str | None:
-    """The command line of a running process, or None."""
+    """The command line of a running process, or None; a zombie has none."""
     if not pid.isdigit():
         return None
     if Path("/proc/self/cmdline").exists():

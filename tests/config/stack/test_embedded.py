@@ -174,14 +174,30 @@ def test_a_killed_parent_leaves_no_server_and_the_next_start_finds_the_data(data
     wait_until(lambda: running_with(str(data_dir)) == {}, timeout_s=5)
 
 
+def leave_process_file(data_dir: Path, pid: int) -> None:
+    lines = [str(pid), str(data_dir / "postgres"), "0", "5432", "/tmp", "", "", "ready"]
+    (data_dir / "postgres" / "postmaster.pid").write_text("\n".join(lines) + "\n")
+
+
 def test_a_stale_process_file_whose_number_is_anothers_does_not_hinder(data_dir: Path) -> None:
     with embedded.stack(data_dir, redis=False, durable=False) as stack:
         remember(stack.env, 1)
-    # The number of a process that lives and is no PostgreSQL: this one.
-    lines = [str(os.getpid()), str(data_dir / "postgres"), "0", "5432", "/tmp", "", "", "ready"]
-    (data_dir / "postgres" / "postmaster.pid").write_text("\n".join(lines) + "\n")
+    leave_process_file(data_dir, os.getpid())  # a process that lives and is no PostgreSQL
     with embedded.stack(data_dir, redis=False, durable=False) as stack:
         assert remembered(stack.env) == [1]
+
+
+def test_a_server_that_is_a_zombie_does_not_hinder(data_dir: Path) -> None:
+    """After a kill of everything at once its new parent may take its time, in a container for ever."""
+    with embedded.stack(data_dir, redis=False, durable=False) as stack:
+        remember(stack.env, 1)
+    with subprocess.Popen(["true"], stdout=subprocess.PIPE) as zombie:
+        assert zombie.stdout is not None
+        assert zombie.stdout.read() == b""  # it has ended, and nobody has asked how
+        wait_until(lambda: "Z" in Path(f"/proc/{zombie.pid}/stat").read_text().rpartition(")")[2][:3], timeout_s=5)
+        leave_process_file(data_dir, zombie.pid)
+        with embedded.stack(data_dir, redis=False, durable=False) as stack:
+            assert remembered(stack.env) == [1]
 
 
 def test_an_interrupted_first_start_is_made_up_for(data_dir: Path) -> None:
