@@ -198,6 +198,10 @@ def test_a_server_that_is_a_zombie_does_not_hinder(data_dir: Path) -> None:
         leave_process_file(data_dir, zombie.pid)
         with embedded.stack(data_dir, redis=False, durable=False) as stack:
             assert remembered(stack.env) == [1]
+        # PostgreSQL would refuse to start beside it, were it the same user's.
+        leave_process_file(data_dir, zombie.pid)
+        postgres._await_orphan(data_dir / "postgres")
+        assert not (data_dir / "postgres" / "postmaster.pid").exists()
 
 
 def test_an_interrupted_first_start_is_made_up_for(data_dir: Path) -> None:
