@@ -31,9 +31,6 @@ WRITE_S = 30.0
 MAX_HEAD_BYTES = 64 * 1024
 MAX_BODY_BYTES = 1024 * 1024
 READ_BYTES = 64 * 1024
-# What is still on its way when a request is refused; left unread, it would reset the connection and the answer.
-DRAIN_BYTES = 1024 * 1024
-DRAIN_TIMEOUT_S = 0.2
 
 PROBE = re.compile(rb"(GET|HEAD) /healthz(?:\?[!-~]*)? HTTP/1\.[01]\r\n")
 ALIVE = b'{"status": "ok"}'
@@ -277,7 +274,6 @@ class Worker(ThreadWorker):
         body = json.dumps({"code": code, "error": message}).encode()
         with contextlib.suppress(OSError):  # the client may have gone
             write_nonblock(client, _head(status, body, request_id) + body)
-            _drain(client)
 
 
 def _head(status: str, body: bytes, request_id: str) -> bytes:
@@ -285,11 +281,3 @@ def _head(status: str, body: bytes, request_id: str) -> bytes:
         f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
         f"X-Request-ID: {request_id}\r\nConnection: close\r\n\r\n"
     ).encode()
-
-
-def _drain(client: socket.socket) -> None:
-    client.shutdown(socket.SHUT_WR)
-    client.settimeout(DRAIN_TIMEOUT_S)
-    left = DRAIN_BYTES
-    while left > 0 and (data := client.recv(min(left, 65536))):
-        left -= len(data)
