@@ -25,6 +25,7 @@ def answered(method: str) -> tuple[str, dict[str, str], bytes]:
     return status, dict(headers), body
 
 
+@pytest.mark.django_db  # a request looks whether its thread's connection still lives
 @pytest.mark.parametrize(("method", "body"), [("GET", b'{"status": "ok"}'), ("HEAD", b"")])
 def test_a_head_has_the_heads_of_a_get_and_no_body(method: str, body: bytes) -> None:
     status, headers, sent = answered(method)
