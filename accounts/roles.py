@@ -8,8 +8,9 @@ from typing import Any, TypeAlias
 
 from django.contrib.auth.views import redirect_to_login
 from django.db.models import Case, Value, When
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 from django.utils.functional import SimpleLazyObject
 from django_htmx.http import HttpResponseClientRedirect
@@ -21,7 +22,7 @@ View: TypeAlias = Callable[..., HttpResponse]
 
 SESSION_KEY = "organization"
 START = "/dashboard/"
-# More than anybody switches between; the current one is always among them.
+# More than anybody switches between; the one that a page is about is always among them.
 MAX_SHOWN = 100
 
 
@@ -32,16 +33,17 @@ class MemberRequest(HttpRequest):
 
 
 def requires(role: str) -> Callable[[View], View]:
-    """A decorator for pages of an organization: sets `request.membership`, or answers in the view's place.
+    """A decorator for pages of an organization, whose slug their address names: sets `request.membership`, or
+    answers in the view's place.
 
-    Strangers get to the login page, people without an organization to where they make one, and people whose
-    role in the current organization is lower than `role` a 403. Nothing is kept in a browser's cache.
+    Strangers get to the login page, people who are no members a 404 as if there were no such organization, and
+    people whose role in it is lower than `role` a 403. Nothing is kept in a browser's cache.
     """
 
     def decorate(view: View) -> View:
         @functools.wraps(view)
-        def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-            response = _refusal(request, role) or view(request, *args, **kwargs)
+        def wrapped(request: HttpRequest, *args: Any, organization: str, **kwargs: Any) -> HttpResponse:
+            response = _refusal(request, organization, role) or view(request, *args, **kwargs)
             add_never_cache_headers(response)
             return response
 
@@ -62,8 +64,13 @@ def login_needed(view: View) -> View:
     return wrapped
 
 
+def page_of(membership: Membership, name: str, *args: object) -> str:
+    """The address of the page with that name of the membership's organization."""
+    return reverse(name, args=[membership.organization.slug, *args])
+
+
 def current_membership(request: HttpRequest) -> Membership | None:
-    """The person's membership in the organization that was chosen last; None for who has none."""
+    """The membership that the page is about; on pages of no organization the one chosen last, None for who has none."""
     found: Membership | None = getattr(request, "membership", None)
     if found is None:
         found = next(iter(_memberships(request)), None)
@@ -81,16 +88,19 @@ def membership(request: HttpRequest) -> dict[str, Any]:
 
 
 def choose(request: HttpRequest, organization_id: int) -> None:
-    """Make it the current organization of this session. The caller has seen that the person is a member."""
+    """Let the dashboard of this session begin with that organization. The caller has seen that the person is a member.
+
+    No page that shows or changes anything of an organization looks at it: their addresses name theirs.
+    """
     request.session[SESSION_KEY] = organization_id
 
 
-def _refusal(request: HttpRequest, role: str) -> HttpResponse | None:
+def _refusal(request: HttpRequest, organization: str, role: str) -> HttpResponse | None:
     if not request.user.is_authenticated:
         return _to_login(request)
-    found = current_membership(request)
-    if found is None:
-        return redirect("organization-new")
+    found = next(iter(_memberships(request, organization)), None)
+    if found is None or found.organization.slug != organization:
+        raise Http404
     request.membership = found  # type: ignore[attr-defined]  # what the decorator promises to the view
     if found.has(role):
         return None
@@ -113,15 +123,19 @@ def _to_login(request: HttpRequest) -> HttpResponse:
     return redirect_to_login(request.get_full_path() if request.method in ("GET", "HEAD") else START)
 
 
-def _memberships(request: HttpRequest) -> list[Membership]:
-    """The person's memberships with organization and tier, the current one first; one query a request."""
+def _memberships(request: HttpRequest, organization: str = "") -> list[Membership]:
+    """The person's memberships with organization and tier: the one with that slug first, then the chosen one.
+
+    One query a request.
+    """
     known: list[Membership] | None = getattr(request, "_memberships", None)
     if known is None:
         user = getattr(request, "user", None)
         known = []
         if user is not None and user.is_authenticated:
-            chosen = When(organization_id=request.session.get(SESSION_KEY), then=Value(0))
+            named = When(organization__slug=organization, then=Value(0))
+            chosen = When(organization_id=request.session.get(SESSION_KEY), then=Value(1))
             rows = memberships_of(user).select_related("organization__tier")
-            known = list(rows.order_by(Case(chosen, default=Value(1)), "created_at", "id")[:MAX_SHOWN])
+            known = list(rows.order_by(Case(named, chosen, default=Value(2)), "created_at", "id")[:MAX_SHOWN])
         request._memberships = known  # type: ignore[attr-defined]  # remembered for this request
     return known

@@ -30,14 +30,14 @@ STRANGER, OWNER = "127.0.0.1", "127.0.0.2"
 PAGES = {
     STRANGER: {"landing": "/", "login": "/login/", "sign-up": "/signup/", "report": "/report/{scan}"},
     OWNER: {
-        "dashboard": "/dashboard/",
-        "scans": "/dashboard/scans/",
-        "sites": "/dashboard/sites/",
-        "keys": "/dashboard/keys/",
-        "webhooks": "/dashboard/webhooks/",
-        "members": "/dashboard/members/",
-        "settings": "/dashboard/settings/",
-        "audit log": "/dashboard/audit/",
+        "dashboard": "/o/dogfood/",
+        "scans": "/o/dogfood/scans/",
+        "sites": "/o/dogfood/sites/",
+        "keys": "/o/dogfood/keys/",
+        "webhooks": "/o/dogfood/webhooks/",
+        "members": "/o/dogfood/members/",
+        "settings": "/o/dogfood/settings/",
+        "audit log": "/o/dogfood/audit/",
     },
 }
 # Only the landing page is for search engines; the others forbid themselves to them.

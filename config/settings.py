@@ -124,6 +124,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "accounts.roles.membership",
             ],
+            "builtins": ["accounts.templatetags.addresses"],
         },
     },
     # For what the report page has hundreds of: config/templatetags/fast.py. It escapes what it writes.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import admin
-from django.urls import path, re_path, register_converter
+from django.urls import include, path, re_path, register_converter
 from django.views.generic import RedirectView
 
 from accounts.pages import organization, person
@@ -50,6 +50,45 @@ class AnyString:
 
 register_converter(AnyString, "any")
 
+# Each names the organization that it is about, so that no page acts on the one that another tab has opened.
+of_organization = [
+    path("", scan_views.overview, name="overview"),
+    path("activity", scan_views.activity, name="activity"),
+    path("scans/", scan_views.scans, name="scans"),
+    path("scans/new", scan_views.scan_new, name="scan-new"),
+    path("scans/<str:scan_id>/again", scan_views.scan_again, name="scan-again"),
+    path("scans/<str:scan_id>/cancel", scan_views.scan_cancel, name="scan-cancel"),
+    path("sites/", scan_views.sites, name="sites"),
+    path("sites/<str:host>", scan_views.site, name="site"),
+    path("webhooks/", webhook_views.webhooks, name="webhooks"),
+    path("webhooks/new", webhook_views.webhook_new, name="webhook-new"),
+    path("webhooks/<str:webhook_id>", webhook_views.webhook, name="webhook"),
+    path("webhooks/<str:webhook_id>/edit", webhook_views.webhook_edit, name="webhook-edit"),
+    path("webhooks/<str:webhook_id>/enable", webhook_views.webhook_enable, name="webhook-enable"),
+    path("webhooks/<str:webhook_id>/disable", webhook_views.webhook_disable, name="webhook-disable"),
+    path("webhooks/<str:webhook_id>/delete", webhook_views.webhook_delete, name="webhook-delete"),
+    path("webhooks/<str:webhook_id>/rotate", webhook_views.webhook_rotate, name="webhook-rotate"),
+    path("webhooks/<str:webhook_id>/test", webhook_views.webhook_test, name="webhook-send-test"),
+    path("webhooks/<str:webhook_id>/recover", webhook_views.webhook_recover, name="webhook-recover"),
+    path(
+        "webhooks/<str:webhook_id>/deliveries/<str:delivery_id>/replay",
+        webhook_views.delivery_replay,
+        name="delivery-send-again",
+    ),
+    path("members/", organization.members, name="members"),
+    path("members/<int:membership_id>/role", organization.member_role, name="member-role"),
+    path("members/<int:membership_id>/remove", organization.member_remove, name="member-remove"),
+    path(
+        "invitations/<str:invitation_id>/revoke",
+        organization.invitation_revoke,
+        name="invitation-revoke",
+    ),
+    path("keys/", organization.keys, name="keys"),
+    path("keys/<str:key_id>/revoke", organization.key_revoke, name="key-revoke"),
+    path("settings/", organization.organization_settings, name="organization-settings"),
+    path("audit/", organization.audit_log, name="audit"),
+]
+
 urlpatterns = [
     path("v1/scan", ScanCollection.as_view(), name="scan-collection"),
     path("v1/scan/<any:scan_id>", ScanItem.as_view(), name="scan-item"),
@@ -86,49 +125,16 @@ urlpatterns = [
     path("account/", person.account, name="account"),
     path("account/sessions/", person.sessions_end, name="sessions-end"),
     path("account/sessions/<str:session_id>/end", person.session_end, name="session-end"),
-    path("dashboard/", scan_views.overview, name="dashboard"),
-    path("dashboard/activity", scan_views.activity, name="dashboard-activity"),
-    path("dashboard/scans/", scan_views.scans, name="scans"),
-    path("dashboard/scans/new", scan_views.scan_new, name="scan-new"),
-    path("dashboard/scans/<str:scan_id>/again", scan_views.scan_again, name="scan-again"),
-    path("dashboard/scans/<str:scan_id>/cancel", scan_views.scan_cancel, name="scan-cancel"),
-    path("dashboard/sites/", scan_views.sites, name="sites"),
-    path("dashboard/sites/<str:host>", scan_views.site, name="site"),
-    path("dashboard/webhooks/", webhook_views.webhooks, name="webhooks"),
-    path("dashboard/webhooks/new", webhook_views.webhook_new, name="webhook-new"),
-    path("dashboard/webhooks/<str:webhook_id>", webhook_views.webhook, name="webhook"),
-    path("dashboard/webhooks/<str:webhook_id>/edit", webhook_views.webhook_edit, name="webhook-edit"),
-    path("dashboard/webhooks/<str:webhook_id>/enable", webhook_views.webhook_enable, name="webhook-enable"),
-    path("dashboard/webhooks/<str:webhook_id>/disable", webhook_views.webhook_disable, name="webhook-disable"),
-    path("dashboard/webhooks/<str:webhook_id>/delete", webhook_views.webhook_delete, name="webhook-delete"),
-    path("dashboard/webhooks/<str:webhook_id>/rotate", webhook_views.webhook_rotate, name="webhook-rotate"),
-    path("dashboard/webhooks/<str:webhook_id>/test", webhook_views.webhook_test, name="webhook-send-test"),
-    path("dashboard/webhooks/<str:webhook_id>/recover", webhook_views.webhook_recover, name="webhook-recover"),
+    path("dashboard/", person.start, name="dashboard"),
+    path("organizations/", person.organizations, name="organizations"),
+    path("organizations/new", person.organization_new, name="organization-new"),
+    path("organizations/switch", person.organization_switch, name="organization-switch"),
     path(
-        "dashboard/webhooks/<str:webhook_id>/deliveries/<str:delivery_id>/replay",
-        webhook_views.delivery_replay,
-        name="delivery-send-again",
-    ),
-    path("dashboard/organizations/", person.organizations, name="organizations"),
-    path("dashboard/organizations/new", person.organization_new, name="organization-new"),
-    path("dashboard/organizations/switch", person.organization_switch, name="organization-switch"),
-    path(
-        "dashboard/organizations/<int:organization_id>/leave",
+        "organizations/<int:organization_id>/leave",
         person.organization_leave,
         name="organization-leave",
     ),
-    path("dashboard/members/", organization.members, name="members"),
-    path("dashboard/members/<int:membership_id>/role", organization.member_role, name="member-role"),
-    path("dashboard/members/<int:membership_id>/remove", organization.member_remove, name="member-remove"),
-    path(
-        "dashboard/invitations/<str:invitation_id>/revoke",
-        organization.invitation_revoke,
-        name="invitation-revoke",
-    ),
-    path("dashboard/keys/", organization.keys, name="keys"),
-    path("dashboard/keys/<str:key_id>/revoke", organization.key_revoke, name="key-revoke"),
-    path("dashboard/settings/", organization.organization_settings, name="organization-settings"),
-    path("dashboard/audit/", organization.audit_log, name="audit"),
+    path("o/<slug:organization>/", include(of_organization)),
     path("report/<any:scan_id>/screenshot.webp", screenshot, name="report-screenshot"),
     path("report/<any:scan_id>/export/<str:export_format>", export, name="report-page-export"),
     path("report/<any:scan_id>/progress", progress, name="report-progress"),

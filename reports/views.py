@@ -19,8 +19,6 @@ from django.utils.http import parse_etags
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
-from accounts.models import Membership
-from accounts.roles import choose, current_membership
 from reports.exports import FORMATS, rendered
 from reports.page.explanations import advice
 from reports.page.history import history
@@ -63,7 +61,8 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
     """The report of a scan, or how far the scan is, or why it failed."""
     scan = seen.scan
     if seen.membership is not None:
-        _enter(request, seen.membership)
+        # What surrounds the report is about its organization.
+        request.membership = seen.membership  # type: ignore[attr-defined]  # as accounts.roles does
     context: dict[str, Any] = {
         "scan": scan,
         "link": safe_link(scan.url),
@@ -147,14 +146,6 @@ def share(request: HttpRequest, seen: Seen) -> HttpResponse:
         shared, private = "Anybody with the link can read this report now.", "Only members can read this report now."
         messages.success(request, shared if is_shared else private)
     return redirect("report-page", seen.scan.id)
-
-
-def _enter(request: HttpRequest, membership: Membership) -> None:
-    """The report's organization becomes the current one: what surrounds the report, and its buttons, are about it."""
-    current = current_membership(request)
-    if current is None or current.organization_id != membership.organization_id:
-        choose(request, membership.organization_id)
-    request.membership = membership  # type: ignore[attr-defined]  # as accounts.roles does
 
 
 def _expired(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:

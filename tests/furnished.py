@@ -56,6 +56,8 @@ class Furnished:
 def furnish(rows: int, results: Mapping[ScanType, ScanResult] | None = None) -> Furnished:
     """So many rows of everything that is listed. `results` are shown in place of the tests' usual small one."""
     home, away = member_of(NAME, "business"), member_of("Away")
+    # Strangers ask for its pages, and are sent back to where they came from: that must not name it.
+    Organization.objects.filter(id=home.organization.id).update(slug="home")
     people = {role: _person(home.organization, role, f"{role}@{DOMAIN}") for role in ROLES}
     people["outsider"] = _person(away.organization, "owner", "outsider@people.test")
     now = timezone.now()
@@ -258,6 +260,7 @@ def _accounts(home: Member, owner: User, rows: int, now: datetime) -> dict[str, 
         "invitation_id": invitations[0].id,
         "session_id": sessions[0].id,
         "organization_id": organization.id,
+        "organization": "home",
         "signup/token": sign_up_token("new@people.test"),
         "invite/token": invitation_token(invitations[0]),
         "password/uidb64": "MQ",

@@ -33,7 +33,7 @@ def test_every_page_asks_the_database_little(furnished: Furnished) -> None:
     shown = [route for route, (gets, _, _) in TABLE.items() if gets.startswith("200")]
     paths = [address(route, furnished.ids) for route in shown]
     paths += [f"/report/{furnished.ids[f'{state}_id']}" for state in ("queued", "running", "failed", "partial")]
-    paths += ["/dashboard/scans/?q=example&type=seo", f"/dashboard/webhooks/{furnished.ids['disabled_id']}"]
+    paths += ["/o/home/scans/?q=example&type=seo", f"/o/home/webhooks/{furnished.ids['disabled_id']}"]
     assert {path: len(asked) for path in paths if len(asked := queries(owner, path)) > MOST} == {}
 
 

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts.authentication import member_caller
 from accounts.models import Membership
-from accounts.roles import MemberRequest, requires
+from accounts.roles import MemberRequest, page_of, requires
 from config.api.throttling import refuse_over_rate
 from config.errors import Refusal
 from config.web.forms import AddressField, HintedLabel, JudgedForm, TicksField
@@ -71,7 +71,7 @@ def webhooks(request: MemberRequest) -> HttpResponse:
 def webhook_new(request: MemberRequest) -> HttpResponse:
     """Register a receiver; the answer shows its secret, this once."""
     if request.method != "POST":
-        return redirect("webhooks")
+        return redirect(page_of(request.membership, "webhooks"))
     form = WebhookForm(request.POST)
     if not form.is_valid():
         return _list(request, form, 400)
@@ -105,7 +105,7 @@ def webhook(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @_known
 def webhook_edit(request: MemberRequest, webhook_id: str) -> HttpResponse:
     if request.method != "POST":
-        return redirect("webhook", webhook_id)
+        return redirect(page_of(request.membership, "webhook", webhook_id))
     found = access_webhook(request.membership.organization_id, webhook_id)
     form = WebhookForm(request.POST)
     if not form.is_valid():
@@ -120,7 +120,7 @@ def webhook_edit(request: MemberRequest, webhook_id: str) -> HttpResponse:
         form.add_refusal(refusal)
         return _detail(request, found, form, refusal.status)
     messages.success(request, "The webhook was changed.")
-    return redirect("webhook", webhook_id)
+    return redirect(page_of(request.membership, "webhook", webhook_id))
 
 
 @require_POST
@@ -130,7 +130,7 @@ def webhook_enable(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """What has waited meanwhile goes out."""
     services.update_webhook(**_own(request, webhook_id), changes={"enabled": True})
     messages.success(request, "The webhook is enabled. What has waited is being sent.")
-    return redirect("webhook", webhook_id)
+    return redirect(page_of(request.membership, "webhook", webhook_id))
 
 
 @require_POST
@@ -140,7 +140,7 @@ def webhook_disable(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Nothing is sent until it is enabled again."""
     services.update_webhook(**_own(request, webhook_id), changes={"enabled": False})
     messages.success(request, "The webhook is disabled. Its events wait until you enable it again.")
-    return redirect("webhook", webhook_id)
+    return redirect(page_of(request.membership, "webhook", webhook_id))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -153,7 +153,7 @@ def webhook_delete(request: MemberRequest, webhook_id: str) -> HttpResponse:
         return render(request, "dashboard/webhooks/delete.html", {"section": "webhooks", "webhook": found})
     services.delete_webhook(**_own(request, webhook_id))
     messages.success(request, "The webhook was deleted.")
-    return redirect("webhooks")
+    return redirect(page_of(request.membership, "webhooks"))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -162,14 +162,14 @@ def webhook_delete(request: MemberRequest, webhook_id: str) -> HttpResponse:
 def webhook_rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """A new secret, shown this once; the one before stays valid for a while."""
     if request.method != "POST":
-        return redirect("webhook", webhook_id)
+        return redirect(page_of(request.membership, "webhook", webhook_id))
     try:
         secret, valid_until = services.rotate_secret(**_own(request, webhook_id))
     except WebhookNotFound:
         raise
     except Refusal as refusal:
         messages.error(request, str(refusal))
-        return redirect("webhook", webhook_id)
+        return redirect(page_of(request.membership, "webhook", webhook_id))
     return _secret(request, access_webhook(request.membership.organization_id, webhook_id), secret, valid_until)
 
 
@@ -207,7 +207,7 @@ def webhook_recover(request: MemberRequest, webhook_id: str) -> HttpResponse:
         since = datetime.fromisoformat(request.POST.get("since", "")).replace(tzinfo=UTC)
     except ValueError:
         messages.error(request, "Enter a date and a time, such as 2026-11-21 07:15.")
-        return redirect("webhook", webhook_id)
+        return redirect(page_of(request.membership, "webhook", webhook_id))
     counts: list[int] = []
     recover = functools.partial(services.recover_failed, **_own(request, webhook_id), since=since)
     response = _sent(request, webhook_id, lambda: counts.append(recover()), "")
@@ -237,7 +237,7 @@ def _sent(request: MemberRequest, webhook_id: str, send: Callable[[], object], m
     else:
         if message:
             messages.success(request, message)
-    return redirect("webhook", webhook_id)
+    return redirect(page_of(request.membership, "webhook", webhook_id))
 
 
 def _list(request: MemberRequest, form: WebhookForm, status: int) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""Pages about the current organization: members, keys, settings, audit log."""
+"""Pages about an organization: members, keys, settings, audit log."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from accounts.members import invite as invite_member
 from accounts.models import INVITATION_LIFETIME, ApiKey, Invitation, Membership
 from accounts.pages.forms import AuditFilterForm, InvitationForm, KeyForm, PageForm, RoleForm, SettingsForm
 from accounts.pages.login import limit_mails, mail_not_sent
-from accounts.roles import MemberRequest, requires
+from accounts.roles import MemberRequest, page_of, requires
 from accounts.services import AccountRefused, add_api_key, change_organization, revoke_api_key
 from accounts.usage import TierLimits
 from config.ids import is_id
@@ -94,7 +94,7 @@ def _invite(request: MemberRequest, form: InvitationForm) -> HttpResponse | None
         revoke_invitation(actor=actor, invitation=invitation)
         return mail_not_sent(request)
     messages.success(request, f"{email} has been invited.")
-    return redirect("members")
+    return redirect(page_of(request.membership, "members"))
 
 
 @require_POST
@@ -104,14 +104,14 @@ def member_role(request: MemberRequest, membership_id: int) -> HttpResponse:
     form = RoleForm(request.POST, roles=grantable_roles(request.membership))
     if not form.is_valid():
         messages.error(request, "Your role does not allow this.")
-        return redirect("members")
+        return redirect(page_of(request.membership, "members"))
     try:
         change_role(actor=request.membership, subject=subject, role=form.cleaned_data["role"])
     except AccountRefused as error:
         messages.error(request, str(error))
     else:
         messages.success(request, f"{subject.user} is now {form.cleaned_data['role']}.")
-    return redirect("members")
+    return redirect(page_of(request.membership, "members"))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -126,7 +126,7 @@ def member_remove(request: MemberRequest, membership_id: int) -> HttpResponse:
         messages.error(request, str(error))
     else:
         messages.success(request, f"{subject.user} is no longer a member.")
-    return redirect("members")
+    return redirect(page_of(request.membership, "members"))
 
 
 @require_POST
@@ -141,7 +141,7 @@ def invitation_revoke(request: MemberRequest, invitation_id: str) -> HttpRespons
         messages.error(request, str(error))
     else:
         messages.success(request, f"The invitation of {invitation.email} has been revoked.")
-    return redirect("members")
+    return redirect(page_of(request.membership, "members"))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -182,7 +182,7 @@ def key_revoke(request: MemberRequest, key_id: str) -> HttpResponse:
         return render(request, "accounts/key_revoke.html", {"section": "keys", "key": key})
     revoke_api_key(key, request.membership.user)
     messages.success(request, f"The key {key.name} has been revoked.")
-    return redirect("keys")
+    return redirect(page_of(request.membership, "keys"))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -198,7 +198,7 @@ def organization_settings(request: MemberRequest) -> HttpResponse:
     if form.is_valid():
         change_organization(actor=actor, **form.cleaned_data)
         messages.success(request, "The settings have been saved.")
-        return redirect("organization-settings")
+        return redirect(page_of(request.membership, "organization-settings"))
     plan = TierLimits(tier.scans_per_month, tier.concurrent_scans, tier.name)
     context = {
         "section": "settings",

@@ -23,6 +23,14 @@ from accounts.services import AccountRefused, create_organization, create_person
 from config.ids import is_id
 
 
+@require_safe
+@login_needed
+def start(request: HttpRequest) -> HttpResponse:
+    """Where a login leads: to the organization chosen last, or to where one makes the first."""
+    membership = roles.current_membership(request)
+    return redirect("organization-new") if membership is None else redirect(roles.page_of(membership, "overview"))
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_needed
 def account(request: HttpRequest) -> HttpResponse:
@@ -87,7 +95,7 @@ def organization_new(request: HttpRequest) -> HttpResponse:
         else:
             roles.choose(request, organization.id)
             messages.success(request, f"{organization} is ready for its first scan.")
-            return redirect(roles.START)
+            return redirect("overview", organization.slug)
     status = 200 if may or request.method != "POST" else 403
     return render(request, "accounts/organization_new.html", {"form": form, "may": may}, status=status)
 
@@ -95,13 +103,14 @@ def organization_new(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_needed
 def organization_switch(request: HttpRequest) -> HttpResponse:
-    """Make another of one's organizations the current one."""
+    """Go to another of one's organizations, where the dashboard begins from now on."""
     chosen = request.POST.get("organization", "")
     if not (chosen.isascii() and chosen.isdecimal() and len(chosen) < 19):
         chosen = "0"
-    found = get_object_or_404(access.memberships_of(request.user), organization_id=int(chosen))
+    rows = access.memberships_of(request.user).select_related("organization")
+    found = get_object_or_404(rows, organization_id=int(chosen))
     roles.choose(request, found.organization_id)
-    return redirect(roles.START)
+    return redirect(roles.page_of(found, "overview"))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -164,4 +173,4 @@ def _join(request: HttpRequest, token: str, person: User) -> HttpResponse:
         return redirect("organizations")
     roles.choose(request, membership.organization_id)
     messages.success(request, f"Welcome to {invitation.organization}.")
-    return redirect(roles.START)
+    return redirect("overview", invitation.organization.slug)

@@ -106,7 +106,7 @@ def _framework_answer(request: HttpRequest, status: int, code: str, message: str
     if is_api(request):
         return JsonResponse({"code": code, "error": message}, status=status)
     # Within the dashboard its menu stays; who has none there sees none.
-    shell = "dashboard/base.html" if status == 404 and request.path.startswith("/dashboard/") else None
+    shell = "dashboard/base.html" if status == 404 and request.path.startswith("/o/") else None
     return render(request, "error.html", {"status": status, "message": message, "shell": shell}, status=status)
 
 

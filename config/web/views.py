@@ -33,6 +33,8 @@ ROBOTS = """User-agent: *
 Disallow: /admin/
 Disallow: /api/
 Disallow: /dashboard/
+Disallow: /o/
+Disallow: /organizations/
 Disallow: /v1/
 
 Sitemap: {base_url}/sitemap.xml

@@ -10,7 +10,6 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -18,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts import access
 from accounts.authentication import member_caller
 from accounts.models import Membership
-from accounts.roles import MemberRequest, requires
+from accounts.roles import MemberRequest, page_of, requires
 from config.api.errors import refuse_in_maintenance
 from config.api.throttling import refuse_over_rate
 from config.errors import Refusal
@@ -89,7 +88,7 @@ def scan_new(request: MemberRequest) -> HttpResponse:
         if len(started.scan_ids) == 1:
             return redirect("report-page", started.scan_ids[0])
         messages.success(request, f"{len(started.scan_ids)} scans started.")
-        return redirect("dashboard")
+        return redirect(page_of(request.membership, "overview"))
     if not started.scan_ids:
         form.add_refusal(started.refusal)
         return _scan_form(request, form, started.refusal.status)
@@ -97,7 +96,9 @@ def scan_new(request: MemberRequest) -> HttpResponse:
     labels = ", ".join(Scan.Type(each).label if each in Scan.Type.values else each for each in started.refused)
     messages.success(request, f"{len(started.scan_ids)} of {len(types)} scans started.")
     messages.error(request, f"Not started: {labels}. {started.refusal}")
-    return redirect(f"{reverse('scan-new')}?{urlencode({'url': url, 'type': started.refused}, doseq=True)}")
+    return redirect(
+        f"{page_of(request.membership, 'scan-new')}?{urlencode({'url': url, 'type': started.refused}, doseq=True)}"
+    )
 
 
 @require_POST
@@ -197,5 +198,5 @@ def _back(request: MemberRequest) -> HttpResponse:
     """To the page with the button, if that is one of ours."""
     address = request.POST.get("next", "")
     if not url_has_allowed_host_and_scheme(address, {request.get_host()}, require_https=request.is_secure()):
-        address = reverse("scans")
+        address = page_of(request.membership, "scans")
     return redirect(address)

@@ -64,7 +64,7 @@ def test_open_menus_are_accessible(
 
     def look(context: BrowserContext, page: Page) -> dict[str, list[str]]:
         context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
-        page.goto(f"{live_server.url}/dashboard/members/")
+        page.goto(f"{live_server.url}/o/home/members/")
         found = {}
         for button in (".menu-button", ".switch-button", ".person"):
             page.click(button)
@@ -85,15 +85,15 @@ def test_without_scripts_the_keyboard_gets_everywhere(
 
     def walk(context: BrowserContext, page: Page) -> list[str]:
         context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
-        page.goto(f"{live_server.url}/dashboard/members/")
+        page.goto(f"{live_server.url}/o/home/members/")
         assert not page.get_by_role("link", name="Audit log").is_visible()
         page.locator(".menu-button").press("Enter")
         page.get_by_role("link", name="Audit log").press("Enter")
-        page.wait_for_url("**/dashboard/audit/")
+        page.wait_for_url("**/o/home/audit/")
         page.locator(".switch-button").press("Enter")
         page.get_by_role("button", name="Stranger").press("Enter")
-        page.wait_for_url("**/dashboard/")
-        page.goto(f"{live_server.url}/dashboard/organizations/")
+        page.wait_for_url("**/o/stranger/")
+        page.goto(f"{live_server.url}/organizations/")
         page.locator(".person").press("Enter")
         page.get_by_role("button", name="Log out").press("Enter")
         page.wait_for_url(f"{live_server.url}/")
@@ -122,8 +122,8 @@ def test_a_person_signs_up_and_copies_a_key(
         page.get_by_label("Name of the organization").fill("Engines")
         page.get_by_label("Password").fill(PASSWORD)
         page.get_by_role("button", name="Create the account").click()
-        page.wait_for_url("**/dashboard/")
-        page.goto(f"{live_server.url}/dashboard/keys/")
+        page.wait_for_url("**/o/engines*/")
+        page.goto(f"{page.url}keys/")
         page.get_by_label("Name").fill("Nightly build")
         page.get_by_role("button", name="Create the key").click()
         page.get_by_role("button", name="Copy").click()

@@ -28,8 +28,8 @@ def owner(home: Member) -> User:
 
 def invite(owner: User, email: str = EMAIL, role: str = "member") -> str:
     """Invite over the page; the link's path."""
-    response = browser_of(owner).post("/dashboard/members/", {"email": email, "role": role})
-    assert (response.status_code, response["Location"]) == (302, "/dashboard/members/")
+    response = browser_of(owner).post("/o/home/members/", {"email": email, "role": role})
+    assert (response.status_code, response["Location"]) == (302, "/o/home/members/")
     return link_in_mail(email)
 
 
@@ -43,7 +43,7 @@ def test_a_new_person_joins(home: Member, owner: User, client: Client) -> None:
     assert "Join Home" in page
     assert role_of(home) is None, "looking is not accepting: scanners of mail follow links"
     response = client.post(link, {"password": PASSWORD})
-    assert (response.status_code, response["Location"]) == (302, "/dashboard/")
+    assert (response.status_code, response["Location"]) == (302, "/o/home/")
     assert role_of(home) == "member"
     assert User.objects.get(email=EMAIL).check_password(PASSWORD)
     assert client.session["organization"] == home.organization.pk
@@ -108,7 +108,7 @@ def test_the_signature_ends_too(owner: User, client: Client, monkeypatch: pytest
 def test_a_revoked_link_is_worth_nothing(home: Member, owner: User, client: Client) -> None:
     link = invite(owner)
     invitation = Invitation.objects.get()
-    browser_of(owner).post(f"/dashboard/invitations/{invitation.id}/revoke")
+    browser_of(owner).post(f"/o/home/invitations/{invitation.id}/revoke")
     assert client.get(link).status_code == 410
     assert client.post(link, {"password": PASSWORD}).status_code == 410
     assert AuditEvent.objects.filter(action="invitation.revoked", target=EMAIL).exists()
@@ -135,34 +135,34 @@ def test_who_is_a_member_already_keeps_the_role(home: Member, owner: User) -> No
 
 
 def test_a_member_is_not_invited_again(home: Member, owner: User) -> None:
-    response = browser_of(owner).post("/dashboard/members/", {"email": "OWNER@people.test", "role": "member"})
+    response = browser_of(owner).post("/o/home/members/", {"email": "OWNER@people.test", "role": "member"})
     assert "is a member already" in response.content.decode()
     assert mail.outbox == []
 
 
 def test_an_admin_invites_nobody_as_owner(home: Member, owner: User) -> None:
     admin = browser_of(person_of(home, "admin", "admin@people.test"))
-    response = admin.post("/dashboard/members/", {"email": EMAIL, "role": "owner"})
+    response = admin.post("/o/home/members/", {"email": EMAIL, "role": "owner"})
     assert "Select a valid choice" in response.content.decode()
     link = invite(owner, role="owner")
     invitation = Invitation.objects.get()
-    admin.post(f"/dashboard/invitations/{invitation.id}/revoke")
+    admin.post(f"/o/home/invitations/{invitation.id}/revoke")
     assert Client().get(link).status_code == 200, "nor takes an owner's invitation back"
 
 
 @pytest.mark.parametrize("role", ["member", "viewer"])
 def test_others_invite_nobody(home: Member, role: str) -> None:
     client = browser_of(person_of(home, role, "other@people.test"))
-    assert client.post("/dashboard/members/", {"email": EMAIL, "role": "viewer"}).status_code == 403
-    assert "Invite somebody" not in client.get("/dashboard/members/").content.decode()
+    assert client.post("/o/home/members/", {"email": EMAIL, "role": "viewer"}).status_code == 403
+    assert "Invite somebody" not in client.get("/o/home/members/").content.decode()
     assert mail.outbox == []
 
 
 def test_an_invitation_of_another_organization_is_unknown(owner: User, stranger: Member) -> None:
     link = invite(owner)
     eve = browser_of(person_of(stranger, "owner", "eve@people.test"))
-    assert eve.post(f"/dashboard/invitations/{Invitation.objects.get().id}/revoke").status_code == 404
-    assert EMAIL not in eve.get("/dashboard/members/").content.decode()
+    assert eve.post(f"/o/home/invitations/{Invitation.objects.get().id}/revoke").status_code == 404
+    assert EMAIL not in eve.get("/o/home/members/").content.decode()
     assert Client().get(link).status_code == 200
 
 
@@ -177,7 +177,7 @@ def test_invitations_work_while_sign_up_is_closed(
 def test_invitations_are_limited(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(organization, "INVITATIONS_PER_HOUR", 1)
     invite(owner)
-    response = browser_of(owner).post("/dashboard/members/", {"email": "carl@people.test", "role": "viewer"})
+    response = browser_of(owner).post("/o/home/members/", {"email": "carl@people.test", "role": "viewer"})
     assert response.status_code == 429
     assert len(mail.outbox) == 1
 
@@ -185,7 +185,7 @@ def test_invitations_are_limited(owner: User, monkeypatch: pytest.MonkeyPatch) -
 def test_the_list_of_open_invitations_is_bounded(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(members, "MAX_OPEN_INVITATIONS", 1)
     invite(owner)
-    response = browser_of(owner).post("/dashboard/members/", {"email": "carl@people.test", "role": "viewer"})
+    response = browser_of(owner).post("/o/home/members/", {"email": "carl@people.test", "role": "viewer"})
     assert "which is the most" in response.content.decode()
     invite(owner)  # in place of the one before
 
@@ -195,7 +195,7 @@ def test_an_invitation_that_was_not_sent_is_none(owner: User, monkeypatch: pytes
         raise smtplib.SMTPServerDisconnected("gone")
 
     monkeypatch.setattr("django.core.mail.EmailMessage.send", fail)
-    response = browser_of(owner).post("/dashboard/members/", {"email": EMAIL, "role": "viewer"})
+    response = browser_of(owner).post("/o/home/members/", {"email": EMAIL, "role": "viewer"})
     assert response.status_code == 503
     assert not Invitation.objects.filter(revoked_at=None).exists()
 

@@ -202,12 +202,13 @@ def test_a_picture_that_the_browser_has_is_asked_for_but_not_sent_again(home: Me
     )
 
 
-def test_the_reports_organization_becomes_the_current_one(home: Member, stranger: Member) -> None:
+def test_what_surrounds_a_report_is_about_its_organization(home: Member, stranger: Member) -> None:
     client = person(home.organization)
     user_id = int(client.session["_auth_user_id"])
     Membership.objects.create(organization=stranger.organization, user_id=user_id, role="viewer")
     scan = finished_scan(stranger)
     page = page_of(client.get(f"/report/{scan.id}"))
     assert page.xpath("//*[@class='switch-name']/text()") == [stranger.organization.name]
-    assert client.session["organization"] == stranger.organization.id
+    assert {each.split("/")[2] for each in page.xpath("//a/@href") if each.startswith("/o/")} == {"stranger"}
+    assert client.get("/dashboard/")["Location"] == "/o/home/", "to look at a report chooses nothing"
     assert not page.xpath("//button[text()='Scan again']")

@@ -1,4 +1,4 @@
-"""/dashboard/webhooks/: who sees and changes receivers, secrets shown once, the log, sending again."""
+"""The pages of webhooks: who sees and changes receivers, secrets shown once, the log, sending again."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def actions(member: Member) -> list[str]:
 def test_every_member_may_look(home: Member, receiver: Webhook, role: str) -> None:
     failed(receiver, home)
     client = browser_of(home, role)
-    assert receiver.url in text_of(client.get("/dashboard/webhooks/"))
-    page = client.get(f"/dashboard/webhooks/{receiver.id}")
+    assert receiver.url in text_of(client.get("/o/home/webhooks/"))
+    page = client.get(f"/o/home/webhooks/{receiver.id}")
     assert page.status_code == 200
     assert "scan.completed" in text_of(page)
     posts = page_of(page).xpath("//main//form[@method='post']")
@@ -60,9 +60,9 @@ def test_every_member_may_look(home: Member, receiver: Webhook, role: str) -> No
 @pytest.mark.parametrize("role", ["viewer", "member"])
 def test_only_admins_change(home: Member, receiver: Webhook, role: str) -> None:
     client = browser_of(home, role)
-    assert client.post("/dashboard/webhooks/new", {"url": receiver.url, "event": "scan.failed"}).status_code == 403
+    assert client.post("/o/home/webhooks/new", {"url": receiver.url, "event": "scan.failed"}).status_code == 403
     for change in CHANGES:
-        assert client.post(f"/dashboard/webhooks/{receiver.id}/{change}").status_code == 403, change
+        assert client.post(f"/o/home/webhooks/{receiver.id}/{change}").status_code == 403, change
     assert Webhook.objects.get().enabled
     assert actions(home) == []
 
@@ -70,31 +70,31 @@ def test_only_admins_change(home: Member, receiver: Webhook, role: str) -> None:
 @pytest.mark.parametrize("webhook_id", [NEVER, "x", "wh_%00", "scan_" + "0" * 22])
 def test_an_unknown_webhook_is_not_found(home: Member, webhook_id: str) -> None:
     client = browser_of(home, "owner")
-    assert client.get(f"/dashboard/webhooks/{webhook_id}").status_code == 404
+    assert client.get(f"/o/home/webhooks/{webhook_id}").status_code == 404
     form = {"url": "https://example.com/", "event": "scan.failed", "since": "2026-11-21T07:15"}
     for change in CHANGES:
-        assert client.post(f"/dashboard/webhooks/{webhook_id}/{change}", form).status_code == 404, change
+        assert client.post(f"/o/home/webhooks/{webhook_id}/{change}", form).status_code == 404, change
 
 
 def test_another_organizations_webhook_does_not_exist(home: Member, stranger: Member, receiver: Webhook) -> None:
     delivery = failed(receiver, home)
     client = browser_of(stranger, "owner")
-    assert "hook" not in page_of(client.get("/dashboard/webhooks/")).xpath("string(//main//table)")
-    assert client.get(f"/dashboard/webhooks/{receiver.id}").status_code == 404
+    assert "hook" not in page_of(client.get("/o/home/webhooks/")).xpath("string(//main//table)")
+    assert client.get(f"/o/home/webhooks/{receiver.id}").status_code == 404
     form = {"url": "https://example.com/", "event": "scan.failed", "since": "2026-11-21T07:15"}
     for change in [*CHANGES, f"deliveries/{delivery.id}/replay"]:
-        assert client.post(f"/dashboard/webhooks/{receiver.id}/{change}", form).status_code == 404, change
+        assert client.post(f"/o/home/webhooks/{receiver.id}/{change}", form).status_code == 404, change
     assert Delivery.objects.get().status == "failed"
 
 
 def test_a_stranger_is_sent_to_the_login_page(receiver: Webhook) -> None:
-    for path in ("/dashboard/webhooks/", f"/dashboard/webhooks/{receiver.id}"):
+    for path in ("/o/home/webhooks/", f"/o/home/webhooks/{receiver.id}"):
         assert Client().get(path)["Location"] == f"/login/?next={path}"
 
 
 def test_the_secret_is_shown_once(home: Member, target: str) -> None:
     client = browser_of(home, "admin")
-    page = client.post("/dashboard/webhooks/new", {"url": f"{target}hook", "event": ["scan.failed", "scan.partial"]})
+    page = client.post("/o/home/webhooks/new", {"url": f"{target}hook", "event": ["scan.failed", "scan.partial"]})
     assert page.status_code == 200
     assert "no-store" in page["Cache-Control"]
     webhook = Webhook.objects.get()
@@ -102,7 +102,7 @@ def test_the_secret_is_shown_once(home: Member, target: str) -> None:
     (shown,) = page_of(page).xpath("//*[@id='plaintext']/text()")
     assert shown == secrets.decrypt(bytes(webhook.encrypted_secret))
     assert page_of(page).xpath("//button[@data-copy='plaintext']")
-    for path in ("/dashboard/webhooks/", f"/dashboard/webhooks/{webhook.id}"):
+    for path in ("/o/home/webhooks/", f"/o/home/webhooks/{webhook.id}"):
         assert "whsec_" not in client.get(path).content.decode()
     event = AuditEvent.objects.get(action="webhook.created")
     assert (event.target, "whsec_" in str(event.details)) == (webhook.url, False)
@@ -120,7 +120,7 @@ def test_the_secret_is_shown_once(home: Member, target: str) -> None:
 )
 def test_a_refusal_is_the_apis_and_stands_at_its_field(home: Member, url: str, events: list[str], field: str) -> None:
     refused = home.api.post("/api/webhooks", {"url": url, "events": events})
-    response = browser_of(home, "admin").post("/dashboard/webhooks/new", {"url": url, "event": events})
+    response = browser_of(home, "admin").post("/o/home/webhooks/new", {"url": url, "event": events})
     assert response.status_code == refused.status_code
     (problem,) = page_of(response).xpath("//form//*[@role='alert']")
     assert (problem.text, problem.get("id")) == (refused.json()["error"], f"id_{field}_error")
@@ -132,14 +132,14 @@ def test_a_refusal_is_the_apis_and_stands_at_its_field(home: Member, url: str, e
 def test_the_plans_number_is_the_limit(home: Member, target: str) -> None:
     for n in range(3):
         register_webhook(home, f"{target}{n}")
-    response = browser_of(home, "admin").post("/dashboard/webhooks/new", {"url": target, "event": "scan.failed"})
+    response = browser_of(home, "admin").post("/o/home/webhooks/new", {"url": target, "event": "scan.failed"})
     assert response.status_code == 409
     assert "Your plan allows 3 webhooks." in text_of(response)
 
 
 def test_address_and_events_are_changed_and_noted(home: Member, receiver: Webhook, target: str) -> None:
     client = browser_of(home, "admin")
-    path = f"/dashboard/webhooks/{receiver.id}"
+    path = f"/o/home/webhooks/{receiver.id}"
     form = {"url": f"{target}new", "event": ["scan.failed"], "enabled": "false", "secret": "x"}
     assert client.post(f"{path}/edit", form)["Location"] == path
     receiver.refresh_from_db()
@@ -168,7 +168,7 @@ def test_a_disabled_webhook_says_why_and_is_enabled_by_a_button(
 ) -> None:
     Webhook.objects.update(enabled=False, disabled_at=timezone.now(), disabled_reason=reason, failures=9)
     client = browser_of(home, "admin")
-    path = f"/dashboard/webhooks/{receiver.id}"
+    path = f"/o/home/webhooks/{receiver.id}"
     assert words in text_of(client.get(path))
     assert not page_of(client.get(path)).xpath("//form[contains(@action, '/test') or contains(@action, '/recover')]")
     (form,) = page_of(client.get(path)).xpath("//form[contains(@action, '/enable')]")
@@ -180,35 +180,35 @@ def test_a_disabled_webhook_says_why_and_is_enabled_by_a_button(
 
 def test_it_is_disabled_by_a_button(home: Member, receiver: Webhook) -> None:
     client = browser_of(home, "admin")
-    client.post(f"/dashboard/webhooks/{receiver.id}/disable")
+    client.post(f"/o/home/webhooks/{receiver.id}/disable")
     receiver.refresh_from_db()
     assert (receiver.enabled, receiver.disabled_reason) == (False, "requested")
     assert actions(home) == ["webhook.changed"]
     # What needs an enabled one says so, also to who has an old page open.
-    client.post(f"/dashboard/webhooks/{receiver.id}/test", {"event": "scan.failed"})
-    assert "The webhook is disabled. Enable it first." in text_of(client.get(f"/dashboard/webhooks/{receiver.id}"))
+    client.post(f"/o/home/webhooks/{receiver.id}/test", {"event": "scan.failed"})
+    assert "The webhook is disabled. Enable it first." in text_of(client.get(f"/o/home/webhooks/{receiver.id}"))
 
 
 def test_a_webhook_that_fails_says_since_when(home: Member, receiver: Webhook) -> None:
     Webhook.objects.update(failing_since=timezone.now(), failures=3)
     client = browser_of(home, "viewer")
-    assert "Failing" in text_of(client.get("/dashboard/webhooks/"))
-    assert "Every attempt has failed since" in text_of(client.get(f"/dashboard/webhooks/{receiver.id}"))
+    assert "Failing" in text_of(client.get("/o/home/webhooks/"))
+    assert "Every attempt has failed since" in text_of(client.get(f"/o/home/webhooks/{receiver.id}"))
 
 
 def test_deleting_asks_first(home: Member, receiver: Webhook) -> None:
     client = browser_of(home, "admin")
-    path = f"/dashboard/webhooks/{receiver.id}/delete"
+    path = f"/o/home/webhooks/{receiver.id}/delete"
     assert receiver.url in text_of(client.get(path))
     assert Webhook.objects.exists()
-    assert client.post(path)["Location"] == "/dashboard/webhooks/"
+    assert client.post(path)["Location"] == "/o/home/webhooks/"
     assert not Webhook.objects.exists()
     assert AuditEvent.objects.get(action="webhook.deleted").target == receiver.url
 
 
 def test_a_rotated_secret_is_shown_once_with_its_overlap(home: Member, receiver: Webhook) -> None:
     client = browser_of(home, "admin")
-    path = f"/dashboard/webhooks/{receiver.id}"
+    path = f"/o/home/webhooks/{receiver.id}"
     page = client.post(f"{path}/rotate")
     receiver.refresh_from_db()
     assert page_of(page).xpath("//*[@id='plaintext']/text()") == [secrets.decrypt(bytes(receiver.encrypted_secret))]
@@ -227,7 +227,7 @@ def test_a_rotated_secret_is_shown_once_with_its_overlap(home: Member, receiver:
 
 def test_a_test_event_is_sent_and_watched(home: Member, receiver: Webhook) -> None:
     client = browser_of(home, "admin")
-    path = f"/dashboard/webhooks/{receiver.id}"
+    path = f"/o/home/webhooks/{receiver.id}"
     assert not page_of(client.get(path)).xpath("//*[@hx-trigger]")
     client.post(f"{path}/test", {"event": "scan.partial"})
     delivery = Delivery.objects.get()
@@ -247,9 +247,9 @@ def test_the_request_rate_is_that_of_the_api(home: Member, receiver: Webhook) ->
     client = browser_of(home, "admin")
     assert home.api.get("/v1/usage").status_code == 200
     for _ in range(5):
-        client.post(f"/dashboard/webhooks/{receiver.id}/test", {"event": "scan.failed"})
+        client.post(f"/o/home/webhooks/{receiver.id}/test", {"event": "scan.failed"})
     assert Delivery.objects.count() == 2
-    assert "Too many requests in this minute." in text_of(client.get(f"/dashboard/webhooks/{receiver.id}"))
+    assert "Too many requests in this minute." in text_of(client.get(f"/o/home/webhooks/{receiver.id}"))
 
 
 def test_the_log_shows_attempts_and_escapes_what_was_answered(home: Member, receiver: Webhook) -> None:
@@ -262,7 +262,7 @@ def test_the_log_shows_attempts_and_escapes_what_was_answered(home: Member, rece
     Attempt.objects.create(
         delivery=delivery, at=now, latency_ms=7, error_code="DOMAIN_BLOCKED", error_message="Not public.", blocked=True
     )
-    page = browser_of(home, "viewer").get(f"/dashboard/webhooks/{receiver.id}")
+    page = browser_of(home, "viewer").get(f"/o/home/webhooks/{receiver.id}")
     text = text_of(page)
     assert "2 attempts" in text
     assert "answered 500 after 1500 ms: The receiver answered 500. RECEIVER_STATUS" in text
@@ -277,7 +277,7 @@ def test_the_log_shows_the_last_attempts_of_many(home: Member, receiver: Webhook
         Attempt(delivery=delivery, at=timezone.now() - timedelta(minutes=n), latency_ms=n, response_status=500)
         for n in range(30)
     )
-    page = browser_of(home, "viewer").get(f"/dashboard/webhooks/{receiver.id}")
+    page = browser_of(home, "viewer").get(f"/o/home/webhooks/{receiver.id}")
     shown = [each.text_content() for each in page_of(page).xpath("//ol[@class='attempts']/li/p")]
     assert len(shown) == 10
     assert "after 0 ms" in shown[0]
@@ -289,7 +289,7 @@ def test_the_log_is_filtered_and_paged(home: Member, receiver: Webhook) -> None:
     client = browser_of(home, "viewer")
 
     def entries(query: str) -> list[str]:
-        page = page_of(client.get(f"/dashboard/webhooks/{receiver.id}?{query}"))
+        page = page_of(client.get(f"/o/home/webhooks/{receiver.id}?{query}"))
         return [each.text for each in page.xpath("//ul[contains(@class, 'log')]/li/div/span[1]")]
 
     assert entries("") == ["Delivered", "Failed"]
@@ -302,7 +302,7 @@ def test_the_log_is_filtered_and_paged(home: Member, receiver: Webhook) -> None:
         Delivery(webhook=receiver, event=event, status="delivered", created_at=timezone.now() - timedelta(hours=n))
         for n in range(1, 26)
     )
-    page = page_of(client.get(f"/dashboard/webhooks/{receiver.id}?status=delivered"))
+    page = page_of(client.get(f"/o/home/webhooks/{receiver.id}?status=delivered"))
     (older,) = page.xpath("//a[@rel='next']/@href")
     assert (len(entries("status=delivered")), len(entries(older[1:]))) == (20, 6)
 
@@ -310,7 +310,7 @@ def test_the_log_is_filtered_and_paged(home: Member, receiver: Webhook) -> None:
 def test_a_delivery_is_sent_again(home: Member, receiver: Webhook) -> None:
     delivery = failed(receiver, home)
     client = browser_of(home, "admin")
-    path = f"/dashboard/webhooks/{receiver.id}"
+    path = f"/o/home/webhooks/{receiver.id}"
     (form,) = page_of(client.get(path)).xpath("//form[contains(@action, '/replay')]")
     assert client.post(form.get("action"))["Location"] == path
     delivery.refresh_from_db()
@@ -324,7 +324,7 @@ def test_everything_that_failed_since_then_is_sent_again(home: Member, receiver:
     old = failed(receiver, home, created_at=now - timedelta(days=2))
     young = failed(receiver, home, created_at=now - timedelta(hours=2))
     client = browser_of(home, "admin")
-    path = f"/dashboard/webhooks/{receiver.id}"
+    path = f"/o/home/webhooks/{receiver.id}"
     (proposed,) = page_of(client.get(path)).xpath("//input[@name='since']/@value")
     client.post(f"{path}/recover", {"since": proposed})  # since a day ago
     assert "1 failed delivery is on the way again." in text_of(client.get(path))
@@ -339,8 +339,8 @@ def test_everything_that_failed_since_then_is_sent_again(home: Member, receiver:
 def test_a_moment_that_is_none_recovers_nothing(home: Member, receiver: Webhook, since: str) -> None:
     failed(receiver, home)
     client = browser_of(home, "admin")
-    client.post(f"/dashboard/webhooks/{receiver.id}/recover", {"since": since})
-    assert "Enter a date and a time" in text_of(client.get(f"/dashboard/webhooks/{receiver.id}"))
+    client.post(f"/o/home/webhooks/{receiver.id}/recover", {"since": since})
+    assert "Enter a date and a time" in text_of(client.get(f"/o/home/webhooks/{receiver.id}"))
     assert Delivery.objects.get().status == "failed"
 
 
@@ -349,7 +349,7 @@ def test_changes_need_a_post_and_its_token(home: Member, receiver: Webhook) -> N
     careful = Client(enforce_csrf_checks=True)
     careful.cookies = client.cookies
     for change in CHANGES:
-        path = f"/dashboard/webhooks/{receiver.id}/{change}"
+        path = f"/o/home/webhooks/{receiver.id}/{change}"
         assert client.get(path).status_code in (200, 302, 405), change
         assert careful.post(path).status_code == 403, change
     assert Webhook.objects.get().enabled
@@ -360,11 +360,11 @@ def test_a_hostile_address_is_only_text(home: Member, receiver: Webhook) -> None
     Webhook.objects.update(url=f"https://example.com/{EVIL}")
     client = browser_of(home, "admin")
     for path in (
-        "/dashboard/webhooks/",
-        f"/dashboard/webhooks/{receiver.id}",
-        f"/dashboard/webhooks/{receiver.id}/delete",
+        "/o/home/webhooks/",
+        f"/o/home/webhooks/{receiver.id}",
+        f"/o/home/webhooks/{receiver.id}/delete",
     ):
-        assert b"<script>alert" not in client.get(f"/dashboard/webhooks/{path}").content, path
+        assert b"<script>alert" not in client.get(f"/o/home/webhooks/{path}").content, path
 
 
 def test_pages_ask_the_database_a_dozen_times_at_most(
@@ -373,6 +373,6 @@ def test_pages_ask_the_database_a_dozen_times_at_most(
     for _ in range(5):
         Attempt.objects.create(delivery=failed(receiver, home), at=timezone.now(), latency_ms=1, response_status=500)
     client = browser_of(home, "admin")
-    for path in ("/dashboard/webhooks/", f"/dashboard/webhooks/{receiver.id}?status=failed"):
+    for path in ("/o/home/webhooks/", f"/o/home/webhooks/{receiver.id}?status=failed"):
         with django_assert_max_num_queries(10):
             assert client.get(path).status_code == 200

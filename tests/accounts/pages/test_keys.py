@@ -20,7 +20,7 @@ def admin(home: Member) -> Client:
 
 def create(client: Client, name: str = "Nightly build", lifetime: str = "") -> tuple[str, ApiKey]:
     """A new key: the page that shows it, and its row."""
-    response = client.post("/dashboard/keys/", {"name": name, "lifetime": lifetime})
+    response = client.post("/o/home/keys/", {"name": name, "lifetime": lifetime})
     assert response.status_code == 200
     assert "no-store" in response["Cache-Control"]
     return response.content.decode(), ApiKey.objects.get(name=name)
@@ -35,7 +35,7 @@ def test_a_key_is_shown_once_and_works(admin: Client) -> None:
     page, key = create(admin)
     plaintext = plaintext_in(page)
     assert Api(plaintext).get("/v1/usage").status_code == 200
-    listed = admin.get("/dashboard/keys/").content.decode()
+    listed = admin.get("/o/home/keys/").content.decode()
     assert plaintext not in listed
     assert key.digest not in listed
     assert f"{key.prefix}…" in listed
@@ -47,7 +47,7 @@ def test_a_key_is_shown_once_and_works(admin: Client) -> None:
 
 def test_a_form_that_is_sent_twice_makes_one_key(admin: Client) -> None:
     create(admin)
-    again = admin.post("/dashboard/keys/", {"name": "Nightly build", "lifetime": ""}).content.decode()
+    again = admin.post("/o/home/keys/", {"name": "Nightly build", "lifetime": ""}).content.decode()
     assert "There is an active key with this name." in again
     assert "wss_" not in plaintext_in(again)
     assert ApiKey.objects.filter(name="Nightly build").count() == 1
@@ -60,7 +60,7 @@ def test_a_key_can_end(admin: Client, lifetime: str, days: int) -> None:
     assert abs(key.expires_at - timezone.now() - timedelta(days=days)) < timedelta(minutes=1)
     ApiKey.objects.filter(id=key.id).update(expires_at=timezone.now())
     assert Api(plaintext_in(page)).get("/v1/usage").json()["code"] == "UNAUTHORIZED"
-    assert "Expired" in admin.get("/dashboard/keys/").content.decode()
+    assert "Expired" in admin.get("/o/home/keys/").content.decode()
 
 
 @pytest.mark.parametrize(
@@ -74,45 +74,45 @@ def test_a_key_can_end(admin: Client, lifetime: str, days: int) -> None:
 )
 def test_what_is_wrong_is_said(admin: Client, form: dict[str, str], message: str) -> None:
     before = ApiKey.objects.count()
-    assert message in admin.post("/dashboard/keys/", form).content.decode()
+    assert message in admin.post("/o/home/keys/", form).content.decode()
     assert ApiKey.objects.count() == before
 
 
 def test_active_keys_are_bounded(admin: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(services, "MAX_ACTIVE_KEYS", 1)
-    page = admin.post("/dashboard/keys/", {"name": "One more", "lifetime": ""}).content.decode()
+    page = admin.post("/o/home/keys/", {"name": "One more", "lifetime": ""}).content.decode()
     assert "which is the most" in page
 
 
 def test_revoking_takes_a_confirmation_and_works_at_once(home: Member, admin: Client) -> None:
-    path = f"/dashboard/keys/{home.key.id}/revoke"
+    path = f"/o/home/keys/{home.key.id}/revoke"
     assert "Revoke this key?" in admin.get(path).content.decode()
     assert home.api.get("/v1/usage").status_code == 200
-    assert admin.post(path)["Location"] == "/dashboard/keys/"
+    assert admin.post(path)["Location"] == "/o/home/keys/"
     refused = home.api.get("/v1/usage")
     assert (refused.status_code, refused.json()["code"]) == (401, "KEY_REVOKED")
-    assert "Revoked" in admin.get("/dashboard/keys/").content.decode()
+    assert "Revoked" in admin.get("/o/home/keys/").content.decode()
     assert admin.post(path).status_code == 404
     assert AuditEvent.objects.filter(action="key.revoked").count() == 1
 
 
 @pytest.mark.parametrize("key_id", ["x", "%00", "key_0000000000000000000000"])
 def test_what_is_no_key_is_unknown(admin: Client, key_id: str) -> None:
-    assert admin.get(f"/dashboard/keys/{key_id}/revoke").status_code == 404
-    assert admin.post(f"/dashboard/invitations/{key_id}/revoke").status_code == 404
+    assert admin.get(f"/o/home/keys/{key_id}/revoke").status_code == 404
+    assert admin.post(f"/o/home/invitations/{key_id}/revoke").status_code == 404
 
 
 def test_the_name_of_a_revoked_key_is_free(home: Member, admin: Client) -> None:
     _, key = create(admin)
-    admin.post(f"/dashboard/keys/{key.id}/revoke")
-    again = admin.post("/dashboard/keys/", {"name": "Nightly build", "lifetime": ""}).content.decode()
+    admin.post(f"/o/home/keys/{key.id}/revoke")
+    again = admin.post("/o/home/keys/", {"name": "Nightly build", "lifetime": ""}).content.decode()
     assert plaintext_in(again).startswith("wss_")
 
 
 def test_keys_of_another_organization_are_unknown(stranger: Member, admin: Client) -> None:
-    path = f"/dashboard/keys/{stranger.key.id}/revoke"
+    path = f"/o/home/keys/{stranger.key.id}/revoke"
     assert (admin.get(path).status_code, admin.post(path).status_code) == (404, 404)
-    assert stranger.key.prefix not in admin.get("/dashboard/keys/").content.decode()
+    assert stranger.key.prefix not in admin.get("/o/home/keys/").content.decode()
     assert stranger.api.get("/v1/usage").status_code == 200
 
 
@@ -120,13 +120,13 @@ def test_keys_of_another_organization_are_unknown(stranger: Member, admin: Clien
 def test_others_neither_see_nor_touch_keys(home: Member, role: str) -> None:
     client = browser_of(person_of(home, role, "other@people.test"))
     for response in (
-        client.get("/dashboard/keys/"),
-        client.post("/dashboard/keys/", {"name": "Mine", "lifetime": ""}),
-        client.post(f"/dashboard/keys/{home.key.id}/revoke"),
+        client.get("/o/home/keys/"),
+        client.post("/o/home/keys/", {"name": "Mine", "lifetime": ""}),
+        client.post(f"/o/home/keys/{home.key.id}/revoke"),
     ):
         assert response.status_code == 403
         assert home.key.prefix not in response.content.decode()
-    assert "/dashboard/keys/" not in client.get("/dashboard/members/").content.decode()
+    assert "/o/home/keys/" not in client.get("/o/home/members/").content.decode()
     assert home.api.get("/v1/usage").status_code == 200
 
 
@@ -139,7 +139,7 @@ def test_names_of_keys_stay_text(admin: Client) -> None:
 def test_a_form_without_its_token_is_refused(home: Member) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(person_of(home, "owner", "owner@people.test"))
-    for path in ("/dashboard/keys/", f"/dashboard/keys/{home.key.id}/revoke", "/dashboard/members/", "/account/"):
+    for path in ("/o/home/keys/", f"/o/home/keys/{home.key.id}/revoke", "/o/home/members/", "/account/"):
         assert client.post(path, {"name": "x"}).status_code == 403
     assert home.api.get("/v1/usage").status_code == 200
 
@@ -148,7 +148,7 @@ def test_the_log_tells_who_did_what(home: Member, stranger: Member, admin: Clien
     create(admin, name="<b>bold</b>")
     audit.record(home.organization, None, "webhook.created", "https://receiver.test/", events=["scan.failed"])
     audit.record(stranger.organization, None, "key.created", "not for home")
-    page = admin.get("/dashboard/audit/").content.decode()
+    page = admin.get("/o/home/audit/").content.decode()
     assert "<strong>admin@people.<wbr>test</strong> created the API key <strong>&lt;b&gt;bold&lt;/<wbr>b&gt;" in page
     assert (
         "<strong>The service</strong> registered the webhook <strong>https://<wbr>receiver.<wbr>test/<wbr></strong>"
@@ -167,19 +167,19 @@ def test_the_log_is_paged_and_filtered(home: Member, admin: Client, monkeypatch:
         page = admin.get(path).content.decode()
         return [number for number in reversed(range(5)) if f"target-{number}" in page]
 
-    assert targets("/dashboard/audit/") == [4, 3]
+    assert targets("/o/home/audit/") == [4, 3]
     older = AuditEvent.objects.get(target="target-3").pk
-    assert f"before={older}" in admin.get("/dashboard/audit/").content.decode()
-    assert targets(f"/dashboard/audit/?before={older}") == [2, 1]
-    assert targets("/dashboard/audit/?action=scan.created") == [3, 1]
-    assert "There are no events of this kind." in admin.get("/dashboard/audit/?action=unheard.of").content.decode()
+    assert f"before={older}" in admin.get("/o/home/audit/").content.decode()
+    assert targets(f"/o/home/audit/?before={older}") == [2, 1]
+    assert targets("/o/home/audit/?action=scan.created") == [3, 1]
+    assert "There are no events of this kind." in admin.get("/o/home/audit/?action=unheard.of").content.decode()
 
 
 @pytest.mark.parametrize(
     "query", ["before=x", "before=-1", "before=99999999999999999999", "action=%00", "action=" + "x" * 99]
 )
 def test_a_strange_query_shows_the_first_page(home: Member, admin: Client, query: str) -> None:
-    response = admin.get(f"/dashboard/audit/?{query}")
+    response = admin.get(f"/o/home/audit/?{query}")
     assert response.status_code == 200
     assert "created the API key" in response.content.decode()
 

@@ -58,7 +58,7 @@ def test_progress_without_scripts_is_the_page(home: Member) -> None:
 def test_what_still_waits_can_be_cancelled(home: Member, role: str, status: str, expected: int) -> None:
     scan = make_scan(home, status=status)
     page = page_of(person(home.organization, role).get(f"/report/{scan.id}"))
-    assert len(page.xpath(f"//form[@action='/dashboard/scans/{scan.id}/cancel']")) == expected
+    assert len(page.xpath(f"//form[@action='/o/home/scans/{scan.id}/cancel']")) == expected
 
 
 @pytest.mark.parametrize("role", ["member", "viewer"])
@@ -69,7 +69,7 @@ def test_a_failed_scan_tells_what_to_do_and_can_be_asked_for_again(home: Member,
     assert "The scan failed" in text
     assert "The certificate expired." in text
     assert "Check the certificate, its whole chain" in text
-    forms = page_of(response).xpath(f"//form[@action='/dashboard/scans/{scan.id}/again']")
+    forms = page_of(response).xpath(f"//form[@action='/o/home/scans/{scan.id}/again']")
     assert len(forms) == (role == "member")
 
 

@@ -1,4 +1,4 @@
-"""/dashboard/: who sees which scans, the form for new ones, scanning again, cancelling."""
+"""The pages of scans: who sees which scans, the form for new ones, scanning again, cancelling."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.world import Member, finished_scan, make_scan, member_of, person_of, 
 from webhooks.models import Delivery
 
 EVIL = "https://example.com/<script>alert(1)</script>\"'&%3Cb%3E"
-READ = ["/dashboard/", "/dashboard/activity", "/dashboard/scans/", "/dashboard/sites/", "/dashboard/sites/example.com"]
+READ = ["/o/home/", "/o/home/activity", "/o/home/scans/", "/o/home/sites/", "/o/home/sites/example.com"]
 NEVER = "scan_" + "0" * 22
 
 
@@ -69,7 +69,7 @@ def test_every_member_sees_the_pages(home: Member, role: str, path: str) -> None
     assert "no-store" in response["Cache-Control"]
 
 
-@pytest.mark.parametrize("path", [*READ, "/dashboard/scans/new"])
+@pytest.mark.parametrize("path", [*READ, "/o/home/scans/new"])
 def test_a_stranger_is_sent_to_the_login_page(home: Member, path: str) -> None:
     response = Client().get(path)
     assert (response.status_code, response["Location"]) == (302, f"/login/?next={quote(path)}")
@@ -82,27 +82,27 @@ def test_another_organizations_scans_and_sites_are_nowhere(home: Member, strange
     client = browser_of(home, "owner")
     for path in READ:
         assert "secret" not in client.get(path).content.decode()
-    assert client.get("/dashboard/sites/secret.example.com").status_code == 404
+    assert client.get("/o/home/sites/secret.example.com").status_code == 404
     for action in ("again", "cancel"):
-        assert client.post(f"/dashboard/scans/{scan.id}/{action}").status_code == 404
+        assert client.post(f"/o/home/scans/{scan.id}/{action}").status_code == 404
 
 
 @pytest.mark.parametrize("scan_id", [NEVER, "x", "scan_%00", "rpt_" + "0" * 22])
 @pytest.mark.parametrize("action", ["again", "cancel"])
 def test_a_scan_that_never_was_is_not_found(home: Member, scan_id: str, action: str) -> None:
-    assert browser_of(home).post(f"/dashboard/scans/{scan_id}/{action}").status_code == 404
+    assert browser_of(home).post(f"/o/home/scans/{scan_id}/{action}").status_code == 404
 
 
 def test_a_viewer_can_look_but_start_and_cancel_nothing(home: Member) -> None:
     scan = accepted(home)
     viewer = browser_of(home, "viewer")
-    assert viewer.get("/dashboard/scans/new").status_code == 403
-    assert viewer.post("/dashboard/scans/new", {"url": scan.url, "type": "seo"}).status_code == 403
-    assert viewer.post(f"/dashboard/scans/{scan.id}/again").status_code == 403
-    assert viewer.post(f"/dashboard/scans/{scan.id}/cancel").status_code == 403
+    assert viewer.get("/o/home/scans/new").status_code == 403
+    assert viewer.post("/o/home/scans/new", {"url": scan.url, "type": "seo"}).status_code == 403
+    assert viewer.post(f"/o/home/scans/{scan.id}/again").status_code == 403
+    assert viewer.post(f"/o/home/scans/{scan.id}/cancel").status_code == 403
     assert Scan.objects.get().status == "queued"
     for path in READ:
-        forms = page_of(viewer.get(path)).xpath("//form[contains(@action, '/dashboard/scans/')]")
+        forms = page_of(viewer.get(path)).xpath("//form[contains(@action, '/o/home/scans/')]")
         assert not forms, path
 
 
@@ -110,51 +110,51 @@ def test_a_viewer_can_look_but_start_and_cancel_nothing(home: Member) -> None:
 def test_changes_need_a_post_and_its_token(home: Member, action: str) -> None:
     scan = accepted(home)
     client = browser_of(home)
-    assert client.get(f"/dashboard/scans/{scan.id}/{action}").status_code == 405
+    assert client.get(f"/o/home/scans/{scan.id}/{action}").status_code == 405
     careful = Client(enforce_csrf_checks=True)
     careful.cookies = client.cookies
-    assert careful.post(f"/dashboard/scans/{scan.id}/{action}").status_code == 403
-    assert careful.post("/dashboard/scans/new", {"url": scan.url, "type": "seo"}).status_code == 403
+    assert careful.post(f"/o/home/scans/{scan.id}/{action}").status_code == 403
+    assert careful.post("/o/home/scans/new", {"url": scan.url, "type": "seo"}).status_code == 403
     assert Scan.objects.get().status == "queued"
 
 
 def test_a_new_organization_is_shown_how_to_begin(home: Member) -> None:
-    page = browser_of(home, "admin").get("/dashboard/")
+    page = browser_of(home, "admin").get("/o/home/")
     assert 'Authorization: Bearer API_KEY"' in text_of(page)
     assert "http://localhost:8000/v1/scan" in text_of(page)
-    assert page_of(page).xpath("//a[@href='/dashboard/keys/' and text()='Create an API key']")
-    assert page_of(page).xpath("//form[@action='/dashboard/scans/new']//input[@name='url']")
+    assert page_of(page).xpath("//a[@href='/o/home/keys/' and text()='Create an API key']")
+    assert page_of(page).xpath("//form[@action='/o/home/scans/new']//input[@name='url']")
     assert home.plaintext not in page.content.decode()
-    assert "No scan here" in text_of(browser_of(home).get("/dashboard/scans/"))
-    assert "No site yet" in text_of(browser_of(home).get("/dashboard/sites/"))
+    assert "No scan here" in text_of(browser_of(home).get("/o/home/scans/"))
+    assert "No site yet" in text_of(browser_of(home).get("/o/home/sites/"))
 
 
 def test_the_gauge_says_what_is_left_and_when_it_starts_anew(home: Member) -> None:
     MonthlyUsage.objects.create(organization=home.organization, period=month_of(timezone.now()), used=85)
-    text = text_of(browser_of(home).get("/dashboard/"))
+    text = text_of(browser_of(home).get("/o/home/"))
     assert "85 % used" in text
     assert "Left 15 Used 85 of 100" in text
     MonthlyUsage.objects.update(used=100)
-    assert "All scans of this month are used." in text_of(browser_of(home).get("/dashboard/"))
+    assert "All scans of this month are used." in text_of(browser_of(home).get("/o/home/"))
 
 
 def test_a_plan_without_scans_is_used_up(home: Member) -> None:
     Tier.objects.filter(name="free").update(scans_per_month=0)
-    assert "100 % used" in text_of(browser_of(home).get("/dashboard/"))
+    assert "100 % used" in text_of(browser_of(home).get("/o/home/"))
 
 
 def test_the_overview_asks_again_only_while_something_runs(home: Member) -> None:
     client = browser_of(home)
     finished_scan(home, url="https://example.com/ended")
     scan = make_scan(home, url="https://example.com/waits")
-    (polled,) = page_of(client.get("/dashboard/")).xpath("//*[@hx-trigger]")
+    (polled,) = page_of(client.get("/o/home/")).xpath("//*[@hx-trigger]")
     assert polled.get("hx-trigger") == "every 3s"
     fragment = client.get(polled.get("hx-get"))
     assert "https://example.com/waits" in text_of(fragment)
     assert "https://example.com/ended" in text_of(fragment)
-    assert page_of(fragment).xpath("//a[@href='/dashboard/' and text()='Reload']")
+    assert page_of(fragment).xpath("//a[@href='/o/home/' and text()='Reload']")
     Scan.objects.filter(id=scan.id).update(status="failed")
-    for path in ("/dashboard/", "/dashboard/activity"):
+    for path in ("/o/home/", "/o/home/activity"):
         page = client.get(path)
         assert not page_of(page).xpath("//*[@hx-trigger]")
         assert "Running now" not in text_of(page)
@@ -162,7 +162,7 @@ def test_the_overview_asks_again_only_while_something_runs(home: Member) -> None
 
 def test_a_polling_page_whose_session_has_ended_goes_to_the_login_page(home: Member) -> None:
     fragment = {"HX-Request": "true", "HX-Current-URL": "http://testserver/dashboard/"}
-    response = Client().get("/dashboard/activity", headers=fragment)
+    response = Client().get("/o/home/activity", headers=fragment)
     assert response["HX-Redirect"] == "/login/?next=/dashboard/"
 
 
@@ -171,16 +171,16 @@ def test_the_overview_bounds_what_it_lists(home: Member) -> None:
         Scan(organization=home.organization, type="seo", url=f"https://{n}.test/", period=month_of(timezone.now()))
         for n in range(15)
     )
-    page = page_of(browser_of(home).get("/dashboard/"))
+    page = page_of(browser_of(home).get("/o/home/"))
     assert len(page.xpath("//progress")) == 10
-    assert page.xpath("//a[@href='/dashboard/scans/?status=queued']")
+    assert page.xpath("//a[@href='/o/home/scans/?status=queued']")
 
 
 def test_scores_of_the_sites_scanned_last_are_drawn(home: Member) -> None:
     for age in (2, 1):
         finished_scan(home, url="https://a.example.com/", age=timedelta(hours=age))
     finished_scan(home, url="https://b.example.com:8443/x", type="seo")
-    page = page_of(browser_of(home).get("/dashboard/"))
+    page = page_of(browser_of(home).get("/o/home/"))
     assert [each.text_content() for each in page.xpath("//ul[@class='site-cards']//h3/a")] == [
         "b.example.com:8443",
         "a.example.com",
@@ -196,7 +196,7 @@ def test_scores_of_the_sites_scanned_last_are_drawn(home: Member) -> None:
 
 def test_one_scan_is_started_by_the_person_and_followed(home: Member, target: str) -> None:
     client = browser_of(home)
-    response = client.post("/dashboard/scans/new", {"url": f"{target}#part", "type": "seo"})
+    response = client.post("/o/home/scans/new", {"url": f"{target}#part", "type": "seo"})
     scan = Scan.objects.get()
     assert (response.status_code, response["Location"]) == (302, f"/report/{scan.id}")
     assert (scan.url, scan.type, scan.api_key, scan.status) == (target, "seo", None, "queued")
@@ -207,8 +207,8 @@ def test_one_scan_is_started_by_the_person_and_followed(home: Member, target: st
 
 
 def test_several_types_are_several_scans(home: Member, target: str) -> None:
-    response = browser_of(home).post("/dashboard/scans/new", {"url": target, "type": ["seo", "security", "seo"]})
-    assert response["Location"] == "/dashboard/"
+    response = browser_of(home).post("/o/home/scans/new", {"url": target, "type": ["seo", "security", "seo"]})
+    assert response["Location"] == "/o/home/"
     assert sorted(Scan.objects.values_list("type", flat=True)) == ["security", "seo"]
 
 
@@ -228,7 +228,7 @@ def test_a_refusal_is_the_apis_and_stands_at_its_field(
 ) -> None:
     refused = home.api.post("/v1/scan", form)
     assert refused.json()["code"] == code
-    response = browser_of(home).post("/dashboard/scans/new", form)
+    response = browser_of(home).post("/o/home/scans/new", form)
     assert response.status_code == refused.status_code
     (problem,) = page_of(response).xpath("//form//*[@role='alert']")
     assert problem.text == refused.json()["error"]
@@ -239,7 +239,7 @@ def test_a_refusal_is_the_apis_and_stands_at_its_field(
 
 
 def test_what_was_entered_comes_back_escaped(home: Member) -> None:
-    response = browser_of(home).post("/dashboard/scans/new", {"url": '"><script>alert(1)</script>', "type": "seo"})
+    response = browser_of(home).post("/o/home/scans/new", {"url": '"><script>alert(1)</script>', "type": "seo"})
     assert "<script>alert" not in response.content.decode()
     assert page_of(response).xpath("//input[@name='url']/@value") == ['"><script>alert(1)</script>']
     assert page_of(response).xpath("//input[@name='type' and @checked]/@value") == ["seo"]
@@ -247,14 +247,14 @@ def test_what_was_entered_comes_back_escaped(home: Member) -> None:
 
 def test_an_unreachable_page_is_refused_as_the_api_does(home: Member, target: str) -> None:
     closed = "http://127.0.0.1:1/"
-    response = browser_of(home).post("/dashboard/scans/new", {"url": closed, "type": "seo"})
+    response = browser_of(home).post("/o/home/scans/new", {"url": closed, "type": "seo"})
     assert response.status_code == 400
     assert page_of(response).xpath("//*[@id='id_url_error']")
 
 
 def test_an_exhausted_quota_is_refused_above_the_form(home: Member, target: str) -> None:
     MonthlyUsage.objects.create(organization=home.organization, period=month_of(timezone.now()), used=100)
-    response = browser_of(home).post("/dashboard/scans/new", {"url": target, "type": "seo"})
+    response = browser_of(home).post("/o/home/scans/new", {"url": target, "type": "seo"})
     assert response.status_code == 429
     assert "All 100 scans of this month are used" in page_of(response).xpath("//form//*[@role='alert']")[0].text
 
@@ -262,7 +262,7 @@ def test_an_exhausted_quota_is_refused_above_the_form(home: Member, target: str)
 def test_what_was_started_before_a_refusal_is_not_started_twice(home: Member, target: str) -> None:
     client = browser_of(home)
     types = ["security", "performance", "accessibility", "seo"]
-    response = client.post("/dashboard/scans/new", {"url": target, "type": types})  # the plan allows two at once
+    response = client.post("/o/home/scans/new", {"url": target, "type": types})  # the plan allows two at once
     assert Scan.objects.count() == 2
     page = client.get(response["Location"])
     assert page_of(page).xpath("//input[@name='type' and @checked]/@value") == ["accessibility", "seo"]
@@ -275,25 +275,25 @@ def test_the_request_rate_is_that_of_the_api(home: Member, target: str) -> None:
     Tier.objects.filter(name="free").update(requests_per_minute=2)
     client = browser_of(home)
     assert home.api.get("/v1/usage").status_code == 200
-    assert client.post("/dashboard/scans/new", {"url": "x", "type": "seo"}).status_code == 400
-    refused = client.post("/dashboard/scans/new", {"url": target, "type": "seo"})
+    assert client.post("/o/home/scans/new", {"url": "x", "type": "seo"}).status_code == 400
+    refused = client.post("/o/home/scans/new", {"url": target, "type": "seo"})
     assert refused.status_code == 429
     assert "Too many requests in this minute." in text_of(refused)
-    assert client.get("/dashboard/").status_code == 200
+    assert client.get("/o/home/").status_code == 200
     assert home.api.get("/v1/usage").status_code == 429
     assert not Scan.objects.exists()
 
 
 def test_nothing_is_started_during_maintenance(home: Member, target: str, settings: object) -> None:
     settings.MAINTENANCE_MODE = True  # type: ignore[attr-defined]
-    response = browser_of(home).post("/dashboard/scans/new", {"url": target, "type": "seo"})
+    response = browser_of(home).post("/o/home/scans/new", {"url": target, "type": "seo"})
     assert response.status_code == 503
     assert not Scan.objects.exists()
 
 
 def test_a_scan_is_repeated_with_its_type(home: Member, target: str) -> None:
     scan = finished_scan(home, url=target, type="accessibility")
-    response = browser_of(home).post(f"/dashboard/scans/{scan.id}/again")
+    response = browser_of(home).post(f"/o/home/scans/{scan.id}/again")
     new = Scan.objects.exclude(id=scan.id).get()
     assert response["Location"] == f"/report/{new.id}"
     assert (new.url, new.type, new.api_key) == (target, "accessibility", None)
@@ -302,22 +302,22 @@ def test_a_scan_is_repeated_with_its_type(home: Member, target: str) -> None:
 def test_a_repetition_that_is_refused_says_why_and_goes_back(home: Member) -> None:
     scan = finished_scan(home, url="http://127.0.0.1/")
     client = browser_of(home)
-    response = client.post(f"/dashboard/scans/{scan.id}/again", {"next": "/dashboard/scans/?type=security"})
-    assert response["Location"] == "/dashboard/scans/?type=security"
-    assert "The scan was not started. The target is not publicly accessible" in text_of(client.get("/dashboard/scans/"))
+    response = client.post(f"/o/home/scans/{scan.id}/again", {"next": "/o/home/scans/?type=security"})
+    assert response["Location"] == "/o/home/scans/?type=security"
+    assert "The scan was not started. The target is not publicly accessible" in text_of(client.get("/o/home/scans/"))
 
 
 @pytest.mark.parametrize("address", ["https://evil.example.com/", "//evil.example.com/", "javascript:alert(1)", ""])
 def test_the_way_back_stays_on_our_own_host(home: Member, address: str) -> None:
     scan = accepted(home)
-    response = browser_of(home).post(f"/dashboard/scans/{scan.id}/cancel", {"next": address})
-    assert response["Location"] == "/dashboard/scans/"
+    response = browser_of(home).post(f"/o/home/scans/{scan.id}/cancel", {"next": address})
+    assert response["Location"] == "/o/home/scans/"
 
 
 def test_a_cancelled_scan_has_failed_and_is_given_back(home: Member) -> None:
     scan = accepted(home)
     client = browser_of(home)
-    response = client.post(f"/dashboard/scans/{scan.id}/cancel")
+    response = client.post(f"/o/home/scans/{scan.id}/cancel")
     assert response.status_code == 302
     person = Membership.objects.get().user
     answer = home.api.get(f"/v1/scan/{scan.id}").json()
@@ -332,10 +332,10 @@ def test_a_cancelled_scan_has_failed_and_is_given_back(home: Member) -> None:
     assert claim_scan(scan.id) is None
     event = AuditEvent.objects.get(action__startswith="scan.")
     assert (event.action, event.actor, event.target) == ("scan.cancelled", person, scan.url)
-    assert "Cancelled" in text_of(client.get("/dashboard/scans/"))
+    assert "Cancelled" in text_of(client.get("/o/home/scans/"))
     # A second time changes nothing, and gives nothing back.
     MonthlyUsage.objects.update(used=5)
-    client.post(f"/dashboard/scans/{scan.id}/cancel")
+    client.post(f"/o/home/scans/{scan.id}/cancel")
     assert used(home) == 5
     assert AuditEvent.objects.filter(action="scan.cancelled").count() == 1
 
@@ -343,7 +343,7 @@ def test_a_cancelled_scan_has_failed_and_is_given_back(home: Member) -> None:
 def test_receivers_hear_of_a_cancelled_scan(home: Member, target: str) -> None:
     register_webhook(home, target)
     scan = accepted(home)
-    browser_of(home).post(f"/dashboard/scans/{scan.id}/cancel")
+    browser_of(home).post(f"/o/home/scans/{scan.id}/cancel")
     delivery = Delivery.objects.get()
     assert delivery.event.kind == "scan.failed"
     assert b'"code":"SCAN_CANCELLED"' in bytes(delivery.event.body)
@@ -355,18 +355,18 @@ def test_what_has_begun_is_not_cancelled(home: Member, ending: Callable[[Scan], 
     assert claim_scan(scan.id) is not None
     ending(scan)
     client = browser_of(home)
-    client.post(f"/dashboard/scans/{scan.id}/cancel")
+    client.post(f"/o/home/scans/{scan.id}/cancel")
     assert Scan.objects.get().status == "scanning"
     assert used(home) == 1
-    assert "had already begun" in text_of(client.get("/dashboard/scans/"))
-    assert not page_of(client.get("/dashboard/scans/")).xpath("//form[contains(@action, '/cancel')]")
+    assert "had already begun" in text_of(client.get("/o/home/scans/"))
+    assert not page_of(client.get("/o/home/scans/")).xpath("//form[contains(@action, '/cancel')]")
 
 
 def test_a_hostile_address_is_only_text(home: Member) -> None:
     finished_scan(home, url=EVIL)
     make_scan(home, url=EVIL, type="seo")
     client = browser_of(home)
-    for path in ("/dashboard/", "/dashboard/scans/", "/dashboard/sites/", "/dashboard/sites/example.com"):
+    for path in ("/o/home/", "/o/home/scans/", "/o/home/sites/", "/o/home/sites/example.com"):
         page = client.get(path)
         assert b"<script>alert" not in page.content
         assert not page_of(page).xpath("//*[@onerror or @onclick]")
@@ -375,11 +375,11 @@ def test_a_hostile_address_is_only_text(home: Member) -> None:
 def test_a_scan_whose_report_is_gone_is_no_link(home: Member) -> None:
     finished_scan(home, age=timedelta(days=31))
     client = browser_of(home)
-    for path in ("/dashboard/", "/dashboard/scans/", "/dashboard/sites/", "/dashboard/sites/example.com"):
+    for path in ("/o/home/", "/o/home/scans/", "/o/home/sites/", "/o/home/sites/example.com"):
         assert not page_of(client.get(path)).xpath("//a[starts-with(@href, '/report/')]"), path
 
 
-@pytest.mark.parametrize("path", [*READ, "/dashboard/scans/new"])
+@pytest.mark.parametrize("path", [*READ, "/o/home/scans/new"])
 def test_pages_ask_the_database_a_dozen_times_at_most(
     home: Member, path: str, django_assert_max_num_queries: Callable[..., object]
 ) -> None:
@@ -398,6 +398,5 @@ def test_a_member_of_two_organizations_sees_one_at_a_time(home: Member) -> None:
     finished_scan(other, url="https://other.example.com/")
     client = browser_of(home)
     Membership.objects.create(organization=other.organization, user=User.objects.get(), role="member")
-    assert rows_of(client.get("/dashboard/scans/")) == ["https://home.example.com/"]
-    client.post("/dashboard/organizations/switch", {"organization": other.organization.id})
-    assert rows_of(client.get("/dashboard/scans/")) == ["https://other.example.com/"]
+    assert rows_of(client.get("/o/home/scans/")) == ["https://home.example.com/"]
+    assert rows_of(client.get("/o/other/scans/")) == ["https://other.example.com/"]

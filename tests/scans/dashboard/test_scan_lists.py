@@ -57,7 +57,7 @@ def walk(client: Client, path: str | None, rel: str) -> list[list[str]]:
     return pages
 
 
-@pytest.mark.parametrize("path", ["/dashboard/scans/", "/dashboard/sites/example.com"])
+@pytest.mark.parametrize("path", ["/o/home/scans/", "/o/home/sites/example.com"])
 def test_paging_shows_every_scan_once_there_and_back(home: Member, path: str) -> None:
     many(home, [f"https://example.com/{n}" for n in range(60)])
     make_scan(home, url="https://other.example.com/")
@@ -79,13 +79,13 @@ def test_paging_shows_every_scan_once_there_and_back(home: Member, path: str) ->
 def test_a_page_that_is_not_full_any_more_is_the_first(home: Member) -> None:
     scans = many(home, [f"https://example.com/{n}" for n in range(30)])
     client = browser_of(home)
-    second = link_of(client, "/dashboard/scans/", "next")
+    second = link_of(client, "/o/home/scans/", "next")
     assert second is not None
     back = link_of(client, second, "prev")
     assert back is not None
     Scan.objects.filter(id__in=[scan.id for scan in scans[10:]]).delete()
     assert len(rows_of(client.get(back))) == 10
-    assert len(rows_of(client.get(second))) + len(rows_of(client.get("/dashboard/scans/"))) >= 10
+    assert len(rows_of(client.get(second))) + len(rows_of(client.get("/o/home/scans/"))) >= 10
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_a_page_that_is_not_full_any_more_is_the_first(home: Member) -> None:
 )
 def test_a_query_that_makes_no_sense_shows_the_newest(home: Member, query: str) -> None:
     scan = finished_scan(home)
-    assert rows_of(browser_of(home).get(f"/dashboard/scans/?{query}")) == [scan.url]
+    assert rows_of(browser_of(home).get(f"/o/home/scans/?{query}")) == [scan.url]
 
 
 @given(
@@ -123,7 +123,7 @@ def test_scans_are_filtered_by_type_status_and_text(home: Member) -> None:
     client = browser_of(home)
 
     def found(query: str) -> set[str]:
-        return set(rows_of(client.get(f"/dashboard/scans/?{query}")))
+        return set(rows_of(client.get(f"/o/home/scans/?{query}")))
 
     assert found("type=security") == {"https://shop.example.com/basket"}
     assert found("status=partial") == {"https://shop.example.com/basket"}
@@ -131,7 +131,7 @@ def test_scans_are_filtered_by_type_status_and_text(home: Member) -> None:
     assert found("q=BASKET") == {"https://shop.example.com/Basket", "https://shop.example.com/basket"}
     assert found("q=%25") == set()
     assert found("q=basket&type=seo") == {"https://shop.example.com/Basket"}
-    page = page_of(client.get("/dashboard/scans/?type=seo&status=partial&q=%22x"))
+    page = page_of(client.get("/o/home/scans/?type=seo&status=partial&q=%22x"))
     assert page.xpath("//select[@name='type']/option[@selected]/@value") == ["seo"]
     assert page.xpath("//select[@name='status']/option[@selected]/@value") == ["partial"]
     assert page.xpath("//input[@name='q']/@value") == ['"x']
@@ -139,7 +139,7 @@ def test_scans_are_filtered_by_type_status_and_text(home: Member) -> None:
 
 def test_filters_stay_from_page_to_page(home: Member) -> None:
     many(home, [f"https://example.com/{n}" for n in range(30)])
-    link = link_of(browser_of(home), "/dashboard/scans/?type=seo&status=failed&q=example", "next")
+    link = link_of(browser_of(home), "/o/home/scans/?type=seo&status=failed&q=example", "next")
     query = parse_qs(urlsplit(link or "").query)
     assert {name: query[name] for name in ("type", "status", "q")} == {
         "type": ["seo"],
@@ -153,11 +153,11 @@ def test_a_search_stops_and_goes_on_where_it_stopped(home: Member, monkeypatch: 
     wanted = {3, 31, 32, 59}
     many(home, [f"https://example.com/{'rare' if n in wanted else 'page'}-{n}" for n in range(60)])
     client = browser_of(home)
-    path: str | None = "/dashboard/scans/?q=rare"
+    path: str | None = "/o/home/scans/?q=rare"
     assert "Looked through" in text_of(client.get(path or ""))
     found: list[str] = flat(walk(client, path, "next"))
     assert found == [f"https://example.com/rare-{n}" for n in sorted(wanted, reverse=True)]
-    nothing = client.get("/dashboard/scans/?q=nowhere")
+    nothing = client.get("/o/home/scans/?q=nowhere")
     assert "Nothing found so far" in text_of(nothing)
     assert "Search further back" in text_of(nothing)
     # The last window holds nothing, and is the end.
@@ -193,7 +193,7 @@ def test_sites_show_the_last_grade_of_each_type(home: Member) -> None:
     Scan.objects.filter(id=old.id).update(score=12, grade="F")
     make_scan(home, url="https://b.example.com:8443/", status="failed")
     client = browser_of(home)
-    page = page_of(client.get("/dashboard/sites/"))
+    page = page_of(client.get("/o/home/sites/"))
     cells = [
         [" ".join(cell.text_content().split()).replace(NONE, "") for cell in row] for row in page.xpath("//tbody/tr")
     ]
@@ -211,21 +211,21 @@ def test_sites_are_paged_by_name_there_and_back(home: Member) -> None:
     hosts = sorted(f"h{n:02}.example.com" for n in range(60))
     many(home, [f"https://{host}/{n}" for host in hosts for n in range(2)])
     client = browser_of(home)
-    pages = walk(client, "/dashboard/sites/", "next")
+    pages = walk(client, "/o/home/sites/", "next")
     assert [len(page) for page in pages] == [25, 25, 10]
     assert flat(pages) == hosts
-    back = walk(client, f"/dashboard/sites/?after={hosts[49]}", "prev")
+    back = walk(client, f"/o/home/sites/?after={hosts[49]}", "prev")
     assert flat(reversed(back)) == hosts
-    assert rows_of(client.get("/dashboard/sites/?after=zzz")) == []
-    assert rows_of(client.get("/dashboard/sites/?before=%00&after=%00")) == hosts[:25]
+    assert rows_of(client.get("/o/home/sites/?after=zzz")) == []
+    assert rows_of(client.get("/o/home/sites/?before=%00&after=%00")) == hosts[:25]
 
 
 def test_sites_are_searched_to_an_end(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sites, "WINDOW", 10)
     many(home, [f"https://h{n:02}{'-Rare' if n == 25 else ''}.example.com/".lower() for n in range(30)])
     client = browser_of(home)
-    assert "Nothing found so far" in text_of(client.get("/dashboard/sites/?q=RARE"))
-    assert flat(walk(client, "/dashboard/sites/?q=RARE", "next")) == ["h25-rare.example.com"]
+    assert "Nothing found so far" in text_of(client.get("/o/home/sites/?q=RARE"))
+    assert flat(walk(client, "/o/home/sites/?q=RARE", "next")) == ["h25-rare.example.com"]
 
 
 def test_a_site_shows_its_trends_with_the_numbers_and_its_scans(home: Member) -> None:
@@ -233,7 +233,7 @@ def test_a_site_shows_its_trends_with_the_numbers_and_its_scans(home: Member) ->
         finished_scan(home, url=f"https://example.com/{minutes}", age=timedelta(minutes=minutes))
     finished_scan(home, url="https://example.com/once", type="seo")
     finished_scan(home, url="https://www.example.com/other")
-    page = page_of(browser_of(home).get("/dashboard/sites/example.com"))
+    page = page_of(browser_of(home).get("/o/home/sites/example.com"))
     titles = page.xpath("//*[local-name()='svg'][contains(@aria-label, 'Scores of')]//*[local-name()='title']/text()")
     assert [title.rpartition(", ")[2] for title in titles] == ["/30", "/20", "/10"]
     assert page.xpath("//*[contains(@aria-label, 'Scores of 3 scans')]")
@@ -242,15 +242,15 @@ def test_a_site_shows_its_trends_with_the_numbers_and_its_scans(home: Member) ->
     assert "One result so far" in page.text_content()
     assert len(page.xpath("//caption[text()='Scans']/..//tbody/tr")) == 4
     assert "www.example.com" not in page.text_content()
-    assert page.xpath("//a[contains(@href, '/dashboard/scans/new?url=')]/@href") == [
-        "/dashboard/scans/new?url=https%3A//example.com/"
+    assert page.xpath("//a[contains(@href, '/o/home/scans/new?url=')]/@href") == [
+        "/o/home/scans/new?url=https%3A//example.com/"
     ]
 
 
 @pytest.mark.parametrize("host", ["nowhere.example.com", "%00", "EXAMPLE.COM", ""])
 def test_an_unknown_site_is_not_found(home: Member, host: str) -> None:
     finished_scan(home)
-    response = browser_of(home).get(f"/dashboard/sites/{host}")
+    response = browser_of(home).get(f"/o/home/sites/{host}")
     assert response.status_code == (404 if host else 200)
 
 
