@@ -12,7 +12,7 @@ from accounts import access, usage
 from accounts.usage import Quota, TierLimits
 from config.web import charts, keyset
 from scans.dashboard.sites import Result, Site, recent_hosts, site_results
-from scans.models import Scan
+from scans.models import Scan, path_of
 
 PAGE_SIZE = 25
 MAX_RUNNING = 10
@@ -75,10 +75,10 @@ def activity(organization_id: int) -> Activity:
     return Activity(running[:MAX_RUNNING], len(running) > MAX_RUNNING, latest)
 
 
-def recent_sites(organization_id: int) -> list[tuple[str, list[Line]]]:
-    """The sites scanned last that have a result, with a line for each type."""
+def recent_sites(organization_id: int) -> list[tuple[str, str, list[Line]]]:
+    """The sites scanned last that have a result, with a line for each type: of the page that was scanned most."""
     sites = site_results(organization_id, recent_hosts(organization_id, RECENT_SITES), limit=SPARK_SCANS)
-    return [(site.host, _lines(site)) for site in sites if site.last_result]
+    return [(site.host, path_of(site.pages[0]), _lines(site.of_page(site.pages[0]))) for site in sites if site.pages]
 
 
 def scan_page(organization_id: int, query: Mapping[str, str], *, host: str | None = None) -> ScanPage:

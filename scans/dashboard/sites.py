@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from urllib.parse import urlencode
 
@@ -74,6 +75,17 @@ class Site:
     @property
     def cells(self) -> list[tuple[str, Result | None]]:
         return [(Scan.Type(type).label, next(iter(found), None)) for type, found in self.results.items()]
+
+    @property
+    def pages(self) -> list[str]:
+        """The URLs that have results, the one with most of them first, of several such the shortest."""
+        counts = Counter(result.url for found in self.results.values() for result in found)
+        return sorted(counts, key=lambda url: (-counts[url], len(url), url))
+
+    def of_page(self, url: str) -> Site:
+        """The same with the results of that page alone: one line through several would show no trend of any."""
+        results = {type: [each for each in found if each.url == url] for type, found in self.results.items()}
+        return replace(self, results=results)
 
     @property
     def last_result(self) -> Result | None:

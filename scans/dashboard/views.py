@@ -27,9 +27,11 @@ from scans import services
 from scans.dashboard import scan_lists
 from scans.dashboard.forms import DEFAULT_TYPES, ScanForm
 from scans.dashboard.sites import site_page, site_results
-from scans.models import Scan
+from scans.models import Scan, path_of
 
 TREND_SCANS = 30
+# So many pages of a site can be chosen from.
+MAX_PAGES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,17 +144,20 @@ def sites(request: MemberRequest) -> HttpResponse:
 @require_safe
 @requires(Membership.Role.VIEWER)
 def site(request: MemberRequest, host: str) -> HttpResponse:
-    """How a host did over time, type by type, and all its scans."""
+    """How a page of a host did over time, type by type, and all scans of the host."""
     organization_id = request.membership.organization_id
     rows = access.rows(Scan, organization_id)
     known = rows.filter(host=host).values_list("url", flat=True).first() if "\0" not in host else None
     if known is None:
         raise Http404
     (found,) = site_results(organization_id, [host], limit=TREND_SCANS)
+    pages = found.pages[:MAX_PAGES]
+    shown = request.GET.get("page") if request.GET.get("page") in pages else next(iter(pages), "")
+    of_page = found.of_page(shown)
     trends = [
         {"label": label, "latest": results[0], "results": results, "trend": charts.trend(results)}
         for type, label in Scan.Type.choices
-        if (results := found.results[type])
+        if (results := of_page.results[type])
     ]
     listed = scan_lists.scan_page(organization_id, request.GET, host=host)
     context = {
@@ -160,6 +165,8 @@ def site(request: MemberRequest, host: str) -> HttpResponse:
         "host": host,
         "address": urljoin(known, "/"),
         "trends": trends,
+        "pages": [(url, path_of(url)) for url in pages],
+        "shown": shown,
         "most": TREND_SCANS,
         "list": listed,
     }

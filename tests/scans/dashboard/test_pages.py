@@ -400,3 +400,21 @@ def test_a_member_of_two_organizations_sees_one_at_a_time(home: Member) -> None:
     Membership.objects.create(organization=other.organization, user=User.objects.get(), role="member")
     assert rows_of(client.get("/o/home/scans/")) == ["https://home.example.com/"]
     assert rows_of(client.get("/o/other/scans/")) == ["https://other.example.com/"]
+
+
+def test_a_trend_is_of_one_page(home: Member) -> None:
+    """A page that is not there once pulled the line of the whole site down."""
+    for score, grade, url in ((86, "B", "/"), (88, "B", "/"), (40, "F", "/404"), (90, "A", "/")):
+        scan = finished_scan(home, url=f"https://example.com{url}")
+        Scan.objects.filter(id=scan.id).update(score=score, grade=grade)
+    client = browser_of(home, "viewer")
+
+    def scores(query: str = "") -> list[str]:
+        shown = page_of(client.get(f"/o/home/sites/example.com{query}"))
+        return [each.text_content() for each in shown.xpath("//section[contains(@class, 'trend')]//tbody//td[2]")]
+
+    assert scores() == ["90 (A)", "88 (B)", "86 (B)"]
+    assert scores("?page=https%3A//example.com/404") == ["40 (F)"]
+    assert scores("?page=https%3A//elsewhere.test/") == scores()
+    line = page_of(client.get("/o/home/")).xpath("//*[@class='site-cards']//*[@class='result']")
+    assert [" ".join(each.text_content().split()) for each in line] == ["Grade A 90"]
