@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from scans.engine.findings import Finding, ScanType, Severity
-from scans.engine.scoring import Cap
+from scans.engine.scoring import GRADES, RULES_VERSION, SEVERITY_WEIGHT, STATUS_CREDIT, Cap
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -224,13 +224,14 @@ def caps(scan_type: ScanType) -> tuple[Cap, ...]:
 
 
 def catalogue_version(scan_type: ScanType) -> str:
-    """Tells reports apart that other checks, severities, weights, caps or texts have made: a digest of all of them."""
+    """A digest that tells reports apart which other checks, weights, caps, texts or rules of scoring have made."""
     members = [
         (each.id, each.name, each.found, each.severity, each.fix, each.references, each.category)
         for each in checks(scan_type)
     ]
     limits = [(cap.limit, cap.reason, cap.count, cap.severity, sorted(cap.checks)) for cap in caps(scan_type)]
-    return hashlib.sha256(repr((members, limits)).encode()).hexdigest()[:VERSION_DIGITS]
+    rules = (RULES_VERSION, SEVERITY_WEIGHT, STATUS_CREDIT, GRADES)
+    return hashlib.sha256(repr((members, limits, rules)).encode()).hexdigest()[:VERSION_DIGITS]
 
 
 def count_checks(scan_type: ScanType) -> int:

@@ -70,13 +70,17 @@ class Warn:
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """Wrong: counts nothing, or `credit`. `severity` and `fix` override the check's own."""
+    """Wrong: counts nothing, or `credit`. `severity` and `fix` override the check's own.
+
+    One that covers its category leaves the other checks there nothing to judge, and costs what they weigh, too.
+    """
 
     message: str
     severity: Severity | None = None
     evidence: Sequence[EvidenceItem] = ()
     fix: str | None = None
     credit: float | None = None
+    covers_category: bool = False
 
 
 @dataclass(frozen=True, slots=True)

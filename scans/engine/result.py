@@ -31,17 +31,22 @@ class CheckResult:
     points: float = 0.0
     credit: float | None = None  # what it earns, 0 to 1, if not what its status does
     weighs: bool = True  # False: the score is as if there had been no such check
+    covers_category: bool = False  # a fail that counts for what does not apply in its category, too
 
 
 @dataclass(frozen=True, slots=True)
 class CategoryResult:
-    """A category with at least one check that ran; `score` is 0 to 100."""
+    """A category with at least one check that ran; `score` is 0 to 100.
+
+    `absent_weight` is what its other checks weigh by their severity: those that did not apply, or could not run.
+    """
 
     id: str
     name: str
     weight: int
     checks: tuple[CheckResult, ...]
     score: int = 0
+    absent_weight: int = 0
 
 
 @dataclass(frozen=True, slots=True)

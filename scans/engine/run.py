@@ -5,7 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from datetime import UTC, datetime
 
 from config.errors import Refusal
@@ -229,6 +229,7 @@ class _Run:
             references=each.references,
             credit=finding.credit,
             weighs=not isinstance(finding, Warn) or finding.weighs,
+            covers_category=isinstance(finding, Fail) and finding.covers_category,
         )
 
     def _finding(self, each: Check) -> Finding | Missing:
@@ -286,9 +287,20 @@ class _Run:
         for each, check_result in self.results:
             grouped.setdefault(each.category_id, []).append(check_result)
         return [
-            CategoryResult(id, categories[id].name, self._weight(categories[id]), tuple(check_results))
+            CategoryResult(
+                id,
+                categories[id].name,
+                self._weight(categories[id]),
+                tuple(check_results),
+                absent_weight=self._absent_weight(id, {result.id for result in check_results}),
+            )
             for id, check_results in grouped.items()
         ]
+
+    def _absent_weight(self, category_id: str, judged: Set[str]) -> int:
+        """What the planned checks of a category weigh that said nothing."""
+        planned = [each for each in self.plan.checks if each.category_id == category_id]
+        return sum(scoring.SEVERITY_WEIGHT[each.severity] for each in planned if each.id not in judged)
 
     def _weight(self, category: Category) -> int:
         if self._is_static and category.static_weight is not None:

@@ -1,4 +1,7 @@
-"""From findings to a score: weights, caps, grades, and the points each finding costs. Pure arithmetic."""
+"""From findings to a score: weights, caps, grades, and the points each finding costs. Pure arithmetic.
+
+The rules are explained in docs/scoring.md.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,9 @@ from dataclasses import dataclass, replace
 
 from scans.engine.findings import Severity
 from scans.engine.result import CategoryResult, CheckResult
+
+# Raise it with every change of the arithmetic here: reports with other rules cannot be compared point by point.
+RULES_VERSION = 2
 
 SEVERITY_WEIGHT = {
     Severity.CRITICAL: 10,
@@ -59,18 +65,18 @@ class Score:
 
 
 def score(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> Score:
-    """The overall score, with category scores and each check's `points` filled in.
+    """The overall score, 0 to 100, with category scores and each check's `points` filled in.
 
-    A category is the weighted mean of its checks (pass 1, warn ½, fail 0, or the finding's own credit; by the
-    weight of the finding's severity, for a pass of the check's own), the overall score the weighted mean of the
-    categories, lowered by the caps. Checks that do not weigh are left out. `points` is what the overall score
-    would gain if that one check passed in full, caps included.
+    Each category's weight is shared out among all its checks by their declared severity. A finding takes from its
+    check's share what its own severity weighs: a fail all of it, a warning half, or by its credit; never more than
+    the share. The score is what is left of the shares of the checks that applied, in percent, lowered by the caps.
+    `points` is what the overall score would gain if that one check passed in full, caps included.
     """
     exact = _overall(categories, caps)
     scored = tuple(
         replace(
             category,
-            score=_round(category_score(category.checks)),
+            score=_round(category_score(category)),
             checks=tuple(
                 replace(result, points=_points(categories, caps, category, result, exact)) for result in category.checks
             ),
@@ -96,10 +102,9 @@ def grade(value: int, results: Sequence[CheckResult]) -> str:
     return "F"
 
 
-def category_score(results: Sequence[CheckResult]) -> float:
-    """The weighted mean of a category's checks, 0 to 100; 100 where none of them weighs."""
-    total = sum(map(_weight, results))
-    return 100 * sum(_weight(result) * _credit(result) for result in results) / total if total else 100.0
+def category_score(category: CategoryResult) -> float:
+    """What is left of the shares of the checks that applied, 0 to 100; 100 where none of them weighs."""
+    return _percent(*_kept(category))
 
 
 def severity_counts(results: Sequence[CheckResult]) -> Counter[Severity]:
@@ -107,18 +112,42 @@ def severity_counts(results: Sequence[CheckResult]) -> Counter[Severity]:
     return Counter(result.severity for result in results if result.severity is not None)
 
 
+def _kept(category: CategoryResult) -> tuple[float, float]:
+    """How much of the category's weight is left, and how much of it was judged."""
+    whole = sum(map(_weight, category.checks)) + category.absent_weight
+    judged = sum(_weight(result) for result in category.checks if result.weighs)
+    lost = sum(map(_cost, category.checks))
+    covering = [_cost(result) / _weight(result) for result in category.checks if result.covers_category]
+    if covering:
+        lost += max(covering) * (whole - judged)
+        judged = whole
+    share = category.weight / whole if whole else 0.0
+    return share * (judged - lost), share * judged
+
+
 def _weight(result: CheckResult) -> int:
-    return SEVERITY_WEIGHT[result.severity or result.declared_severity] if result.weighs else 0
+    return SEVERITY_WEIGHT[result.declared_severity]
+
+
+def _cost(result: CheckResult) -> float:
+    """What a finding takes away, in the unit of `SEVERITY_WEIGHT`."""
+    if not result.weighs:
+        return 0.0
+    found = SEVERITY_WEIGHT[result.severity or result.declared_severity]
+    return min(_weight(result), found) * (1 - _credit(result))
 
 
 def _credit(result: CheckResult) -> float:
     return STATUS_CREDIT[result.status] if result.credit is None else result.credit
 
 
+def _percent(kept: float, judged: float) -> float:
+    return 100 * kept / judged if judged else 100.0
+
+
 def _weighted_mean(categories: Sequence[CategoryResult]) -> float:
-    weighing = [category for category in categories if any(result.weighs for result in category.checks)]
-    total = sum(category.weight for category in weighing)
-    return sum(category.weight * category_score(category.checks) for category in weighing) / total if total else 100.0
+    parts = [_kept(category) for category in categories]
+    return _percent(sum(kept for kept, _ in parts), sum(judged for _, judged in parts))
 
 
 def _overall(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> float:
@@ -151,4 +180,5 @@ def _points(
 
 def _round(value: float) -> int:
     # Half goes down: 96.5 is not yet 97, so a rounded score never promises a grade that was not reached.
+    value = round(value, 9)
     return int(value + 0.5) if value % 1 != 0.5 else int(value)

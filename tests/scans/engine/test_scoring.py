@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,12 +27,47 @@ def category(*results: CheckResult, weight: int = 10, name: str = "Category") ->
 
 def test_a_category_is_the_mean_of_its_checks_by_severity() -> None:
     checks = [result("pass", CRITICAL), result("warn", HIGH), result("fail", MEDIUM), result("pass", LOW)]
-    assert category_score(checks) == pytest.approx(100 * (10 + 3 + 0 + 1) / (10 + 6 + 3 + 1))
+    assert category_score(category(*checks)) == pytest.approx(100 * (10 + 3 + 0 + 1) / (10 + 6 + 3 + 1))
 
 
-def test_a_finding_weighs_by_its_own_severity() -> None:
-    lighter = [result("pass", HIGH), result("fail", HIGH, LOW)]
-    assert category_score(lighter) == pytest.approx(100 * 6 / 7)
+def test_a_check_weighs_the_same_whatever_it_finds() -> None:
+    beside = result("pass", HIGH)
+    costs = [
+        100 - category_score(category(beside, each))
+        for each in (result("fail", HIGH), result("warn", HIGH), result("fail", HIGH, LOW), result("warn", HIGH, LOW))
+    ]
+    assert costs == pytest.approx([100 * cost / 12 for cost in (6, 3, 1, 0.5)])
+
+
+def test_a_finding_takes_no_more_than_its_check_weighs() -> None:
+    assert category_score(category(result("pass", HIGH), result("fail", LOW, CRITICAL))) == pytest.approx(100 * 6 / 7)
+
+
+def test_a_check_has_the_same_share_whatever_else_applies() -> None:
+    """A lone applicable check must not carry a whole category."""
+    rest = category(result("pass", HIGH), weight=90, name="Rest")
+    alone = replace(category(result("fail", LOW)), absent_weight=19)
+    among = category(result("fail", LOW), result("pass", HIGH), result("pass", HIGH), result("pass", HIGH, id="x"))
+    assert score([rest, alone], ()).value == 99  # 90 of 90.5
+    assert score([rest, among], ()).value == 99  # 99.5 of 100
+    assert [each.score for each in score([rest, alone], ()).categories] == [100, 0]
+
+
+def test_what_does_not_weigh_leaves_its_share_out() -> None:
+    reviewed = replace(result("warn", HIGH), weighs=False)
+    assert score([category(reviewed, result("fail", LOW))], ()).value == 0
+    assert category_score(category(reviewed)) == 100.0
+
+
+def test_a_fail_that_covers_its_category_costs_all_that_it_leaves_unjudged() -> None:
+    rest = category(result("pass", HIGH), weight=85, name="Rest")
+    covering = replace(result("fail", HIGH), covers_category=True)
+    missing = score([rest, replace(category(covering, weight=15), absent_weight=30)], ())
+    assert missing.value == 85
+    assert missing.categories[1].checks[0].points == 15.0
+    beside = score([rest, replace(category(covering, result("pass", MEDIUM), weight=13), absent_weight=30)], ())
+    assert beside.value == 88  # 85 and 13 * 3 / 39, of 98
+    assert [each.score for each in beside.categories] == [100, 8]
 
 
 def test_the_overall_score_is_the_mean_of_the_categories_by_weight() -> None:
