@@ -5,7 +5,9 @@ from scans.engine.scoring import Cap
 
 CAPS = (
     Cap(49, "A critical check failed.", severity=CRITICAL),
-    Cap(69, "Three or more checks of high severity failed.", severity=HIGH, count=3),
+    # One grade for each gap of weight.
+    Cap(59, "Four or more checks of high severity failed.", severity=HIGH, count=4),
+    Cap(69, "Three checks of high severity failed.", severity=HIGH, count=3),
     Cap(79, "Two checks of high severity failed.", severity=HIGH, count=2),
     Cap(89, "A check of high severity failed.", severity=HIGH),
 )

@@ -114,6 +114,14 @@ class Policies:
         return any("upgrade-insecure-requests" in policy for policy in self.enforced)
 
     @property
+    def restricts_scripts(self) -> bool:
+        """Whether any script is kept out: not where inline ones run and others load from any host."""
+        return not (
+            self.leave_open("script-src-elem", lambda values: allows_inline(values, script=True))
+            and self.leave_open("script-src-elem", lambda values: values is None or bool(broad_script_sources(values)))
+        )
+
+    @property
     def nonces(self) -> set[str]:
         """As source expressions, of all directives."""
         lists = [values for policy in self.enforced for values in policy.directives.values()]

@@ -19,7 +19,7 @@ from scans.engine.security.csp import Policies
 from scans.engine.security.evidence import LoadedScripts
 from scans.engine.security.javascript_libraries import UsedLibrary, as_of, by_address, by_banner, version_key
 
-CATEGORY = Category("Page content", weight=10, html=True)
+CATEGORY = Category("Page content", weight=5, html=True)
 
 INTEGRITY = re.compile(r"(?:^|\s)sha(?:256|384|512)-[A-Za-z0-9+/_-]{43,88}={0,2}(?=\s|\?|$)", re.IGNORECASE)
 

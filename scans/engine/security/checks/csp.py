@@ -34,6 +34,7 @@ STRICT = (
     "(with a new random value on every response)"
 )
 NO_POLICY = NotApplicable("The page has no policy.")
+SCRIPTS_OPEN = NotApplicable("No policy restricts scripts; csp-present reports it.")
 SCRIPTS = ("script-src-elem", "script-src-attr")
 STYLES = ("style-src-elem", "style-src-attr")
 CACHE_HIT = re.compile(r"\bhit\b", re.IGNORECASE)
@@ -46,22 +47,31 @@ def _shown(policies: Sequence[Csp]) -> list[EvidenceItem]:
 @check(
     "csp-present",
     name="Content Security Policy",
-    found="No Content Security Policy enforced",
+    found="No Content Security Policy that restricts scripts",
     severity=HIGH,
     fix=f"Send a policy, for example {STRICT}.",
     references=("CSP Level 3", "CWE-1021", "CWE-79"),
 )
 def csp_present(policies: Policies) -> Finding:
-    """Without a policy, any markup that gets into the page may run scripts from any host."""
-    if policies.enforced:
+    """Without a policy for scripts, any markup that gets into the page may run them, from any host.
+
+    It covers its category: a policy that restricts no script must cost no more than none at all.
+    """
+    if policies.restricts_scripts:
         ways = [name for name, found in (("header", policies.header), ("<meta>", policies.meta)) if found]
         return Pass(f"A policy is enforced by {' and '.join(ways)}.", _shown(policies.enforced))
-    if policies.report_only:
-        return Fail(
-            f"Only {REPORT_ONLY} is sent: browsers report violations and block nothing.",
-            evidence=_shown(policies.report_only),
+    if lists := policies.source_lists("script-src-elem"):
+        shown = some(list(dict.fromkeys(excerpt(" ".join(values), 80) for values in lists)))
+        message = f"The policy lets inline scripts run, and others from any host: {shown}."
+    elif policies.enforced:
+        message = (
+            "The policy has neither script-src nor default-src that restricts scripts, so an injected one would run."
         )
-    return Fail(f"No {HEADER}, so an injected script would run.")
+    elif policies.report_only:
+        message = f"Only {REPORT_ONLY} is sent: browsers report violations and block nothing."
+    else:
+        message = f"No {HEADER}, so an injected script would run."
+    return Fail(message, evidence=_shown(policies.enforced or policies.report_only), covers_category=True)
 
 
 @check(
@@ -74,14 +84,12 @@ def csp_present(policies: Policies) -> Finding:
 )
 def csp_script_inline(policies: Policies) -> Finding:
     """Inline scripts are what an injection brings."""
-    if not policies.enforced:
-        return NO_POLICY
+    if not policies.restricts_scripts:
+        return SCRIPTS_OPEN
     evidence = _shown(policies.enforced)
     is_open = [each for each in SCRIPTS if policies.leave_open(each, lambda values: allows_inline(values, script=True))]
     if not is_open:
         return Pass("Inline scripts run only with a nonce or hash, or not at all.")
-    if not policies.source_lists(*SCRIPTS):
-        return Fail("Neither script-src nor default-src is set, so every inline script runs.", evidence=evidence)
     what = "inline event handlers" if is_open == ["script-src-attr"] else "inline scripts"
     lists = policies.source_lists(*is_open)
     if not lists:
@@ -106,12 +114,10 @@ def csp_script_inline(policies: Policies) -> Finding:
 )
 def csp_script_broad(policies: Policies) -> Finding:
     """A source that matches every host matches an attacker's own."""
-    if not policies.enforced:
-        return NO_POLICY
+    if not policies.restricts_scripts:
+        return SCRIPTS_OPEN
     evidence = _shown(policies.enforced)
     lists = policies.source_lists("script-src-elem")
-    if not lists:
-        return Fail("Neither script-src nor default-src is set, so scripts load from any host.", evidence=evidence)
     broad = [broad_script_sources(values) for values in lists]
     if not all(broad):
         return Pass("Scripts load only from the sources that the policy names.")
@@ -129,11 +135,11 @@ def csp_script_broad(policies: Policies) -> Finding:
 )
 def csp_unsafe_eval(policies: Policies) -> Finding:
     """Libraries that compile strings make scripts of an attacker's text."""
-    if not policies.enforced:
-        return NO_POLICY
+    if not policies.restricts_scripts:
+        return SCRIPTS_OPEN
     lists = policies.source_lists("script-src")
     if not lists:
-        return NotApplicable("No policy restricts scripts; csp-script-inline reports it.")
+        return NotApplicable("No policy says where eval() may run.")
     if all(has_keyword(values, "unsafe-eval") for values in lists):
         return Fail("'unsafe-eval' lets scripts compile text into code.", evidence=_shown(policies.enforced))
     return Pass("Scripts may not compile text into code.")
@@ -149,8 +155,8 @@ def csp_unsafe_eval(policies: Policies) -> Finding:
 )
 def csp_object_base(policies: Policies) -> Finding:
     """An injected <base> makes relative scripts an attacker's; a plug-in runs scripts of its own."""
-    if not policies.enforced:
-        return NO_POLICY
+    if not policies.restricts_scripts:
+        return SCRIPTS_OPEN
     faults = []
     if policies.leave_open("object-src", lambda values: values is None or any(map(is_broad_source, values))):
         broad = [value for values in policies.source_lists("object-src") for value in values if is_broad_source(value)]
@@ -217,7 +223,8 @@ def csp_style_inline(policies: Policies) -> Finding:
         why = "'unsafe-inline' lets injected styles change the page"
     else:
         why = f"Neither {is_open[0]} nor what it falls back to is set, so injected styles change the page"
-    return Warn(f"{why}.", evidence=_shown(policies.enforced))
+    # It weighs nothing, for then a policy without style-src, which lets in more, would have the better score.
+    return Warn(f"{why}.", evidence=_shown(policies.enforced), weighs=False)
 
 
 @check(
@@ -262,6 +269,8 @@ def csp_nonce_static(page: Page, policies: Policies, second: SecondFetch) -> Fin
         return Fail(
             f"{'The nonce was' if len(repeated) == 1 else 'Nonces were'} the same on two visits, so an injected "
             "script can carry it.",
+            # Where scripts may come from any host, an attacker needs no nonce, and csp-script-broad fails for that.
+            MEDIUM if all(map(broad_script_sources, policies.source_lists("script-src-elem"))) else None,
             evidence=[{"nonces_seen_twice": len(repeated)}],
         )
     return Pass("Two visits got different nonces.")
@@ -287,11 +296,9 @@ def _is_cached(page: Page) -> bool:
 )
 def csp_allowlist_bypass(policies: Policies) -> Finding:
     """Hosts with JSONP endpoints or old frameworks run what an attacker asks them to."""
-    if not policies.enforced:
-        return NO_POLICY
+    if not policies.restricts_scripts:
+        return SCRIPTS_OPEN
     lists = policies.source_lists("script-src-elem")
-    if not lists:
-        return NotApplicable("No policy restricts where scripts come from; csp-script-broad reports it.")
     if any(has_keyword(values, "strict-dynamic") for values in lists):
         return Pass("Host names do not count beside 'strict-dynamic'.")
     lists = [values for values in lists if not broad_script_sources(values)]

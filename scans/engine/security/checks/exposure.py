@@ -11,7 +11,7 @@ from scans.engine.security.evidence import Exposure, PathAnswer
 from scans.engine.security.file_signatures import HEALTH_ONLY
 from scans.net.errors import NetError
 
-CATEGORY = Category("Sensitive file exposure", weight=15)
+CATEGORY = Category("Sensitive file exposure", weight=10)
 
 
 class Unanswered(NetError):

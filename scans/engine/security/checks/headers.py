@@ -9,7 +9,7 @@ from http_sfv.item import Item
 from http_sfv.types import Token
 
 from scans.engine.catalogue import Category, check
-from scans.engine.findings import CRITICAL, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
+from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.messages import excerpt, some
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.markup import attribute, http_equivs, live
@@ -17,7 +17,7 @@ from scans.engine.security.csp import HEADER as CSP
 from scans.engine.security.csp import Policies, is_broad_source, parse_policy
 from scans.engine.security.evidence import Cors, CorsAnswer
 
-CATEGORY = Category("HTTP headers", weight=15)
+CATEGORY = Category("HTTP headers", weight=20)
 
 LEAKY_REFERRER_POLICIES = frozenset({"unsafe-url", "origin", "origin-when-cross-origin", "no-referrer-when-downgrade"})
 REFERRER_POLICIES = LEAKY_REFERRER_POLICIES | {
@@ -49,7 +49,7 @@ DEPRECATED = {
     "clickjacking",
     name="Clickjacking protection",
     found="Clickjacking protection missing or faulty",
-    severity=MEDIUM,
+    severity=HIGH,
     fix="Send Content-Security-Policy: frame-ancestors 'self' (or 'none') and X-Frame-Options: SAMEORIGIN.",
     references=("CSP Level 3, section 6.4.2", "RFC 7034", "HTML, the X-Frame-Options header", "CWE-1021"),
     html=True,

@@ -20,7 +20,7 @@ from scans.engine.security.mixed_content import has_password_field, insecure_for
 from scans.net.tls.ciphers import TlsVersion, is_forward_secret, weakness
 from scans.net.tls.handshake import Distrust
 
-CATEGORY = Category("Transport security", weight=25)
+CATEGORY = Category("Transport security", weight=30)
 
 HALF_A_YEAR_S = 15_552_000  # 180 days
 SEND_INTERMEDIATES = "Send the intermediate certificates too (nginx: ssl_certificate fullchain.pem)."
@@ -44,9 +44,9 @@ def https_available(page: Page, peer: TlsPeer, support: TlsSupport) -> Finding:
     if versions and versions[-1] > TlsVersion.SSL3_0:
         return Pass(f"{place} accepts {versions[-1].label}, though a full handshake failed: {peer.error}")
     if versions:
-        return Fail(f"{place} supports SSL 3.0 only, which browsers refuse.")
+        return Fail(f"{place} supports SSL 3.0 only, which browsers refuse.", covers_category=True)
     risk = "" if page.target.is_https else " The page came over plain HTTP, without any protection."
-    return Fail(f"Nothing answers over TLS on {place}: {peer.error}{risk}")
+    return Fail(f"Nothing answers over TLS on {place}: {peer.error}{risk}", covers_category=True)
 
 
 @check(

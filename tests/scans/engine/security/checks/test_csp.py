@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from scans.engine.findings import Finding
+from scans.engine.findings import MEDIUM, Fail, Finding, Severity
 from scans.engine.page.evidence import Page
 from scans.engine.security.checks import csp as checks
 from scans.engine.security.csp import MAX_CHARACTERS, MAX_POLICIES, Policies, bypass_host, meta_policies
@@ -33,7 +33,16 @@ def with_policies(lines: str) -> Policies:
     ("headers", "html", "expected"),
     [
         ([(CSP, "default-src 'self'")], "", "pass"),
-        ([(CSP, "frame-ancestors 'none'")], "", "pass"),
+        ([(CSP, "script-src *")], "", "pass"),  # inline scripts are kept out
+        ([(CSP, "script-src 'unsafe-inline'")], "", "pass"),  # those of other hosts are
+        ([(CSP, "script-src * 'unsafe-inline'"), (CSP, "default-src 'self'")], "", "pass"),
+        # A policy that restricts no script is none for what this is about.
+        ([(CSP, "frame-ancestors 'none'")], "", "fail"),
+        ([(CSP, "upgrade-insecure-requests")], "", "fail"),
+        ([(CSP, "img-src 'self'; script-src-attr 'none'")], "", "fail"),
+        ([(CSP, "script-src \u2018self\u2019")], "", "fail"),  # curly quotes: browsers drop the whole directive
+        ([(CSP, "script-src * 'unsafe-inline'")], "", "fail"),
+        ([(CSP, "default-src https: data: 'unsafe-inline' 'unsafe-eval'"), (CSP, "img-src 'self'")], "", "fail"),
         ([], "<meta http-equiv=Content-Security-Policy content=\"default-src 'self'\">", "pass"),
         ([], "", "fail"),
         ([(CSP, "")], "", "fail"),
@@ -47,7 +56,24 @@ def with_policies(lines: str) -> Policies:
 )
 def test_csp_present(headers: list[tuple[str, str]], html: str, expected: str) -> None:
     seen = page(*headers, html=f"<!doctype html><head>{html}</head>")
-    assert verdict(checks.csp_present(policies(seen))) == expected
+    finding = checks.csp_present(policies(seen))
+    assert verdict(finding) == expected
+    assert not isinstance(finding, Fail) or finding.covers_category
+
+
+@pytest.mark.parametrize("lines", ["", "img-src 'self'", "script-src * 'unsafe-inline' 'unsafe-eval'; object-src *"])
+@pytest.mark.parametrize(
+    "judge",
+    [
+        checks.csp_script_inline,
+        checks.csp_script_broad,
+        checks.csp_unsafe_eval,
+        checks.csp_object_base,
+        checks.csp_allowlist_bypass,
+    ],
+)
+def test_where_no_script_is_restricted_one_check_says_so(judge: Judge, lines: str) -> None:
+    assert verdict(judge(with_policies(lines))) == "n/a"
 
 
 @pytest.mark.parametrize(
@@ -69,8 +95,6 @@ def test_csp_present(headers: list[tuple[str, str]], html: str, expected: str) -
         ("script-src 'UNSAFE-INLINE'", "fail"),
         ("default-src 'self' 'unsafe-inline'", "fail"),
         ("SCRIPT-SRC 'unsafe-inline'", "fail"),
-        ("img-src 'self'", "fail"),
-        ("frame-ancestors 'none'; upgrade-insecure-requests", "fail"),
         ("script-src 'unsafe-inline' 'nonce-'", "fail"),  # malformed, so it does not count
         ("script-src 'unsafe-inline' 'nonce-{{ nonce }}'", "fail"),
         ("script-src 'unsafe-inline' 'sha256-###'", "fail"),
@@ -78,7 +102,6 @@ def test_csp_present(headers: list[tuple[str, str]], html: str, expected: str) -
         ("script-src 'unsafe-inline'||frame-ancestors 'none'", "fail"),
         ("script-src 'self'; script-src-attr 'unsafe-inline'", "fail"),  # the weakest decides
         ("script-src 'self'; script-src-elem 'unsafe-inline'", "fail"),
-        ("script-src \u2018self\u2019", "fail"),  # curly quotes: browsers drop the whole directive
         ("script-src-elem 'self'", "fail"),  # nothing restricts event handlers
         ("", "n/a"),
     ],
@@ -101,7 +124,7 @@ def test_a_malformed_nonce_is_named() -> None:
         (checks.csp_object_base, "default-src 'self' data:", "from data:"),
         (checks.csp_object_base, f"script-src {NONCE}; object-src 'none'; base-uri *", "base-uri allows every"),
         (checks.csp_object_base, f"script-src {NONCE}; object-src 'none'", "base-uri is missing"),
-        (checks.csp_object_base, "img-src 'self'", "are not set"),
+        (checks.csp_object_base, "script-src 'self'", "are not set"),
     ],
 )
 def test_what_is_not_in_the_policy_is_not_blamed(judge: Judge, lines: str, said: str) -> None:
@@ -138,7 +161,6 @@ def test_a_policy_that_is_made_to_be_slow_is_cut() -> None:
         ("script-src *:443", "fail"),
         (f"script-src {NONCE} https:", "fail"),  # a nonce alone switches no host off
         ("default-src *", "fail"),
-        ("img-src 'self'", "fail"),
         ("script-src *||script-src https:", "fail"),
         ("script-src 'self'; script-src-elem *", "fail"),
         ("", "n/a"),
@@ -169,8 +191,7 @@ def test_csp_unsafe_eval(lines: str, expected: str) -> None:
     ("lines", "expected"),
     [
         ("default-src 'self'", "pass"),
-        ("object-src 'none'", "pass"),
-        ("object-src https://plugins.example.com", "pass"),
+        ("script-src 'self'; object-src https://plugins.example.com", "pass"),
         (STRICT, "pass"),
         ("script-src *||object-src 'none'", "pass"),
         (f"script-src {NONCE}; object-src 'none'||base-uri 'self'", "pass"),
@@ -178,7 +199,7 @@ def test_csp_unsafe_eval(lines: str, expected: str) -> None:
         (f"script-src 'self' {HASH}; object-src 'none'", "pass"),
         ("script-src 'self'", "fail"),
         ("default-src *", "fail"),
-        ("object-src https:", "fail"),
+        ("script-src 'self'; object-src https:", "fail"),
         ("default-src 'self'; object-src *", "fail"),
         (f"script-src {NONCE}; object-src 'none'", "fail"),
         (f"script-src {NONCE}; object-src 'none'; base-uri *", "fail"),
@@ -303,6 +324,14 @@ OTHER = STRICT.replace("dGhpcyBpcyBub3QgcmFuZG9t", "YW5vdGhlciBvbmUgdGhpcyB0aW1l
 )
 def test_csp_nonce_static(again: SecondFetch, expected: str) -> None:
     assert verdict(checks.csp_nonce_static(page_with(STRICT), with_policies(STRICT), again)) == expected
+
+
+@pytest.mark.parametrize(("lines", "severity"), [(STRICT, None), (f"script-src {NONCE} https:", MEDIUM)])
+def test_one_way_around_a_policy_is_one_failure_of_high_severity(lines: str, severity: Severity | None) -> None:
+    again = SecondFetch(page_with(lines), with_policies(lines))
+    finding = checks.csp_nonce_static(page_with(lines), with_policies(lines), again)
+    assert isinstance(finding, Fail)
+    assert finding.severity is severity
 
 
 @pytest.mark.parametrize(
