@@ -113,7 +113,7 @@ SITES = (
     TypicalSite("Plain HTTP only", (), (*BARE, NO_REDIRECT), is_https=False, plain="page"),
     TypicalSite(
         "PHP shop as installed",
-        (("Server", "Apache/2.4.57 (Debian)"), ("X-Powered-By", "PHP/8.2.7"), _cookie("PHPSESSID=3k4j5h6g7f8d9s0a; path=/")),
+        (("Server", "Apache/2.4.57"), ("X-Powered-By", "PHP/8.2.7"), _cookie("PHPSESSID=3k4j5h6g7f8d9s0a; path=/")),
         (*BARE, OPEN_SESSION, NO_SRI),
         THIRD_PARTY,
     ),

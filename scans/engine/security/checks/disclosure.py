@@ -7,7 +7,7 @@ import re
 from urllib.parse import urlsplit
 
 from scans.engine.catalogue import Category, check
-from scans.engine.findings import LOW, MEDIUM, Fail, Finding, Pass, Warn
+from scans.engine.findings import HIGH, LOW, MEDIUM, Fail, Finding, Pass, Warn
 from scans.engine.messages import counted, excerpt, some
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.markup import MAX_NODES
@@ -166,7 +166,7 @@ def private_ip(page: Page, document: Document) -> Finding:
     "security-comments",
     name="No sensitive comments in the markup",
     found="Sensitive comments in the markup",
-    severity=LOW,
+    severity=HIGH,
     fix="Remove the comment from what is sent, for example in the build, and replace credentials that were in it.",
     references=("CWE-615", "OWASP WSTG-INFO-05"),
     html=True,
@@ -183,7 +183,8 @@ def security_comments(document: Document) -> Finding:
     if undone:
         return Warn(
             f"A comment mentions unfinished security work: “{excerpt(undone[0])}”.",
-            evidence=[{"comment": excerpt(each)} for each in undone],
+            LOW,
+            [{"comment": excerpt(each)} for each in undone],
         )
     if not every:
         return Pass("No comments in the markup.")

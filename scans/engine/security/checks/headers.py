@@ -64,7 +64,7 @@ def clickjacking(page: Page, document: Document, policies: Policies) -> Finding:
     evidence = [{"header": "X-Frame-Options", "value": excerpt(line)} for line in page.headers.all("X-Frame-Options")]
     shown = excerpt(page.headers.get("X-Frame-Options") or "")
     if len(values) > 1 and values & {"deny", "sameorigin", "allowall"}:
-        return Warn(f"X-Frame-Options contradicts itself ({shown}), so browsers refuse every frame.", evidence=evidence)
+        return Warn(f"X-Frame-Options contradicts itself ({shown}), so browsers refuse every frame.", LOW, evidence)
     if values in ({"deny"}, {"sameorigin"}):
         return Pass(f"X-Frame-Options: {shown}.", evidence)
     if any(value.startswith("allow-from") for value in values):

@@ -67,7 +67,7 @@ def http_to_https_redirect(plain: PlainHttp) -> Finding:
     if len(urls) == 1:
         message = f"Plain HTTP answers with status {plain.hops[0].status} and does not redirect to HTTPS"
         if plain.hops[0].status >= 400:
-            return Warn(f"{message}.", evidence=chain)
+            return Warn(f"{message}.", LOW, chain)
         return Fail(f"{message} (a redirect in the page itself comes too late).", evidence=chain)
     try:
         start, first, last = (ada_url.URL(urls[index]) for index in (0, 1, -1))
@@ -76,10 +76,10 @@ def http_to_https_redirect(plain: PlainHttp) -> Finding:
     if last.protocol != "https:":
         return Fail(f"Redirects from plain HTTP end at {excerpt(last.href)}, without TLS.", evidence=chain)
     if first.protocol != "https:":
-        return Warn(f"Plain HTTP redirects to a second unprotected address, {excerpt(first.href)}.", evidence=chain)
+        return Warn(f"Plain HTTP redirects to a second unprotected address, {excerpt(first.href)}.", MEDIUM, chain)
     if first.hostname != start.hostname:
         other = f"Plain HTTP redirects to another host first, {first.hostname}"
-        return Warn(f"{other}, so browsers never see an HSTS header of {start.hostname}.", evidence=chain)
+        return Warn(f"{other}, so browsers never see an HSTS header of {start.hostname}.", LOW, chain)
     return Pass(f"Plain HTTP redirects straight to {excerpt(first.href)}.", evidence=chain)
 
 
@@ -150,7 +150,7 @@ def tls_cert_expiry(peer: TlsPeer, clock: Clock) -> Finding:
         return Fail(expired, evidence=evidence)
     message = f"The certificate is valid for another {duration(left)}, until {leaf.not_after:%F %H:%M} UTC."
     if is_due_for_renewal(leaf, clock.now):
-        return Warn(f"{message} It should have been renewed by now.", evidence=evidence)
+        return Warn(f"{message} It should have been renewed by now.", MEDIUM, evidence)
     return Pass(message, evidence)
 
 
@@ -212,7 +212,7 @@ def tls_modern_protocols(support: TlsSupport) -> Finding:
         return Pass("The server supports TLS 1.3.")
     newest = max(support.versions)
     if newest is TlsVersion.TLS1_2:
-        return Warn("The newest version that the server supports is TLS 1.2.")
+        return Warn("The newest version that the server supports is TLS 1.2.", LOW)
     return Fail(f"The newest version that the server supports is {newest.label}, which browsers refuse.")
 
 
@@ -278,11 +278,12 @@ def hsts(page: Page, document: Document, answer: HttpsAnswer) -> Finding:
         return Fail(f"Browsers ignore the header “{excerpt(values[0])}”: {excerpt(str(error))}.", evidence=evidence)
     if policy.max_age_s == 0:
         return Fail("max-age=0 switches HSTS off.", evidence=evidence)
-    if len(values) > 1:
-        return Warn(f"The header is sent {len(values)} times; browsers read the first only.", evidence=evidence)
     message = f"max-age={policy.max_age_s} ({duration(timedelta(seconds=min(policy.max_age_s, 10**10)))})"
     if policy.max_age_s < HALF_A_YEAR_S:
         return Warn(f"{message} is shorter than 180 days ({HALF_A_YEAR_S} s).", evidence=evidence)
+    if len(values) > 1:
+        severity = LOW if len(set(values)) == 1 else MEDIUM
+        return Warn(f"The header is sent {len(values)} times; browsers read the first only.", severity, evidence)
     return Pass(f"{message}, {'with' if policy.include_subdomains else 'without'} subdomains.", evidence)
 
 

@@ -57,7 +57,8 @@ def robots_txt(file: RobotsFile) -> Finding:
     if HTML.match(response.body):
         return Warn(
             "An HTML page is served as robots.txt; crawlers find no rule in it.",
-            evidence=evidence,
+            LOW,
+            evidence,
             fix="Answer /robots.txt with status 404, or with a plain text file such as: User-agent: * (next line) "
             "Disallow:",
         )
@@ -66,14 +67,16 @@ def robots_txt(file: RobotsFile) -> Finding:
         shown = some([f"line {each.line}, “{excerpt(each.text, 60)}”, {each.reason}" for each in faults])
         return Warn(
             f"Crawlers can't use {counted(len(faults), 'line')} of robots.txt: {shown}.",
-            evidence=[{"line": each.line, "text": excerpt(each.text), "reason": each.reason} for each in faults],
+            LOW,
+            [{"line": each.line, "text": excerpt(each.text), "reason": each.reason} for each in faults],
             fix="Write each line as name: value, rules after a User-agent line and with a path from / on, and "
             "sitemaps with their full URL: Sitemap: https://HOST/sitemap.xml",
         )
     if len(response.body) > ROBOTS_MAX_BYTES:
         return Warn(
             f"robots.txt is larger than {size(ROBOTS_MAX_BYTES)}, and crawlers may ignore what is beyond.",
-            evidence=evidence,
+            MEDIUM,
+            evidence,
             fix="Join rules that share a beginning, or use noindex in the pages, until the file is within this limit.",
         )
     if not file.robots.groups:

@@ -170,7 +170,8 @@ def canonical_valid(canonicals: Canonicals) -> Finding:
         attribute = qualifier(found[0])
         return Warn(
             f"Search engines ignore a canonical link that has {attribute}.",
-            evidence=evidence,
+            LOW,
+            evidence,
             fix=f"Remove {attribute} from the canonical link; it belongs to rel=alternate.",
         )
     return Pass(f"The canonical URL is {excerpt(urls[0])}.", evidence)
@@ -220,7 +221,7 @@ def canonical_target(
         where = " in the head, and the one in the body is ignored" if in_body else ""
         return Warn(
             f"The page names no canonical URL{where}, so search engines choose one among its duplicates.",
-            MEDIUM,
+            LOW,
             fix=f'Add to the head: <link rel="canonical" href="{excerpt(page.target.url)}">',
         )
     if url is None:
