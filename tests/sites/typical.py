@@ -247,7 +247,7 @@ SITES = (
             REFERRER,
             _cookie("__Host-session=3k4j5h6g7f8d9s0a; Path=/; Secure; HttpOnly; SameSite=Lax"),
         ),
-        (("safe CSP", 5), ("referrer policy", 5), ("cookies", 5), ("framing by CSP", 5)),
+        (("referrer policy", 5), ("cookies", 5), ("framing by CSP", 5)),
         STRICT_PAGE,
     ),
     TypicalSite(

@@ -1,13 +1,17 @@
-"""Scans of a site behind ports 80 and 443 of a name of the Internet, with DNS records, all of it on loopback."""
+"""Scans of a site behind ports 80 and 443 of a name of the Internet, with DNS records, all of it on loopback.
+
+`python -m tests.scans.engine.security.typical_scan` writes the table of docs/scoring.md.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import socket
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from scans.engine.findings import ScanType
+from scans.engine.findings import ScanType, Severity
 from scans.engine.result import Budget, ScanResult
 from scans.engine.run import scan
 from scans.net.client import Network
@@ -17,7 +21,7 @@ from scans.net.policy import Policy
 from tests.scans.engine.cast import target
 from tests.scans.net.seams import PUBLIC, Names, Wires
 from tests.sites.server import Certificate, Site
-from tests.sites.typical import TypicalSite
+from tests.sites.typical import SITES, TypicalSite
 
 
 @dataclass(frozen=True)
@@ -58,3 +62,21 @@ def scan_typical(site: TypicalSite) -> ScanResult:
         )
         scheme = "https" if site.is_https else "http"
         return scan(target(f"{scheme}://{site.host}/"), ScanType.SECURITY, network, Budget())
+
+
+def row(site: TypicalSite) -> str:
+    """The site's line in the table of docs/scoring.md, from a scan of it."""
+    result = scan_typical(site)
+    assert result.status == "completed", [each.reason for each in result.skipped_checks]
+    failed = [
+        f"`{check.id}`" for check in result.checks if check.status == "fail" and check.severity is not Severity.LOW
+    ]
+    mdn = ", ".join(f"{reason} {points:+d}" for reason, points in site.mdn)
+    ours = f"{result.score} {result.grade}"
+    theirs = f"{site.mdn_score} {site.mdn_grade}"
+    return f"| {site.name} | **{ours}** | **{theirs}** | {' '.join(failed) or 'nothing'} | {mdn} |"
+
+
+if __name__ == "__main__":
+    for each in SITES:
+        sys.stdout.write(f"{row(each)}\n")
