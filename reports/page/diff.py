@@ -38,9 +38,13 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """`gone` are findings of the earlier report on which the newer one is silent: neither fixed nor still there."""
+    """`gone` are findings of the earlier report on which the newer one is silent: neither fixed nor still there.
 
-    points: int  # the newer score less the earlier one
+    Where the catalogues differ, the page need not have changed for the score or a finding to be another.
+    """
+
+    points: int | None  # the newer score less the earlier one; None where they come from different rules
+    score_before: int
     fixed: tuple[Change, ...]
     new: tuple[Change, ...]
     still: tuple[Change, ...]
@@ -72,13 +76,15 @@ def compare(earlier: Mapping[str, Any], newer: Mapping[str, Any]) -> Changes:
         if id not in now and was["status"] != "pass":
             gone.append(_change(was, Note.COULD_NOT_RUN if id in skipped else Note.NOT_APPLICABLE, False))
     version = earlier["catalogue_version"]
+    has_same_rules = version == newer["catalogue_version"]
     return Changes(
-        points=newer["score"] - earlier["score"],
+        points=newer["score"] - earlier["score"] if has_same_rules else None,
+        score_before=earlier["score"],
         fixed=_ordered(fixed),
         new=_ordered(new),
         still=_ordered(still),
         gone=_ordered(gone),
-        catalogue_before=version if version != newer["catalogue_version"] else None,
+        catalogue_before=None if has_same_rules else version,
     )
 
 

@@ -65,11 +65,16 @@ def test_no_finding_is_lost_or_told_twice(ways: dict[str, tuple[str, str]]) -> N
     )
 
 
-def test_the_score_and_the_catalogue_are_compared_too() -> None:
+def test_the_scores_are_compared_too() -> None:
+    earlier, newer = document({}, score=70), document({}, score=64)
+    changes = compare(earlier, newer)
+    assert (changes.points, changes.score_before, changes.catalogue_before) == (-6, 70, None)
+
+
+def test_scores_of_different_rules_have_no_difference() -> None:
     earlier, newer = document({}, score=70, version="2026.1"), document({}, score=64, version="2026.2")
     changes = compare(earlier, newer)
-    assert (changes.points, changes.catalogue_before) == (-6, "2026.1")
-    assert compare(newer, newer).catalogue_before is None
+    assert (changes.points, changes.score_before, changes.catalogue_before) == (None, 70, "2026.1")
 
 
 def test_what_weighs_most_comes_first() -> None:

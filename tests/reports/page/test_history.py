@@ -89,7 +89,7 @@ def change(scan: Scan, **changes: Any) -> None:
 
 def test_the_page_tells_what_has_changed(home: Member) -> None:
     before, scan = aged(home, 2, score=60), aged(home, 1, score=71)
-    change(before, statuses={"good": "fail", "bad": "pass", "meh": "fail"}, catalogue_version="2025.1")
+    change(before, statuses={"good": "fail", "bad": "pass", "meh": "fail"})
     response = person(home.organization).get(f"/report/{scan.id}")
     text, page = text_of(response), page_of(response)
     assert "+11 points since the report of" in text
@@ -104,9 +104,28 @@ def test_the_page_tells_what_has_changed(home: Member) -> None:
         "Still there": ["#check-meh"],
     }
     assert "only a warning now, failed before" in text
-    assert "catalogue 2025.1, now test" in text
     for anchor in ("check-good", "check-bad", "check-meh"):
         assert len(page.xpath(f"//*[@id='{anchor}']")) == 1
+
+
+def test_what_other_rules_found_is_not_told_as_a_change_of_the_page(home: Member) -> None:
+    before, scan = aged(home, 2, score=60), aged(home, 1, score=71)
+    change(before, statuses={"good": "fail", "bad": "pass"}, catalogue_version="2025.1")
+    response = person(home.organization).get(f"/report/{scan.id}")
+    text = text_of(response)
+    assert "The rules changed since the report of" in text
+    assert "catalogue 2025.1, now test" in text
+    assert "Its score of 60 and those before it came from other rules" in text
+    assert "points since" not in text
+    titles = page_of(response).xpath("//details[contains(@class, 'changed')]/summary/h3/text()")
+    assert {title.strip() for title in titles} == {"Not found any more", "Found only now", "Still there"}
+
+
+def test_the_same_findings_by_other_rules_are_told_as_such(home: Member) -> None:
+    change(aged(home, 2), catalogue_version="2025.1")
+    text = text_of(person(home.organization).get(f"/report/{aged(home, 1).id}"))
+    assert "The findings are the same." in text
+    assert "points since" not in text
 
 
 def test_the_same_findings_again_are_told_as_such(home: Member) -> None:
