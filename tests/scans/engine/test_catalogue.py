@@ -185,6 +185,15 @@ def test_the_version_is_another_when_a_check_is(planted: Planted) -> None:
     assert len({same, *others}) == 3
 
 
+def test_the_version_is_another_when_the_rules_of_scoring_are(
+    planted: Planted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted.add("seo/checks/a.py", 'CATEGORY = Category("A", weight=1)\n' + a_check("one", "One"))
+    before = catalogue.catalogue_version(ScanType.SEO)
+    monkeypatch.setattr(catalogue, "RULES_VERSION", catalogue.RULES_VERSION + 1)
+    assert catalogue.catalogue_version(ScanType.SEO) != before
+
+
 # The real catalogue
 
 
