@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -9,9 +11,10 @@ from hypothesis import strategies as st
 from scans.engine.catalogue import caps
 from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, ScanType, Severity
 from scans.engine.result import CategoryResult, CheckResult, CheckStatus
-from scans.engine.scoring import Cap, category_score, grade, score, severity_counts
+from scans.engine.scoring import GRADES, SEVERITY_WEIGHT, Cap, category_score, grade, score, severity_counts
 
 SECURITY = caps(ScanType.SECURITY)
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "scoring.md"
 
 
 def result(
@@ -156,6 +159,30 @@ def test_a_half_point_does_not_round_up_to_a_grade() -> None:
 def test_the_counts_hold_fails_and_warnings() -> None:
     counts = severity_counts([result("fail", HIGH), result("warn", HIGH, LOW), result("pass", CRITICAL)])
     assert counts == {HIGH: 1, LOW: 1}
+
+
+def rows(heading: str) -> list[list[str]]:
+    """The table below a heading of docs/scoring.md, without its head."""
+    section = DOCUMENT.read_text(encoding="utf-8").partition(f"{heading}\n")[2].partition("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:]]
+
+
+def test_the_documented_weights_and_grades_are_those_that_count() -> None:
+    assert rows("# How a score comes about") == [[each, str(weight)] for each, weight in SEVERITY_WEIGHT.items()]
+    documented = [(letter, int(least.partition(",")[0])) for letter, least in rows("## Grades")]
+    assert documented == [(letter, least) for least, letter in GRADES] + [("F", 0)]
+
+
+@pytest.mark.parametrize("scan_type", ScanType)
+def test_the_documented_ceilings_are_those_that_hold(scan_type: ScanType) -> None:
+    limits = [
+        int(limit)
+        for types, _, cells in rows("## Ceilings")
+        if scan_type.label.lower() in types.lower()
+        for limit in re.findall(r"\d+", cells)
+    ]
+    assert sorted(limits) == sorted(cap.limit for cap in caps(scan_type))
 
 
 RESULTS = st.builds(result, st.sampled_from(["pass", "warn", "fail"]), st.sampled_from(Severity))
