@@ -7,15 +7,13 @@ from functools import cache
 
 import pytest
 
-from scans.engine.accessibility.document import AccessibleDocument
 from scans.engine.browser.evidence import AxeReport
-from scans.engine.catalogue import Check, checks
+from scans.engine.catalogue import checks
 from scans.engine.findings import ScanType
-from scans.engine.page.evidence import Document, Page
-from scans.engine.plan import needs_browser
 from tests.scans.engine.accessibility.corpus import FILES, PAGES
 from tests.scans.engine.accessibility.in_chromium import axe_reports
-from tests.scans.engine.cast import document, page, verdict
+from tests.scans.engine.accessibility.static import static_findings
+from tests.scans.engine.cast import verdict
 from tests.sites.server import Answer
 
 # One worker does all of it, as the reports are made once: some 15 seconds, more beside other work.
@@ -71,20 +69,10 @@ def reports() -> dict[str, AxeReport]:
     return axe_reports(PAGES, others)
 
 
-def static_checks() -> list[Check]:
-    return [each for each in checks(ScanType.ACCESSIBILITY) if not needs_browser(each)]
-
-
 @cache
 def static_verdicts(name: str) -> Mapping[str, str]:
     """Rule → pass, warn, fail or n/a, from the markup alone."""
-    of_page = page(PAGES[name])
-    parsed = document(of_page)
-    evidence: dict[type, object] = {Page: of_page, Document: parsed, AccessibleDocument: AccessibleDocument(parsed)}
-    return {
-        each.id: verdict(each.function(**{need.parameter: evidence[need.evidence] for need in each.needs}))
-        for each in static_checks()
-    }
+    return {rule: verdict(finding) for rule, finding in static_findings(PAGES[name]).items()}
 
 
 def axe_verdict(report: AxeReport, rule: str) -> str:

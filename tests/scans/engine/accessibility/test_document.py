@@ -5,14 +5,13 @@ from __future__ import annotations
 import pytest
 
 from scans.engine.accessibility.document import AccessibleDocument
-from scans.engine.catalogue import checks
-from scans.engine.findings import Finding, ScanType
+from scans.engine.findings import Finding
 from scans.engine.page.evidence import Document, Page
-from scans.engine.plan import needs_browser
-from tests.scans.engine.accessibility.corpus import PAGES
-from tests.scans.engine.cast import document, page
+from tests.scans.engine.accessibility.corpus import PAGES, templates
+from tests.scans.engine.accessibility.static import static_checks, static_findings
+from tests.scans.engine.cast import document, page, verdict
 
-CHECKS = [each for each in checks(ScanType.ACCESSIBILITY) if not needs_browser(each)]
+CHECKS = static_checks()
 
 
 @pytest.mark.parametrize("name", ["dialogs/behind-tab-order", "docs/wiki-neglected", "legacy/bureau"])
@@ -34,6 +33,14 @@ def test_checks_of_one_document_do_not_influence_each_other(name: str) -> None:
     alone = findings(None, 1)
     assert findings(AccessibleDocument(parsed), 1) == alone
     assert findings(AccessibleDocument(parsed), -1) == alone
+
+
+@pytest.mark.parametrize("state", templates.CLASSES)
+def test_a_class_of_the_body_changes_no_verdict(state: str) -> None:
+    plain = {rule: verdict(each) for rule, each in static_findings(PAGES["templates/panel-nameless"]).items()}
+    classed = static_findings(PAGES[f"templates/panel-nameless-{state}"])
+    assert {rule: verdict(each) for rule, each in classed.items()} == plain
+    assert {rule for rule, found in plain.items() if found == "fail"} == {"image-alt", "label", "link-name"}
 
 
 def test_a_document_cannot_be_changed() -> None:
