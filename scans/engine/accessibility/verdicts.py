@@ -11,7 +11,7 @@ from selectolax.lexbor import LexborNode
 from scans.engine.accessibility.document import AccessibleDocument
 from scans.engine.accessibility.names import shown_text
 from scans.engine.accessibility.wcag import Criterion
-from scans.engine.findings import EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
+from scans.engine.findings import LOW, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.messages import excerpt, some
 from scans.engine.page.markup import attribute, live
 
@@ -20,6 +20,7 @@ MOST_SHOWN = 20  # as many as a report takes: to say where an element is, its si
 SELECTOR_LEVELS = 5
 IDENTIFIER = re.compile(r"-?[A-Za-z_][\w-]*")
 MAY_CHANGE = "Scripts or style sheets may still change this."
+LOOK = "A program cannot tell, so somebody has to look."
 # What scripts put on the page is not in the page as served, so nothing can be missed there.
 NO_TEXT = NotApplicable("The page as served shows no text.")
 
@@ -63,19 +64,27 @@ class Faults:
 
 
 def judge(
-    found: Faults, criterion: Criterion, what: str, *, passed: str, failed: str, caveat: str = MAY_CHANGE
+    found: Faults, criterion: Criterion, what: str, *, passed: str, failed: str, caveat: str | None = None
 ) -> Finding:
     """Not applicable without `what` ("images"); else what all of them do (`passed`: "have alternative text"), or the
     first that are `failed` ("without alternative text").
 
-    A warning where all of those are uncertain (with the `caveat`), or may be hidden by a style sheet that is not in
-    the page. What somebody has to look at is not a finding yet, so it does not weigh.
+    A warning where all of those are uncertain, or may be hidden by a style sheet that is not in the page. What
+    somebody has to look at is not a finding yet, so it is low and does not weigh, as in the browser. `caveat` says
+    instead of the usual sentence what is uncertain in both.
     """
     if not found.judged:
         return NotApplicable(f"The page has no {what}.")
     if found.review and not (found.certain or found.uncertain):
-        finding = warn_at_most(replace(found, certain=found.review), criterion, what, passed=passed, failed=failed)
-        return replace(finding, weighs=False) if isinstance(finding, Warn) else finding
+        finding = warn_at_most(
+            replace(found, certain=found.review),
+            criterion,
+            what,
+            passed=passed,
+            failed=failed,
+            caveat=LOOK if caveat is None else caveat,
+        )
+        return replace(finding, severity=LOW, weighs=False) if isinstance(finding, Warn) else finding
     faulty = found.certain or found.uncertain
     if not faulty:
         return Pass(f"All {what} ({len(found.judged)}) {passed}.")
@@ -90,16 +99,19 @@ def judge(
     evidence = [evidence_item(each, criterion) for each in shown[:MOST_SHOWN]]
     if visible and found.certain:
         return Fail(message, evidence=evidence)
-    return Warn(f"{message} {caveat}".strip() if visible else message, evidence=evidence)
+    doubt = MAY_CHANGE if caveat is None else caveat
+    return Warn(f"{message} {doubt}".strip() if visible else message, evidence=evidence)
 
 
-def warn_at_most(found: Faults, criterion: Criterion, what: str, *, passed: str, failed: str) -> Finding:
+def warn_at_most(
+    found: Faults, criterion: Criterion, what: str, *, passed: str, failed: str, caveat: str = ""
+) -> Finding:
     """As `judge` of what is certain, but never a fail; what a style sheet may hide passes."""
     visible = _visible(found.document, found.certain)
     if found.certain or found.uncertain:
         passed = f"{passed}, or may be hidden or changed"
     warned = replace(found, certain=(), uncertain=visible, review=())
-    return judge(warned, criterion, what, passed=passed, failed=failed, caveat="")
+    return judge(warned, criterion, what, passed=passed, failed=failed, caveat=caveat)
 
 
 def page_lacks(document: AccessibleDocument, selector: str, message: str) -> Finding:

@@ -23,8 +23,6 @@ NEVER_HIDDEN = frozenset({"embed", "marquee"})
 FOREIGN = frozenset({"svg", "math"})
 # Elements of these in which there is HTML again (HTML Standard, section 13.2.6).
 INTEGRATION_POINTS = frozenset({"annotation-xml", "desc", "foreignobject", "mi", "mn", "mo", "ms", "mtext", "title"})
-# A class on one of these tells in which state the whole page is.
-WHOLE_PAGE = frozenset({"html", "body"})
 # Every element that has the key is held against each of them.
 MAX_RULES_OF_A_KEY = 50
 
@@ -77,7 +75,7 @@ class Visibility:
         display = inline.get("display") or (displays.pop() if len(displays) == 1 else "")
         visibility = inline.get("visibility") or (visibilities.pop() if len(visibilities) == 1 else "")
         # Rules that contradict each other are a matter of the cascade, which is not played out here.
-        uncertain = bool(displays or visibilities) or (node.tag not in WHOLE_PAGE and may_hide(classes))
+        uncertain = bool(displays or visibilities) or may_hide(names[0], classes)
         return State(
             undisplayed=above.undisplayed or _has_no_box(node, display, is_html=not is_foreign) or _is_skipped(node),
             invisible=visibility in ("hidden", "collapse") if visibility else above.invisible,

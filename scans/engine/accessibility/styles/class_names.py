@@ -14,8 +14,9 @@ PUT_AWAY = frozenset(
     | {"tooltip", "mobile", "desktop"}
 )
 PUT_AWAY_BY_TWO = (frozenset({"sub", "menu"}), frozenset({"tab", "pane"}))
-# As a whole name, what is around such a menu, and shown.
-AROUND = frozenset({"dropdown"})
+LISTS = frozenset({"ul", "ol"})
+# A class on one of these tells in which state the whole page is.
+WHOLE_PAGE = frozenset({"html", "body"})
 # With one of these a name speaks of something else: of texts for screen readers, of what opens a dialog or holds one,
 # of how borders are drawn, of what is not printed.
 NEITHER = frozenset(
@@ -27,8 +28,10 @@ ON_PAPER = frozenset({"print", "print-only", "only-print", "visible-print", "d-p
 SHOWING = frozenset({"show", "shown", "active", "open", "opened", "visible", "expanded"})
 
 
-def may_hide(names: Collection[str]) -> bool:
+def may_hide(tag: str, names: Collection[str]) -> bool:
     """Whether one of an element's class names is one by which style sheets hide elements."""
+    if tag in WHOLE_PAGE:
+        return False
     is_put_away = False
     is_shown = False
     for name in map(str.lower, names):
@@ -40,6 +43,8 @@ def may_hide(names: Collection[str]) -> bool:
             continue
         if any(each.issubset(words) for each in HIDING):
             return True
-        is_put_away = is_put_away or (name not in AROUND and not PUT_AWAY.isdisjoint(words))
+        if name == "dropdown" and tag not in LISTS:
+            continue  # what is around such a menu, and shown
+        is_put_away = is_put_away or not PUT_AWAY.isdisjoint(words)
         is_put_away = is_put_away or any(each.issubset(words) for each in PUT_AWAY_BY_TWO)
     return is_put_away and not is_shown
