@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from selectolax.lexbor import LexborNode
 
 from scans.engine.accessibility.ancestors import Inherited
-from scans.engine.accessibility.css import page_rules
+from scans.engine.accessibility.styles.rules import page_rules
 from scans.engine.accessibility.visibility import Visibility
 from scans.engine.page.evidence import Document
 from scans.engine.page.markup import attribute, enclosing, live

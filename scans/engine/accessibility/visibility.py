@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
 from scans.engine.accessibility.ancestors import Inherited
-from scans.engine.accessibility.css import DisplayRule, inline_style
+from scans.engine.accessibility.styles.class_names import may_hide
+from scans.engine.accessibility.styles.rules import DisplayRule, inline_style
 from scans.engine.page.markup import attribute, enclosing
 
 # HTML Standard, section 15.3.1; but an area is where its image is.
@@ -23,14 +23,6 @@ NEVER_HIDDEN = frozenset({"embed", "marquee"})
 FOREIGN = frozenset({"svg", "math"})
 # Elements of these in which there is HTML again (HTML Standard, section 13.2.6).
 INTEGRATION_POINTS = frozenset({"annotation-xml", "desc", "foreignobject", "mi", "mn", "mo", "ms", "mtext", "title"})
-# Class names by which style sheets hide what scripts show later, or show at some widths only. Names for texts
-# that are meant for screen readers are not among them, nor is overflow-hidden.
-HIDING_CLASS = re.compile(
-    r"(?!.*(?:overflow|visually|backface|sr-))(?:.*[:_-])?(?:hidden|hide|d-none|invisible|collapse|modal|popup"
-    r"|dialog|offcanvas|drawer|dropdown|submenu|sub-menu|tab-pane|lightbox|overlay|tooltip|mobile|desktop|print)"
-    r"(?:[_-].*)?",
-    re.IGNORECASE,
-)
 # Every element that has the key is held against each of them.
 MAX_RULES_OF_A_KEY = 50
 
@@ -83,7 +75,7 @@ class Visibility:
         display = inline.get("display") or (displays.pop() if len(displays) == 1 else "")
         visibility = inline.get("visibility") or (visibilities.pop() if len(visibilities) == 1 else "")
         # Rules that contradict each other are a matter of the cascade, which is not played out here.
-        uncertain = bool(displays or visibilities) or any(HIDING_CLASS.fullmatch(name) for name in classes)
+        uncertain = bool(displays or visibilities) or may_hide(names[0], classes)
         return State(
             undisplayed=above.undisplayed or _has_no_box(node, display, is_html=not is_foreign) or _is_skipped(node),
             invisible=visibility in ("hidden", "collapse") if visibility else above.invisible,

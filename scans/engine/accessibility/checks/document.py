@@ -241,7 +241,7 @@ def video_caption(document: AccessibleDocument) -> Finding:
     videos = [each for each in document.exposed("video") if attribute(each, "muted") is None]
     bare = [each for each in videos if not any(_is_captions(track) for track in select(each, "track"))]
     return judge(
-        Faults(document, videos, uncertain=bare),
+        Faults(document, videos, review=bare),
         CAPTIONS,
         "videos with sound",
         passed="have a captions track",
@@ -267,7 +267,7 @@ def no_autoplay_audio(document: AccessibleDocument) -> Finding:
         if all(attribute(each, name) is None for name in SILENT) and _has_source(each)
     ]
     return judge(
-        Faults(document, players, uncertain=[each for each in players if attribute(each, "controls") is None]),
+        Faults(document, players, review=[each for each in players if attribute(each, "controls") is None]),
         AUDIO_CONTROL,
         "players that start by themselves",
         passed="have controls to stop them",

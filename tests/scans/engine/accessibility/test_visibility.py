@@ -120,8 +120,31 @@ def test_simple_rules_of_the_page_itself_count(style: str, is_hidden: bool) -> N
         ("modal fade", True),
         ("nav-submenu", True),
         ("d-none d-lg-block", True),
+        ("collapse", True),
+        ("dropdown-menu", True),
+        ("tab-pane fade", True),
+        ("hidden active", True),
+        ("print-only", True),
         ("overflow-hidden", False),
         ("visually-hidden", False),
+        # Shown, and with it what they are a part of.
+        ("dropdown-toggle", False),
+        ("nav-item dropdown", False),
+        ("modal-trigger", False),
+        ("popup-link", False),
+        ("border-collapse", False),
+        ("has-dropdown", False),
+        ("has-tooltip", False),
+        ("mobile-friendly", False),
+        ("modal-open", False),
+        ("not-hidden", False),
+        ("collapse show", False),
+        ("collapse in", False),
+        ("tab-pane active", False),
+        ("modal is-open", False),
+        ("d-print-none", False),
+        ("print:hidden", False),
+        ("hidden-print", False),
         ("sr-only", False),
         ("hero", False),
     ],
@@ -131,6 +154,15 @@ def test_class_names_of_hiding_are_uncertain(classes: str, may_be_hidden: bool) 
     node = seen.document.tree.css_first("#x")
     assert node is not None
     assert seen.visibility.may_be_hidden(node) is may_be_hidden
+
+
+@pytest.mark.parametrize("classes", ["sidebar-collapse", "desktop", "modal-open", "has-dropdown", "d-none", "hidden"])
+@pytest.mark.parametrize("tag", ["html", "body"])
+def test_a_class_of_the_whole_page_speaks_of_its_state(tag: str, classes: str) -> None:
+    seen = AccessibleDocument(document(page(f"<!doctype html><{tag} class='{classes}'><b id=x>")))
+    node = seen.document.tree.css_first("#x")
+    assert node is not None
+    assert not seen.visibility.may_be_hidden(node)
 
 
 def test_a_deep_page_is_no_problem() -> None:
