@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import ssl
 
@@ -16,8 +15,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 from django.conf import settings
 
 from config import environment
-
-logger = logging.getLogger(__name__)
+from config.cache import outage
 
 # A scan ends itself at its time limit; these two only catch code that can't be interrupted.
 SOFT_LIMIT_S = settings.SCAN_TIME_LIMIT_S + 15
@@ -100,4 +98,6 @@ def enqueue(task: str, row_id: str, queue: str | None = None) -> None:
     try:
         app.send_task(task, (row_id,), queue=queue)
     except OperationalError as error:
-        logger.warning("%s(%s) could not be enqueued, the sweeper will: %s", task, row_id, error)
+        outage.begin(f"{task}({row_id}) could not be enqueued, the sweeper will: {error}")
+    else:
+        outage.end()

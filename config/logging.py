@@ -4,11 +4,36 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 from contextvars import ContextVar
 from typing import Any
 
+logger = logging.getLogger(__name__)
+
 # The ID of the request (or scan) that this thread works on; "-" outside of any.
 current_id: ContextVar[str] = ContextVar("current_id", default="-")
+
+
+class Outage:
+    """Something we need does not answer: a line when that begins and one when it ends, however often it is tried."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lock = threading.Lock()
+        self._is_on = False
+
+    def begin(self, reason: object) -> None:
+        with self._lock:
+            if not self._is_on:
+                self._is_on = True
+                logger.error("%s does not answer: %s", self._name, " ".join(str(reason).split()))
+
+    def end(self) -> None:
+        if self._is_on:
+            with self._lock:
+                if self._is_on:
+                    self._is_on = False
+                    logger.warning("%s answers again", self._name)
 
 
 class CurrentId(logging.Filter):

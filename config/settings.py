@@ -149,8 +149,17 @@ DATABASES = {
         # Every thread keeps its connection. One that died with the server is noticed before it is used.
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
-        # Django turns prepared statements off unless told; config.postgresql.statements says which are prepared.
-        "OPTIONS": {"connect_timeout": 5, "prepare_threshold": 5, **DATABASE.get("OPTIONS", {})},
+        "OPTIONS": {
+            "connect_timeout": 4,
+            # A host that vanished closes nothing: unanswered bytes and silent connections end within some 30 s.
+            "tcp_user_timeout": 10_000,
+            "keepalives_idle": 10,
+            "keepalives_interval": 5,
+            "keepalives_count": 3,
+            # Django turns prepared statements off unless told; config.postgresql.statements says which are prepared.
+            "prepare_threshold": 5,
+            **DATABASE.get("OPTIONS", {}),
+        },
     }
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

@@ -11,9 +11,13 @@ from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
+from django.conf import settings
+
 from config import environment
 from config.api.parsing import MAX_BODY_BYTES
 
+# No request waits longer for the database; tasks and commands may. `DATABASE_URL` may say otherwise.
+settings.DATABASES["default"]["OPTIONS"].setdefault("options", "-c statement_timeout=15000 -c lock_timeout=5000")
 django_application = get_wsgi_application()
 environment.refuse_problems()
 

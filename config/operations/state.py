@@ -16,9 +16,10 @@ from django.db.models import Count, Min, Q
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
+from config.cache import outage
 from config.operations.heartbeat import last_beat
 from scans.browser import browser_program, missing_packages
-from scans.models import Scan
+from scans.models import WITHOUT_LEASE, Scan
 from webhooks.models import Delivery, Webhook
 
 logger = logging.getLogger(__name__)
@@ -89,12 +90,11 @@ def operations() -> Operations:
     now = timezone.now()
     depths = _depths()
     serving = _workers() if depths is not None else None
-    lost = Q(status=Scan.Status.SCANNING, lease_expires_at__lt=now)
     unfinished = Scan.objects.filter(status__in=(Scan.Status.QUEUED, Scan.Status.SCANNING)).aggregate(
         queued=Count("id", Q(status=Scan.Status.QUEUED)),
         oldest=Min("created_at", filter=Q(status=Scan.Status.QUEUED)),
         running=Count("id", Q(status=Scan.Status.SCANNING)),
-        interrupted=Count("id", lost),
+        interrupted=Count("id", WITHOUT_LEASE),
     )
     failed = Scan.objects.filter(status=Scan.Status.FAILED, created_at__gt=now - PERIOD)
     reasons = failed.values_list("error_code").annotate(count=Count("id")).order_by("-count", "error_code")
@@ -144,7 +144,7 @@ def _depths() -> dict[str, int] | None:
             pipeline.llen(name)
         return dict(zip(QUEUES, pipeline.execute(), strict=True))
     except redis.RedisError as error:
-        logger.error("the queues' depths are not known, Redis does not answer: %s", error)
+        outage.begin(error)
         return None
     finally:
         client.close()

@@ -15,6 +15,7 @@ from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from config.celery import enqueue
+from config.logging import Outage
 from tests.scans.net.tls_servers import self_signed, tls_server
 
 
@@ -36,8 +37,11 @@ def test_a_queue_that_takes_nothing_is_told_of_and_left_to_the_sweeper(
         raise RedisConnectionError("nobody there")
 
     monkeypatch.setattr("redis.Redis.execute_command", down)
+    monkeypatch.setattr("config.celery.outage", Outage("Redis"))
     enqueue("scans.tasks.run_scan", "row_1")
     assert "scans.tasks.run_scan(row_1) could not be enqueued" in caplog.text
+    enqueue("scans.tasks.run_scan", "row_2")
+    assert "row_2" not in caplog.text  # what is known is not said again
 
 
 PROCESSES = pytest.mark.parametrize(
