@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import ssl
+import time
+from collections.abc import Callable
 
 from celery import Celery
 from celery.schedules import crontab
@@ -21,10 +23,14 @@ from config.cache import outage
 SOFT_LIMIT_S = settings.SCAN_TIME_LIMIT_S + 15
 HARD_LIMIT_S = settings.SCAN_TIME_LIMIT_S + 30
 
+BATCHES_S = 45.0
+
 app = Celery("config")
 app.conf.update(
     broker_url=settings.REDIS_URL,
+    broker_transport="config.broker:Transport",
     broker_connection_retry_on_startup=True,
+    broker_connection_max_retries=None,
     broker_connection_timeout=2,
     # Above any task's life, so that Redis never hands out a task that still runs.
     # Otherwise the broker's client takes any certificate, and sends the password.
@@ -51,12 +57,12 @@ app.conf.update(
         "*": {"queue": "maintenance"},
     },
     beat_schedule={
-        "sweep-scans": {"task": "scans.tasks.sweep", "schedule": 15.0, "options": {"expires": 15}},
+        "sweep-scans": {"task": "scans.tasks.sweep", "schedule": 15.0, "options": {"expires": 60}},
         "sweep-deliveries": {
             "task": "webhooks.tasks.deliver",
             "schedule": 15.0,
             "args": ("sweep",),
-            "options": {"expires": 15},
+            "options": {"expires": 60},
         },
         "send-webhook-notices": {"task": "webhooks.tasks.send_notices", "schedule": 60.0, "options": {"expires": 60}},
         "delete-expired-reports": {
@@ -76,6 +82,7 @@ app.conf.update(
             "schedule": crontab(minute="41"),
         },
     },
+    beat_scheduler="config.operations.scheduler:SteadyScheduler",
     timezone="UTC",
 )
 app.autodiscover_tasks(["accounts", "scans", "reports", "webhooks"])
@@ -86,6 +93,16 @@ app.autodiscover_tasks(["accounts", "scans", "reports", "webhooks"])
 def refuse_wrong_settings(**_: object) -> None:
     """Worker and scheduler run no system checks of their own."""
     environment.refuse_problems()
+
+
+def delete_in_batches(task: str, delete: Callable[[Callable[[], bool]], bool]) -> None:
+    """Have `delete` work while it has time, which its argument says; when it says that more is left, `task` goes on.
+
+    So no night's work is cut off by a task's time limit.
+    """
+    ends_at = time.monotonic() + BATCHES_S
+    if not delete(lambda: time.monotonic() < ends_at):
+        app.send_task(task)
 
 
 def enqueue(task: str, row_id: str, queue: str | None = None) -> None:

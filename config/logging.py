@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import threading
 from contextvars import ContextVar
 from typing import Any
@@ -36,6 +37,41 @@ class Outage:
                     logger.warning("%s answers again", self._name)
 
 
+class KnownStates(logging.Filter):
+    """Keeps what frameworks say of every request, task and try while something of ours does not answer.
+
+    What it keeps is told once by an `Outage`: that of PostgreSQL, or of the queue.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if getattr(record, "status_code", None) == 503:
+            return False
+        from django.db import InterfaceError, OperationalError
+
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, OperationalError | InterfaceError):
+            from config.postgresql.silence import log_failure
+
+            log_failure(error)
+            return False
+        return not self._is_of_the_queue(record)
+
+    def _is_of_the_queue(self, record: logging.LogRecord) -> bool:
+        from config.cache import outage
+
+        if record.name == "celery.worker.consumer.connection":
+            outage.end()  # all that it says
+            return True
+        is_try = record.name.startswith(("celery.worker", "celery.beat")) and BROKER.search(str(record.msg)) is not None
+        if is_try:
+            outage.begin(record.getMessage())
+        return is_try
+
+
+# What Celery says when it is not connected to the queue, with every try.
+BROKER = re.compile(r"onnection (?:error|to broker lost)|Cannot connect to")
+
+
 class CurrentId(logging.Filter):
     """Puts the current ID on every record."""
 
@@ -66,7 +102,7 @@ def logging_config(log_format: str) -> dict[str, Any]:
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "filters": {"current_id": {"()": CurrentId}},
+        "filters": {"current_id": {"()": CurrentId}, "known_states": {"()": KnownStates}},
         "formatters": {
             "text": {"format": "%(levelname)s %(name)s [%(request_id)s] %(message)s"},
             "json": {"()": JsonFormatter},
@@ -79,6 +115,16 @@ def logging_config(log_format: str) -> dict[str, Any]:
             }
         },
         "root": {"handlers": ["stderr"], "level": "WARNING"},
-        # Django's line for every 4xx says nothing that the caller was not told.
-        "loggers": {"django.request": {"level": "ERROR"}} | {name: {"level": "INFO"} for name in ours},
+        "loggers": {
+            # Django's line for every 4xx says nothing that the caller was not told.
+            "django.request": {"level": "ERROR", "filters": ["known_states"]},
+            # Strangers ask for strangers' names all day long, and get a 400.
+            "django.security.DisallowedHost": {"level": "CRITICAL"},
+            "celery.app.trace": {"filters": ["known_states"]},
+            "celery.beat": {"filters": ["known_states"]},
+            "celery.worker.consumer.consumer": {"filters": ["known_states"]},
+            # Says when the queue is back.
+            "celery.worker.consumer.connection": {"level": "INFO", "filters": ["known_states"]},
+        }
+        | {name: {"level": "INFO"} for name in ours},
     }

@@ -96,6 +96,7 @@ MIDDLEWARE = [
     "config.web.csp.ContentSecurityPolicyMiddleware",
     "config.web.middleware.PermissionsPolicyMiddleware",
     "config.operations.health.HealthMiddleware",
+    "config.web.middleware.OutageMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -150,7 +151,7 @@ DATABASES = {
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {
-            "connect_timeout": 4,
+            "connect_timeout": 3,
             # A host that vanished closes nothing: unanswered bytes and silent connections end within some 30 s.
             "tcp_user_timeout": 10_000,
             "keepalives_idle": 10,

@@ -30,10 +30,10 @@ def path_of(url: str) -> str:
 HOST_PATTERN = "^https?://([^/?#]+)"
 
 
-# PostgreSQL's clock tells. A lease that is longer than leases are was written before that clock was put back.
-WITHOUT_LEASE = Q(status="scanning") & (
-    Q(lease_expires_at__lt=Now()) | Q(lease_expires_at__gt=Now() + timedelta(seconds=settings.SCAN_LEASE_S))
-)
+# PostgreSQL's clock tells. A lease that is much longer than leases are was written before that clock was put back;
+# much, as one may be written after the moment at which a statement that waited for its row has begun.
+LONGEST_LEASE = timedelta(seconds=settings.SCAN_LEASE_S, minutes=5)
+WITHOUT_LEASE = Q(status="scanning") & (Q(lease_expires_at__lt=Now()) | Q(lease_expires_at__gt=Now() + LONGEST_LEASE))
 
 
 class ScanQuerySet(models.QuerySet["Scan"]):

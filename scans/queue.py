@@ -16,15 +16,15 @@ from django.db import connection
 
 from config import celery
 from scans.engine.findings import ScanType
+from scans.models import LONGEST_LEASE
 
 SCAN_QUEUE, BROWSER_QUEUE = QUEUES = ("scans", "browser")
 # Workers stand in line here, so that each sees what the one before has taken.
 TURN_LOCK = 0x7363616E5F747572
 MAX_ATTEMPTS = 3
 
-# A lease that is longer than leases are was written before the clock was put back.
-RUN_OUT = """(lease_expires_at < statement_timestamp()
-    OR lease_expires_at > statement_timestamp() + %(lease_s)s * interval '1 second')"""
+# As `scans.models.WITHOUT_LEASE` says it.
+RUN_OUT = """(lease_expires_at < statement_timestamp() OR lease_expires_at > statement_timestamp() + %(longest)s)"""
 
 # `waiting` jumps through its index from organization to organization: the same cost however many scans wait.
 NEXT = f"""
@@ -104,7 +104,7 @@ def next_in_turn(queue: str, worker: Worker) -> tuple[str, int] | None:
         "types": types_of(queue),
         "worker": worker.name,
         "share": _share(queue, worker),
-        "lease_s": settings.SCAN_LEASE_S,
+        "longest": LONGEST_LEASE,
         "max_attempts": MAX_ATTEMPTS,
     }
     with connection.cursor() as cursor:

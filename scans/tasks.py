@@ -90,6 +90,7 @@ def _finish(claim: services.ScanClaim, result: ScanResult) -> bool:
 
     Raises OperationalError or InterfaceError when the task's time is over before.
     """
+    failure: Exception | None = None
     try:
         while True:
             try:
@@ -100,6 +101,8 @@ def _finish(claim: services.ScanClaim, result: ScanResult) -> bool:
                 connection.close()
                 time.sleep(FINISH_PAUSE_S)
     except SoftTimeLimitExceeded:
+        if failure is None:
+            raise
         raise failure from None
 
 

@@ -19,9 +19,9 @@ import psycopg
 
 from config.logging import Outage
 
-PATIENCE_S = 2.0  # for an answer, before the server is asked whether it answers at all
+PATIENCE_S = 1.0  # for an answer, before the server is asked whether it answers at all
 ASK_S = 2.0  # for that answer
-CONNECT_S = 4.0  # for a new connection, as settings have it
+CONNECT_S = 3.0  # for a new connection, as settings have it
 PAUSE_S = 1.0  # an answer to that question holds for so long, whoever asked
 # SSLRequest: the server says S or N (PostgreSQL's "Message Formats"). It needs no password and no free place.
 QUESTION = struct.pack("!II", 8, 80877103)

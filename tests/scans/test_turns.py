@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
@@ -30,9 +29,8 @@ def taken(scan: Scan, worker: Worker = WORKER) -> Scan | None:
 
 
 @pytest.fixture
-def with_browser(settings) -> Iterator[None]:
+def with_browser(settings) -> None:
     settings.SCAN_BROWSER = "auto"
-    yield
 
 
 def test_however_many_one_has_queued_anothers_single_scan_is_next(home: Member, stranger: Member) -> None:

@@ -14,8 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
-from django.utils import timezone
 
+from config.postgresql import statements
 from config.postgresql.silence import log_failure
 from scans.net.policy import Policy
 from scans.policy import scan_policy
@@ -80,7 +80,7 @@ class Dispatcher:
                     ended = []
                     wait_s = LOOK_EVERY_S
                     if not is_over:
-                        now = timezone.now()
+                        now = statements.now()
                         self._begin(pool, in_flight, now)
                         if not in_flight:
                             moment = next_due(now=now, within=LINGER)

@@ -35,7 +35,7 @@ class OwnServer:
         self.data_dir = data_dir
         self.settings = {
             **environ.Env.db_url_config(url),
-            "OPTIONS": {"connect_timeout": 4, "prepare_threshold": 5},
+            "OPTIONS": {"connect_timeout": 3, "prepare_threshold": 5},
             "TIME_ZONE": None, "CONN_MAX_AGE": None, "CONN_HEALTH_CHECKS": True, "AUTOCOMMIT": True,
             "ATOMIC_REQUESTS": False, "TEST": {},
         }  # fmt: skip
