@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import threading
 from contextvars import ContextVar
 from typing import Any
@@ -37,41 +36,6 @@ class Outage:
                     logger.warning("%s answers again", self._name)
 
 
-class KnownStates(logging.Filter):
-    """Keeps what frameworks say of every request, task and try while something of ours does not answer.
-
-    What it keeps is told once by an `Outage`: that of PostgreSQL, or of the queue.
-    """
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        if getattr(record, "status_code", None) == 503:
-            return False
-        from django.db import InterfaceError, OperationalError
-
-        error = record.exc_info[1] if record.exc_info else None
-        if isinstance(error, OperationalError | InterfaceError):
-            from config.postgresql.silence import log_failure
-
-            log_failure(error)
-            return False
-        return not self._is_of_the_queue(record)
-
-    def _is_of_the_queue(self, record: logging.LogRecord) -> bool:
-        from config.cache import outage
-
-        if record.name == "celery.worker.consumer.connection":
-            outage.end()  # all that it says
-            return True
-        is_try = record.name.startswith(("celery.worker", "celery.beat")) and BROKER.search(str(record.msg)) is not None
-        if is_try:
-            outage.begin(record.getMessage())
-        return is_try
-
-
-# What Celery says when it is not connected to the queue, with every try.
-BROKER = re.compile(r"onnection (?:error|to broker lost)|Cannot connect to")
-
-
 class CurrentId(logging.Filter):
     """Puts the current ID on every record."""
 
@@ -102,7 +66,10 @@ def logging_config(log_format: str) -> dict[str, Any]:
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "filters": {"current_id": {"()": CurrentId}, "known_states": {"()": KnownStates}},
+        "filters": {
+            "current_id": {"()": CurrentId},
+            "known_states": {"()": "config.operations.known_states.KnownStates"},
+        },
         "formatters": {
             "text": {"format": "%(levelname)s %(name)s [%(request_id)s] %(message)s"},
             "json": {"()": JsonFormatter},

@@ -14,13 +14,13 @@ from config.cache import outage
 logger = logging.getLogger(__name__)
 
 
-class SteadyScheduler(PersistentScheduler):  # type: ignore[misc]  # Celery has no types
+class SteadyScheduler(PersistentScheduler):
     """The schedule of `config.celery`."""
 
     def tick(self, *args: Any, **kwargs: Any) -> float:
         """Seconds until the next tick. A task that ran in the future ran now: its clock was put back since."""
         now = self.app.now()
-        ahead = [entry for entry in self.schedule.values() if entry.last_run_at > now]
+        ahead = [entry for entry in self.schedule.values() if entry.last_run_at and entry.last_run_at > now]
         if ahead:
             logger.warning("the clock was put back; the schedule begins anew")
             for entry in ahead:

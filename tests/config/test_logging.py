@@ -9,7 +9,8 @@ from django.db import OperationalError
 from django.test import Client
 
 from config import cache
-from config.logging import KnownStates, Outage
+from config.logging import Outage
+from config.operations.known_states import KnownStates
 from config.postgresql import silence
 from tests.world import Member
 
