@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import ssl
 import time
+import warnings
 from collections.abc import Callable
 
 from celery import Celery
+from celery.exceptions import CPendingDeprecationWarning
 from celery.schedules import crontab
 from celery.signals import beat_init, celeryd_init
 from kombu.exceptions import OperationalError
@@ -24,6 +26,9 @@ SOFT_LIMIT_S = settings.SCAN_TIME_LIMIT_S + 15
 HARD_LIMIT_S = settings.SCAN_TIME_LIMIT_S + 30
 
 BATCHES_S = 45.0
+
+# With every loss of the connection, that tasks could be cancelled then. They go on: their end stands in PostgreSQL.
+warnings.simplefilter("ignore", CPendingDeprecationWarning)
 
 app = Celery("config")
 app.conf.update(

@@ -89,6 +89,7 @@ def logging_config(log_format: str) -> dict[str, Any]:
             "django.security.DisallowedHost": {"level": "CRITICAL"},
             "celery.app.trace": {"filters": ["known_states"]},
             "celery.beat": {"filters": ["known_states"]},
+            "celery.worker.request": {"filters": ["known_states"]},
             "celery.worker.consumer.consumer": {"filters": ["known_states"]},
             # Says when the queue is back.
             "celery.worker.consumer.connection": {"level": "INFO", "filters": ["known_states"]},

@@ -10,8 +10,8 @@ from django.db import InterfaceError, OperationalError
 from config import cache
 from config.postgresql.silence import log_failure
 
-# What Celery says with every try while it is not connected to the queue.
-BROKER = re.compile(r"onnection (?:error|to broker lost)|Cannot connect to")
+# What Celery says with every try, and every task that ends, while it is not connected to the queue.
+BROKER = re.compile(r"onnection (?:error|to broker lost)|Cannot connect to|Couldn't ack")
 
 
 class KnownStates(logging.Filter):
@@ -27,7 +27,7 @@ class KnownStates(logging.Filter):
         if record.name == "celery.worker.consumer.connection":  # which says nothing else
             cache.outage.end()
             return False
-        if record.name.startswith("celery.") and BROKER.search(str(record.msg)):
+        if record.name.startswith("celery.") and BROKER.search(record.getMessage()):
             cache.outage.begin(record.getMessage())
             return False
         return True

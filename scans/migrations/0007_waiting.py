@@ -12,6 +12,8 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        # It waits for transactions that are under way, and stops nobody meanwhile.
+        migrations.RunSQL("SET lock_timeout = 0", migrations.RunSQL.noop),
         AddIndexConcurrently("scan", models.Index(
             condition=models.Q(("status", "queued")), fields=["organization", "created_at", "id"], name="scan_waiting"
         )),

@@ -67,6 +67,7 @@ def test_a_page_gets_a_503_too(db: None, without_database: None, caplog: pytest.
     [
         ("celery.worker.consumer.consumer", "consumer: Cannot connect to %s: %s.\n%s\n", True),
         ("celery.worker.consumer.consumer", "consumer: Connection to broker lost. Trying to re-establish", True),
+        ("celery.worker.request", "Couldn't ack %r, reason:%r", True),
         ("celery.beat", "beat: Connection error: %s. Trying again in %s seconds...", True),
         ("celery.worker.consumer.consumer", "Received and deleted unknown message.", False),
         ("celery.beat", "beat: Starting...", False),
@@ -74,7 +75,7 @@ def test_a_page_gets_a_503_too(db: None, without_database: None, caplog: pytest.
 )
 def test_celerys_tries_are_one_line(name: str, message: str, begins: bool, caplog: pytest.LogCaptureFixture) -> None:
     known = KnownStates()
-    arguments = ("there",) * message.count("%s")
+    arguments = ("there",) * message.count("%")
     record = logging.LogRecord(name, logging.ERROR, "", 0, message, arguments, None)
     assert [known.filter(record) for _ in range(3)] == [not begins] * 3
     assert caplog.text.count("Redis does not answer") == begins
