@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -11,8 +10,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django_ratelimit.core import get_usage
 from redis.exceptions import RedisError
-
-logger = logging.getLogger(__name__)
 
 MINUTE_S = 60
 HOUR_S = 3600
@@ -48,7 +45,7 @@ def refusal(
         # A list, not a generator: every attempt counts for all.
         over = [_count(request, group, limit, window_s) > limit.attempts for limit in limits]
     except RedisError as error:
-        logger.warning("nobody can log in, Redis does not answer: %s", error)
+        outage.begin(error)
         return _refuse(request, 503, "This is not possible at the moment. Try again in a minute.", MINUTE_S)
     if any(over):
         wait = "a minute" if window_s <= MINUTE_S else "an hour"
