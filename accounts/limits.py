@@ -11,6 +11,8 @@ from django.shortcuts import render
 from django_ratelimit.core import get_usage
 from redis.exceptions import RedisError
 
+from config.cache import outage
+
 MINUTE_S = 60
 HOUR_S = 3600
 # A customer's usual share of IPv6; a single address of it is as good as any other.
