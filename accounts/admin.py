@@ -14,11 +14,14 @@ from django.db.models.functions import Coalesce
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.cache import add_never_cache_headers
 from django.utils.safestring import SafeString
 
 from accounts import audit, usage
+from accounts.members import end_invitations, grantable_roles
 from accounts.models import ApiKey, AuditEvent, Invitation, Membership, Organization, Tier, User
 from accounts.services import create_api_key, revoke_api_key
 from config.web.admin import ReadOnlyAdmin, UncountedAdmin
@@ -225,9 +228,13 @@ class MembershipAdmin(UncountedAdmin):
         elif "role" in form.changed_data:
             changed = {"from": form.initial["role"], "to": obj.role}
             note_membership(request, obj, "member.role_changed", **changed)
+            assert isinstance(request.user, User)
+            end_invitations(by=request.user, subject=obj, but=grantable_roles(obj))
 
     def delete_model(self, request: HttpRequest, obj: Membership) -> None:
         note_membership(request, obj, "member.removed")
+        assert isinstance(request.user, User)
+        end_invitations(by=request.user, subject=obj)
         super().delete_model(request, obj)
 
 
@@ -313,7 +320,7 @@ class ApiKeyAdmin(UncountedAdmin):
         return ("organization", "prefix", "created_by", "created_at", "last_used_at", "revoked_at")
 
     def save_model(self, request: HttpRequest, obj: ApiKey, form: ModelForm[ApiKey], change: bool) -> None:
-        """A new key is minted by the service, and its text shown in the next page's message."""
+        """A new key is minted by the service; the answer shows its text."""
         if change:
             obj.save(update_fields=["name", "expires_at"])
             return
@@ -326,7 +333,15 @@ class ApiKeyAdmin(UncountedAdmin):
         )
         # The admin goes on with `obj`: for its log, and for the way to the next page.
         obj.id, obj.prefix, obj.digest = key.id, key.prefix, key.digest
-        messages.warning(request, f"This is the key; it is not shown again: {plaintext}")
+        obj.plaintext = plaintext  # type: ignore[attr-defined]  # for `response_add`
+
+    def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:
+        """The key, on the only page that shows it: a message would stand in a cookie until the next page."""
+        shown = {"title": "The new API key", "plaintext": getattr(obj, "plaintext", "")}
+        context = self.admin_site.each_context(request) | shown
+        response = TemplateResponse(request, "admin/accounts/apikey_created.html", context)
+        add_never_cache_headers(response)
+        return response
 
     @admin.action(description="Revoke selected API keys", permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:

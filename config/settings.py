@@ -177,6 +177,12 @@ CACHES = {
 }
 
 AUTH_USER_MODEL = "accounts.User"
+# Half of PBKDF2's time for a log-in (and for each wrong one), 16 MiB for each guess at a stolen hash. Older hashes are
+# made anew with the next log-in.
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.ScryptPasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in (
