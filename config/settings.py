@@ -286,6 +286,10 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "",
     "COMPONENT_SPLIT_REQUEST": False,
     "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "config.api.schema.require_a_change",
+    ],
     "ENUM_NAME_OVERRIDES": {
         "ScanType": "scans.models.Scan.Type",
         "ScanStatus": "scans.models.Scan.Status",

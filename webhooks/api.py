@@ -189,7 +189,7 @@ class DeliveryListing(ApiView):
         parameters=[
             WEBHOOK_ID,
             OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 20}),
-            OpenApiParameter("offset", {"type": "integer", "minimum": 0, "default": 0}),
+            OpenApiParameter("offset", {"type": "integer", "minimum": 0, "maximum": MAX_OFFSET, "default": 0}),
             OpenApiParameter("status", str, enum=Delivery.Status.values),
             OpenApiParameter("event", str, enum=EventKind.values),
             OpenApiParameter("since", OpenApiTypes.DATETIME, description="Created then or later, in UTC."),
