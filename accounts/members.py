@@ -14,8 +14,8 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts import access, audit
-from accounts.models import INVITATION_LIFETIME, RANKS, Invitation, Membership, Organization, User
-from accounts.services import AccountRefused
+from accounts.models import INVITATION_LIFETIME, RANKS, Invitation, Membership, User
+from accounts.services import AccountRefused, lock
 
 INVITATION_SALT = "accounts.invitation"
 MAX_OPEN_INVITATIONS = 100
@@ -142,7 +142,7 @@ def end_invitations(*, by: User, subject: Membership, but: Collection[str] = ())
 
 
 def _lock(actor: Membership) -> Membership:
-    Organization.objects.select_for_update(no_key=True).get(id=actor.organization_id)
+    lock(actor.organization_id)
     return _fresh(actor)
 
 

@@ -271,7 +271,7 @@ def test_who_may_does_change_something(world: World) -> None:
     }
     for route, (_, posts, _) in TABLE.items():
         if posts.startswith("302") and "/" in route and route not in without:
-            assert world.ask("owner", "post", world.path(route), world.fields(route)).changes == 1, route
+            assert world.ask("owner", "post", world.path(route), world.fields(route)).changes >= 1, route
 
 
 def test_a_session_is_no_key(world: World) -> None:

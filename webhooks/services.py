@@ -13,8 +13,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from accounts import access, audit
-from accounts.models import Membership, Organization
+from accounts import access, audit, usage
+from accounts.models import Membership
 from config.api.errors import InvalidParams
 from config.errors import Refusal
 from config.ids import is_id
@@ -78,7 +78,7 @@ def register_webhook(
     secret = new_secret()
     with transaction.atomic():
         # Registrations of one organization stand in line, so that the limit holds.
-        Organization.objects.select_for_update(no_key=True).get(id=organization_id)
+        usage.lock(organization_id)
         if access.rows(Webhook, organization_id).count() >= limit:
             raise WebhookLimit(f"Your plan allows {limit} webhooks.")
         webhook = Webhook.objects.create(

@@ -19,9 +19,10 @@ from django.utils.http import urlsafe_base64_encode
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts import access, devices, limits, mail, sessions
+from accounts import access, limits, mail, sessions
 from accounts.limits import Limit
 from accounts.models import User
+from accounts.pages import devices
 from accounts.pages.forms import EmailForm, LoginForm, SignUpForm
 from accounts.services import SIGN_UP_LIFETIME_S, AccountRefused, sign_up, sign_up_email, sign_up_token
 
