@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.urls import include, path, re_path, register_converter
 from django.views.generic import RedirectView
 
-from accounts.pages import organization, person
+from accounts.pages import closing, organization, person
 from accounts.pages.login import (
     LoginView,
     LogoutView,
@@ -86,6 +86,7 @@ of_organization = [
     path("keys/", organization.keys, name="keys"),
     path("keys/<str:key_id>/revoke", organization.key_revoke, name="key-revoke"),
     path("settings/", organization.organization_settings, name="organization-settings"),
+    path("settings/delete", closing.organization_delete, name="organization-delete"),
     path("audit/", organization.audit_log, name="audit"),
 ]
 
@@ -123,6 +124,7 @@ urlpatterns = [
     path("password/<uidb64>/<token>/", PasswordResetConfirmView.as_view(), name="password-reset-confirm"),
     path("invite/<str:token>", person.invite, name="invite"),
     path("account/", person.account, name="account"),
+    path("account/delete", closing.account_delete, name="account-delete"),
     path("account/sessions/", person.sessions_end, name="sessions-end"),
     path("account/sessions/<str:session_id>/end", person.session_end, name="session-end"),
     path("dashboard/", person.start, name="dashboard"),

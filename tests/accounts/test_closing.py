@@ -201,3 +201,32 @@ def test_a_helper_may_not_delete_an_organization(home: Member) -> None:
     assert helper.post(page, {"post": "yes"}).status_code == 403
     assert Organization.objects.get().closed_at is None
     assert not Webhook.objects.exists()
+
+
+@pytest.mark.parametrize("typed", ["", "Somewhere else", "Hom"])
+def test_a_click_alone_deletes_nothing(home: Member, typed: str) -> None:
+    actor = owner_of(home)
+    browser = browser_of(actor.user)
+    slug = home.organization.slug
+    assert browser.post(f"/o/{slug}/settings/delete", {"confirmation": typed}).status_code == 200
+    assert browser.post("/account/delete", {"confirmation": typed}).status_code == 200
+    assert home.api.get("/v1/scans").status_code == 200
+    assert User.objects.get(id=actor.user.pk).is_active
+
+
+def test_an_owner_deletes_the_organization_and_then_the_account(home: Member) -> None:
+    actor = owner_of(home)
+    browser = browser_of(actor.user)
+    refused = browser.post("/account/delete", {"confirmation": actor.user.email})
+    assert "Nobody else owns Home" in refused.content.decode()
+    slug = home.organization.slug
+    assert f"/o/{slug}/settings/delete" in browser.get(f"/o/{slug}/settings/").content.decode()
+    gone = browser.post(f"/o/{slug}/settings/delete", {"confirmation": "Home"})
+    assert (gone.status_code, gone["Location"]) == (302, "/organizations/")
+    assert "Home has been deleted." in browser.get("/organizations/").content.decode()
+    assert browser.get(f"/o/{slug}/").status_code == 404
+    left = browser.post("/account/delete", {"confirmation": "OWNER@people.test"})
+    assert (left.status_code, left["Location"]) == (302, "/")
+    assert browser.get("/account/").status_code == 302
+    assert later()
+    assert not User.objects.exists()
