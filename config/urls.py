@@ -20,7 +20,7 @@ from accounts.pages.login import (
 )
 from config.api.views import UnknownPath
 from config.operations.views import operations_page
-from config.web.views import docs, landing, openapi, robots, security_txt, sitemap
+from config.web.views import docs, favicon, landing, openapi, robots, security_txt, sitemap
 from reports.api import ReportExport, ReportView
 from reports.views import export, progress, report, screenshot, share
 from scans.api import ScanCollection, ScanItem, ScanListing, UsageView
@@ -111,6 +111,7 @@ urlpatterns = [
     path("openapi.yaml", openapi, name="schema"),
     path("", landing, name="landing"),
     path("robots.txt", robots),
+    path("favicon.ico", favicon),
     path(".well-known/security.txt", security_txt),
     path("sitemap.xml", sitemap),
     path("docs/", docs, name="docs"),

@@ -40,6 +40,7 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "": (ALL, NONE, ""),
     "openapi.yaml": (ALL, NONE, ""),
     "robots.txt": (ALL, NONE, ""),
+    "favicon.ico": (ONWARD, NONE, "/static/img/icon.svg"),
     "sitemap.xml": (ALL, NONE, ""),
     # The operator has named nobody.
     ".well-known/security.txt": ("404 404 404 404 404 404", NONE, ""),

@@ -59,6 +59,12 @@ class WebhookDetailSerializer(WebhookSummarySerializer):
     )
 
 
+class RotationRequestSerializer(serializers.Serializer):
+    """Whether the secrets before stop being valid at once, as after a leak; the body may be left out."""
+
+    immediately = serializers.BooleanField(required=False)
+
+
 class RotatedSecretSerializer(serializers.Serializer):
     """A webhook's new secret; it is never shown again."""
 

@@ -146,25 +146,34 @@ def delete_webhook(*, organization_id: int, webhook_id: str, actor: Membership |
         audit.record_by(actor, "webhook.deleted", webhook.url)
 
 
-def rotate_secret(*, organization_id: int, webhook_id: str, actor: Membership | None = None) -> tuple[str, datetime]:
+def rotate_secret(
+    *, organization_id: int, webhook_id: str, actor: Membership | None = None, at_once: object = False
+) -> tuple[str, datetime]:
     """Give the webhook a new secret; returns it, this once, and until when the one before stays valid.
 
-    Raises WebhookNotFound or RotationLimit.
+    `at_once`, for a secret that has leaked, nothing but the new one is valid. Raises WebhookNotFound, InvalidParams or
+    RotationLimit.
     """
+    if not isinstance(at_once, bool):
+        raise InvalidParams("immediately must be true or false.")
     secret = new_secret()
     with transaction.atomic():
         webhook = _locked(organization_id, webhook_id)
         now = timezone.now()
         webhook.former_secrets.filter(expires_at__lte=now).delete()
+        if at_once:
+            webhook.former_secrets.all().delete()
         if webhook.former_secrets.count() >= MAX_FORMER_SECRETS:
             raise RotationLimit(f"{MAX_FORMER_SECRETS} former secrets are still valid. Wait until one has expired.")
-        former = FormerSecret.objects.create(
-            webhook=webhook, encrypted_secret=webhook.encrypted_secret, expires_at=now + SECRET_OVERLAP
-        )
+        expires_at = now if at_once else now + SECRET_OVERLAP
+        if not at_once:
+            FormerSecret.objects.create(
+                webhook=webhook, encrypted_secret=webhook.encrypted_secret, expires_at=expires_at
+            )
         webhook.encrypted_secret = secrets.encrypt(secret)
         webhook.save(update_fields=["encrypted_secret"])
         audit.record_by(actor, "webhook.secret_rotated", webhook.url)
-    return secret, former.expires_at
+    return secret, expires_at
 
 
 def send_test(

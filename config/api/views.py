@@ -48,6 +48,11 @@ def json_body(request: Request) -> dict[str, Any]:
     return body
 
 
+def optional_json_body(request: Request) -> dict[str, Any]:
+    """The same where a body may be left out: then an empty object."""
+    return json_body(request) if int(request.META.get("CONTENT_LENGTH") or 0) else {}
+
+
 @extend_schema(exclude=True)
 class UnknownPath(ApiView):
     """Everything under /v1 and /api that is not an endpoint: 404 `NOT_FOUND`, whatever the method."""

@@ -194,3 +194,8 @@ def test_a_foreign_host_is_refused_in_json(db: None) -> None:
 def test_health(db: None) -> None:
     assert Api().get("/healthz").json() == {"status": "ok"}
     assert Api().get("/readyz").json() == {"status": "ready"}
+
+
+def test_an_unknown_value_is_answered_with_the_known_ones(home: Member) -> None:
+    answer = home.api.get("/v1/report/scan_x/export?format=pdf").json()
+    assert (answer["code"], answer["error"]) == ("INVALID_PARAMS", "format must be one of json, sarif, csv.")
