@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.permissions import AllowAny
@@ -58,7 +57,7 @@ class UnknownPath(ApiView):
     """Everything under /v1 and /api that is not an endpoint: 404 `NOT_FOUND`, whatever the method."""
 
     permission_classes = [AllowAny]
-    default_response_headers: Mapping[str, str] = {}  # no Allow: there is nothing that a method could be used on
+    default_response_headers: ClassVar[dict[str, str]] = {}  # no Allow: there is nothing that a method could be used on
     http_method_names = [*ApiView.http_method_names, "put", "options", "trace"]
 
     def answer(self, request: object, *args: object, **kwargs: object) -> Response:
