@@ -82,6 +82,11 @@ app.conf.update(
             "task": "accounts.tasks.delete_dead_sessions",
             "schedule": crontab(hour="4", minute="7"),
         },
+        "delete-closed-accounts": {
+            "task": "accounts.tasks.delete_closed_accounts",
+            "schedule": 60.0,
+            "options": {"expires": 60},
+        },
         "delete-idempotency-records": {
             "task": "scans.tasks.delete_idempotency_records",
             "schedule": crontab(minute="41"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -25,9 +26,9 @@ def application() -> Iterator[Callable[..., Any]]:
     options.update(before)
 
 
-def answered(application: Callable[..., Any], method: str) -> tuple[str, dict[str, str], bytes]:
+def answered(application: Callable[..., Any], method: str, **more: str) -> tuple[str, dict[str, str], bytes]:
     started: list[Any] = []
-    environ = {
+    environ: dict[str, Any] = {
         "REQUEST_METHOD": method,
         "PATH_INFO": "/healthz",
         "SERVER_NAME": "localhost",
@@ -35,7 +36,7 @@ def answered(application: Callable[..., Any], method: str) -> tuple[str, dict[st
         "wsgi.input": io.BytesIO(),
         "wsgi.url_scheme": "http",
     }
-    body = b"".join(application(environ, lambda *arguments: started.append(arguments)))
+    body = b"".join(application(environ | more, lambda *arguments: started.append(arguments)))
     status, headers = started[0][:2]
     return status, dict(headers), body
 
@@ -70,3 +71,20 @@ def test_a_request_waits_for_a_lock_or_a_statement_for_a_while_only_and_a_task_l
         check=True,
     )
     assert shown.stdout.strip() == limits
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("request_line", "expected"),
+    [
+        ({"SERVER_PROTOCOL": "HTTP/1.1"}, "400 Bad Request"),
+        ({"SERVER_PROTOCOL": "HTTP/1.1", "HTTP_HOST": "localhost"}, "200 OK"),
+        ({"SERVER_PROTOCOL": "HTTP/1.0"}, "200 OK"),  # which knew no Host
+    ],
+)
+def test_a_request_of_http_1_1_names_its_host(
+    application: Callable[..., Any], request_line: dict[str, str], expected: str
+) -> None:
+    status, headers, body = answered(application, "GET", **request_line)
+    assert (status, headers["Content-Type"]) == (expected, "application/json")
+    assert ("code" in json.loads(body)) == (expected != "200 OK")
