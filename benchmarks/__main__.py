@@ -1,4 +1,4 @@
-"""`make bench`: scans, browser, vitals, webhooks, API, slow clients, pages, admin. `ARGS=browser`, say, for one of them."""
+"""`make bench`: all parts, or those that ARGS names, as in `ARGS=browser`."""
 
 from __future__ import annotations
 

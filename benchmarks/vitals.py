@@ -1,23 +1,22 @@
 """Our simulated vitals beside loads that are throttled for real, on ten pages that wait for something else each.
 
-Both take the same addresses; between browser and site lies a relay that is slow for the one kind and quick for the other.
+Both take the same addresses; the relay between browser and site is slow for the one kind and quick for the other.
 """
 
 from __future__ import annotations
 
 import multiprocessing
-import sys
 from multiprocessing.connection import Connection
 
 from scans.engine.browser.visit import Visit
 from scans.engine.browser.warm import WarmBrowser
-from scans.engine.performance.vitals import Vitals, vitals
+from scans.engine.performance.vitals import Markup, Vitals, vitals
 from scans.net.browser import find_browser
 from scans.net.client import Network
 from scans.net.policy import Policy
 from scans.net.proxy import BrowserProxy
 from tests.scans.net.loopback import NETWORKS
-from tests.sites.load_pages import NAMES, load_pages
+from tests.sites.load_pages import FONT, NAMES, SHELLS, load_pages
 from tests.sites.server import Site
 from tests.sites.slow_link import SlowLink
 from tests.sites.throttled_load import throttled_loads
@@ -25,7 +24,6 @@ from tests.sites.throttled_load import throttled_loads
 TIMES = 3
 TIME_LIMIT_S = 60.0
 POLICY = Policy(allowed_networks=NETWORKS)
-SHELLS = frozenset({"app"})
 
 PAINT_SHARE = 0.2
 TBT_SHARE, TBT_S = 0.3, 0.05
@@ -46,7 +44,8 @@ def main() -> int:
         for name in NAMES:
             ours.send("fast")
             ours.recv()
-            found = _simulated(browser, f"{url}/{name}", is_shell=name in SHELLS)
+            markup = Markup(is_shell=name in SHELLS, holding_fonts=frozenset({f"{url}{FONT}"}))
+            found = _simulated(browser, f"{url}/{name}", markup)
             ours.send("slow")
             ours.recv()
             real = throttled_loads(program, f"{url}/{name}", TIMES)
@@ -65,10 +64,10 @@ def main() -> int:
     return int(missed > 0)
 
 
-def _simulated(browser: WarmBrowser, url: str, *, is_shell: bool) -> Vitals:
+def _simulated(browser: WarmBrowser, url: str, markup: Markup) -> Vitals:
     with Network(POLICY, time_limit_s=TIME_LIMIT_S) as network, BrowserProxy(network) as proxy:
         loads = browser.load(Visit(url, proxy, POLICY.user_agent, TIME_LIMIT_S, again=TIMES - 1)).loads
-    return vitals(loads, is_shell=is_shell)
+    return vitals(loads, markup)
 
 
 def _serve(pipe: Connection) -> None:

@@ -13,13 +13,16 @@ from tests.sites.server import Answer
 
 NAMES = ("text", "sheets", "scripts", "images", "font", "background", "late-image", "app", "many-files", "other-host")
 
-# Some 10 ms of work on a machine of our time.
+SHELLS = frozenset({"app"})  # show nothing without their scripts
+FONT = "/brand.woff2"  # without which /font shows no text
+
+# Some 5 ms of work a round, on a machine of our time.
 WORK = """
 const work = (rounds) => {
   let sum = 0;
   for (let each = 0; each < rounds; each += 1) {
     const words = [];
-    for (let at = 0; at < 2600; at += 1) words.push('w' + (at * 7919 % 1009) + sum % 3);
+    for (let at = 0; at < 9000; at += 1) words.push('w' + (at * 7919 % 1009) + sum % 3);
     words.sort();
     sum += words.join(' ').length;
   }
@@ -33,7 +36,7 @@ def load_pages(elsewhere: str) -> dict[str, Answer]:
     """The routes; `elsewhere` is the address of another site with the same routes."""
     dice = Random(13)
     words = _words(dice, 60)
-    routes = {
+    return {
         "/text": _page("", f"<h1>{_words(dice, 4)}</h1>" + "".join(f"<p>{_words(dice, 80)}" for _ in range(200))),
         # A chain of style sheets, each of which is found in the one before.
         "/sheets": _page('<link rel=stylesheet href="/a.css">', f"<h1>Sheets</h1><p>{words}"),
@@ -56,11 +59,11 @@ def load_pages(elsewhere: str) -> dict[str, Answer]:
         **{f"/small-{at}.png": _png(dice, 100, 100) for at in range(12)},
         # All text waits for a font. What comes is none, and the text shown the moment that is known.
         "/font": _page(
-            "<style>@font-face { font-family: Brand; src: url(/brand.woff2); font-display: block }"
+            f"<style>@font-face {{ font-family: Brand; src: url({FONT}); font-display: block }}"
             "body { font-family: Brand, serif }</style>",
             f"<h1>Font</h1><p>{words}",
         ),
-        "/brand.woff2": Answer(dice.randbytes(90_000), headers={"Content-Type": "font/woff2"}),
+        FONT: Answer(dice.randbytes(90_000), headers={"Content-Type": "font/woff2"}),
         # The largest image is the background that a style sheet names, beside many others.
         "/background": _page(
             '<link rel=stylesheet href="/background.css">',
@@ -69,7 +72,9 @@ def load_pages(elsewhere: str) -> dict[str, Answer]:
         ),
         "/background.css": _sheet(dice, 10_000, ".hero { height: 400px; background: url(/hero.png) center / cover }"),
         # A script brings the hero in, after work.
-        "/late-image": _page("", f"<h1>Late</h1><div id=place></div><p>{words[:100]}<script src=/late.js defer></script>"),
+        "/late-image": _page(
+            "", f"<script src=/late.js defer></script><h1>Late</h1><div id=place></div><p>{words[:100]}"
+        ),
         "/late.js": _script(
             dice,
             60_000,
@@ -104,7 +109,6 @@ def load_pages(elsewhere: str) -> dict[str, Answer]:
         ),
         "/widget.js": _script(dice, 80_000, "work(10)"),
     }
-    return routes
 
 
 def _page(head: str, body: str) -> Answer:

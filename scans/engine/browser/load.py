@@ -24,13 +24,13 @@ from scans.engine.browser.evidence import (
     Layout,
     LayoutShift,
     Load,
-    LongTask,
     RenderedImage,
     TapTarget,
     UsedFile,
     Viewport,
 )
 from scans.engine.browser.injected_scripts import expression
+from scans.engine.browser.main_thread import Trace, main_thread
 from scans.engine.browser.network_log import NetworkLog
 from scans.engine.browser.visit import BrowserFailed, Visit
 from scans.net.browser import context_options
@@ -121,10 +121,14 @@ class _Look:
         self._context.on("page", self._close_popup)
         self._cdp = cdp = await self._context.new_cdp_session(page)
         await self._prepare(is_full)
+        trace = Trace(cdp) if self._visit.again else None
+        if trace:
+            await trace.start()
         await self._load(page)
         self._world = await self._isolated_world()
         vitals = await self._ask("vitals.js")
-        first = await self._first(vitals)
+        traced = await self._within(trace.stop()) if trace else []
+        first = await self._first(vitals, traced)
         browser = self._context.browser
         product = f"Chromium {browser.version}" if browser else "Chromium"
         if not is_full:
@@ -201,10 +205,9 @@ class _Look:
 
     async def _isolated_world(self) -> int:
         tree = await self._within(self._cdp.send("Page.getFrameTree"))
+        self._frame = str(tree["frameTree"]["frame"]["id"])
         created = await self._within(
-            self._cdp.send(
-                "Page.createIsolatedWorld", {"frameId": tree["frameTree"]["frame"]["id"], "worldName": WORLD}
-            )
+            self._cdp.send("Page.createIsolatedWorld", {"frameId": self._frame, "worldName": WORLD})
         )
         return int(created["executionContextId"])
 
@@ -226,7 +229,7 @@ class _Look:
             raise BrowserFailed("The page could not be looked at in the browser.")
         return answer["result"].get("value")
 
-    async def _first(self, vitals: Mapping[str, Any]) -> Load:
+    async def _first(self, vitals: Mapping[str, Any], traced: list[Mapping[str, Any]]) -> Load:
         metrics = await self._within(self._cdp.send("Performance.getMetrics"))
         values = {each["name"]: float(each["value"]) for each in metrics["metrics"]}
         largest = vitals["largestContentfulPaint"]
@@ -246,12 +249,12 @@ class _Look:
                 LayoutShift(each["time"] / 1000, float(each["value"]), each["source"])
                 for each in vitals["layoutShifts"]
             ),
-            long_tasks=tuple(LongTask(each["time"] / 1000, each["duration"] / 1000) for each in vitals["longTasks"]),
             load_s=_seconds(vitals["load"]),
             main_thread_s=values.get("TaskDuration", 0.0),
             script_s=values.get("ScriptDuration", 0.0),
             requests=self._log.requests(frozenset(vitals["renderBlocking"])),
             left_out=self._log.left_out,
+            main_thread=main_thread(traced, self._frame, values.get("NavigationStart", 0.0)),
         )
 
     async def _coverage(self) -> list[UsedFile]:
