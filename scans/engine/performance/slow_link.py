@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from scans.engine.browser.evidence import LoadedRequest
+from scans.engine.browser.evidence import Evaluation, LoadedRequest
 from scans.engine.page.references import ResourceKind
 from scans.engine.performance.connections import origin_of
 from scans.engine.performance.processor import SLOWDOWN, Processor
@@ -186,9 +186,12 @@ def _transfers(requests: Sequence[LoadedRequest], processor: Processor) -> list[
     for index, request in enumerate(requests):
         parents, after_s = set[int](), 0.0
         if index:
-            parent = by_url.get(request.initiator.partition("#")[0], 0)
+            # While a script runs, nobody else asks for anything: what it writes into the page is its own.
+            run = processor.running(request.start_s)
+            parent = by_url.get(run.url if run else request.initiator.partition("#")[0], 0)
+            run = run or (processor.evaluated(requests[parent].url, request.start_s) if parent else None)
             parents = {parent} | _laid_out_with(requests, index, parent)
-            after_s = _after_s(requests, request, parent, processor)
+            after_s = _after_s(requests[parent], request, run, processor)
         server_s = request.wait_s - shortest[origin_of(request.url)]
         found.append(_Transfer(index, request, parents, after_s, server_s))
         by_url.setdefault(request.url, index)
@@ -207,17 +210,17 @@ def _laid_out_with(requests: Sequence[LoadedRequest], index: int, parent: int) -
     }
 
 
-def _after_s(requests: Sequence[LoadedRequest], request: LoadedRequest, parent: int, processor: Processor) -> float:
-    """From the arrival of what led to a request to the request: work, on a slow processor, and idle pauses."""
-    led_s = requests[parent].end_s
-    if led_s is None or request.start_s <= led_s:
+def _after_s(parent: LoadedRequest, request: LoadedRequest, run: Evaluation | None, processor: Processor) -> float:
+    """From the arrival of what led to a request to the request: a script's work, on a slow processor, and idle pauses.
+
+    What the document's own markup names is found by the look-ahead, whatever the main thread does.
+    """
+    if parent.end_s is None or request.start_s <= parent.end_s:
         return 0.0
     work_s = 0.0
-    # What the document's own markup names is found by the look-ahead, whatever the main thread does.
-    if parent or request.is_programmed:
-        run = processor.evaluated(requests[parent].url, request.start_s) if parent else None
-        work_s = processor.worked_s(max(led_s, run.time_s if run else 0.0), request.start_s)
-    idle_s = request.start_s - led_s - processor.worked_s(led_s, request.start_s)
+    if run or request.is_programmed:
+        work_s = processor.worked_s(max(parent.end_s, run.time_s if run else 0.0), request.start_s)
+    idle_s = processor.idle_s(parent.end_s, request.start_s)
     return SLOWDOWN * work_s + (min(idle_s, MAX_PAUSE_S) if idle_s > PAUSE_S else 0.0)
 
 

@@ -210,7 +210,7 @@ class _Simulation:
             # Of a document that is there in part, a part is laid out.
             painted_s = max(painted_s, end_s + work_s * (1.0 if at else max(share, LEAST_SHARE)))
         last_s = max(self._load.requests[at].end_s or 0.0 for at in needed)
-        idle_s = max(0.0, seen_s - last_s - self._processor.worked_s(last_s, handed_s))
+        idle_s = self._processor.idle_s(last_s, handed_s) + max(0.0, seen_s - max(handed_s, last_s))
         return painted_s + min(idle_s, MAX_IDLE_S), late
 
     def _is_font(self, at: int) -> bool:

@@ -198,3 +198,11 @@ def test_what_a_sheet_names_is_asked_for_when_the_page_can_be_laid_out() -> None
     assert found[3] == pytest.approx(1.9, abs=1e-3)
     imported = request("c.css", Kind.STYLESHEET, start_s=0.25, initiator=f"{HERE}/a.css")
     assert simulated((document_request(), small, large, imported))[3] == pytest.approx(0.9, abs=1e-3)
+
+
+def test_an_image_that_a_script_writes_into_the_page_comes_behind_the_script() -> None:
+    """The browser says that the document asked for it."""
+    script = request("a.js", Kind.SCRIPT, end_s=0.2, wire_bytes=200_000)
+    image = request("a.png", start_s=0.4)
+    ran = MainThread((Task(0.3, 0.11, 0.11),), (Evaluation(f"{HERE}/a.js", 0.3, 0.11, 0.11),))
+    assert simulated((document_request(), script, image), ran)[2] == pytest.approx(1.75 + 4 * 0.1 + 0.15, abs=1e-3)
