@@ -46,7 +46,7 @@ def load_pages(elsewhere: str) -> dict[str, Answer]:
         # Nothing is shown before three scripts have run, and they go on behind the first view.
         "/scripts": _page(
             "".join(f'<script src="/block-{at}.js"></script>' for at in range(3)),
-            f"<h1>Scripts</h1><p>{words}<script>later(12, 3)</script>",
+            f"<h1>Scripts</h1><p>{words}<script>later(12, 6)</script>",
         ),
         **{f"/block-{at}.js": _script(dice, 40_000, f"work({6 + at})", is_first=at == 0) for at in range(3)},
         # The hero stands in the markup, with others below it.
