@@ -195,9 +195,8 @@ def lcp_priority(page: Page, document: Document, load: BrowserLoad) -> Finding:
 )
 def long_tasks(load: BrowserLoad) -> Finding:
     # The load with fewest: what another program's work made long is not the page's.
-    tasks = min(
-        ([task for task in each.main_thread.tasks if task.processor_s >= LONG_S] for each in load.loads), key=len
-    )
+    traced = [each.main_thread.tasks for each in load.loads if each.main_thread.tasks] or [()]
+    tasks = min(([task for task in each if task.processor_s >= LONG_S] for each in traced), key=len)
     evidence: list[EvidenceItem] = [
         {"at_s": round(each.time_s, 2), "duration_ms": round(each.processor_s * 1000)} for each in tasks
     ]

@@ -309,3 +309,13 @@ def test_a_font_holds_text_back_as_its_face_says(display: str, holds: bool) -> N
     found = measure(AccessibleDocument(document(page(with_body("<h1>Hello</h1>" * 20)))), visit(load(font)), styles)
     assert found.lcp is not None
     assert (found.lcp.value > 1.5) == holds
+
+
+def test_a_load_that_was_not_traced_does_not_make_the_page_look_quick() -> None:
+    busy = load(main_thread=MainThread((Task(0.1, 0.15, 0.15), Task(0.4, 0.2, 0.2))))
+    busier = load(main_thread=MainThread((Task(0.1, 0.2, 0.2), Task(0.4, 0.3, 0.3))))
+    found = vitals([busier, busy, load()], Markup())
+    assert found.fcp == vitals([busier, busy], Markup()).fcp
+    assert found.tbt is not None
+    assert found.tbt.value == pytest.approx(0.75)
+    assert found.tbt.largest == pytest.approx(1.15)

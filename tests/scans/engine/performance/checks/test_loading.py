@@ -257,7 +257,7 @@ def test_long_tasks(count: int, expected: str, told: str) -> None:
 
 
 def test_of_several_loads_the_calmest_counts() -> None:
-    loads = [load(main_thread=tasks(*each)) for each in ((60,) * 9, (70, 1200), (60,) * 3)]
+    loads = [load(main_thread=tasks(*each)) for each in ((60,) * 9, (70, 1200), (60,) * 3, ())]
     finding = checks.long_tasks(visit(*loads))
     assert "2 tasks take longer than 50 ms, the longest 1,200 ms" in message(finding)
     assert isinstance(finding, Warn)
