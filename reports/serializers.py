@@ -100,6 +100,13 @@ class SkippedCheckSerializer(serializers.Serializer):
     reason = serializers.CharField()
 
 
+class OmittedCheckSerializer(serializers.Serializer):
+    """A check that only a browser could have judged, and there was none."""
+
+    id = serializers.CharField()
+    name = serializers.CharField()
+
+
 class ExportedSkippedCheckSerializer(SkippedCheckSerializer):
     """A check that could not run, with its ID."""
 
@@ -113,5 +120,9 @@ class ReportExportSerializer(ReportSerializer):
     report_id = serializers.RegexField(r"^rpt_[0-9A-Za-z]{22}$")
     status = serializers.ChoiceField(REPORT_STATUSES)
     skipped_checks = ExportedSkippedCheckSerializer(many=True)
+    browser = serializers.CharField(
+        allow_null=True, help_text="The browser that the page was judged in, such as Chromium 156.0; null without one."
+    )
+    omitted_checks = OmittedCheckSerializer(many=True)
     caps = CapSerializer(many=True)
     catalogue_version = serializers.CharField()

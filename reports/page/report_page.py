@@ -12,6 +12,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
+from reports.judge import WORTH
 from reports.page.cards import CheckCard, card_of
 from reports.page.diff import SEVERITY_RANK, STATUS_RANK
 from reports.page.evidence import cell, label
@@ -70,6 +71,8 @@ class CoverageSummary:
     browser: str
     axe: str
     skipped: tuple[Skipped, ...]
+    omitted: tuple[str, ...]  # names of checks that need a browser, where there was none
+    worth: str  # of a score without one
 
     @property
     def is_static(self) -> bool:
@@ -163,6 +166,8 @@ def _coverage(document: Mapping[str, Any], facts: Mapping[str, Any]) -> Coverage
         # One load serves all types, but only this one asks axe-core.
         axe=str(facts.get("axe_core", "")) if document["type"] == "accessibility" else "",
         skipped=tuple(Skipped(reason, tuple(names)) for reason, names in by_reason.items()),
+        omitted=tuple(each["name"] for each in document.get("omitted_checks", ())),
+        worth=WORTH.get(document["type"], ""),
     )
 
 

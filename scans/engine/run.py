@@ -24,6 +24,7 @@ from scans.engine.result import (
     Budget,
     CategoryResult,
     CheckResult,
+    OmittedCheck,
     Outcome,
     Phase,
     Progress,
@@ -282,6 +283,8 @@ class _Run:
             categories=score.categories if score else (),
             skipped_checks=() if error else tuple(self.skipped),
             caps=tuple(AppliedCap(cap.limit, cap.reason) for cap in score.held) if score else (),
+            browser=(seen.product or None) if seen else None,
+            omitted_checks=() if error else self._omitted(),
             error=error,
             facts=self._facts(completed_at),
             screenshot=seen.screenshot if seen else None,
@@ -308,6 +311,10 @@ class _Run:
         """What the planned checks of a category weigh that said nothing."""
         planned = [each for each in self.plan.checks if each.category_id == category_id]
         return sum(scoring.SEVERITY_WEIGHT[each.severity] for each in planned if each.id not in judged)
+
+    def _omitted(self) -> tuple[OmittedCheck, ...]:
+        planned = set(self.plan.checks)
+        return tuple(OmittedCheck(each.id, each.name) for each in checks_of(self.type) if each not in planned)
 
     def _weight(self, category: Category) -> int:
         if self._is_static and category.static_weight is not None:

@@ -24,13 +24,13 @@ from scans.engine.browser.evidence import (
     Layout,
     LayoutShift,
     Load,
-    LongTask,
     RenderedImage,
     TapTarget,
     UsedFile,
     Viewport,
 )
 from scans.engine.browser.injected_scripts import expression
+from scans.engine.browser.main_thread import Trace, main_thread
 from scans.engine.browser.network_log import NetworkLog
 from scans.engine.browser.visit import BrowserFailed, Visit
 from scans.net.browser import context_options
@@ -57,17 +57,18 @@ BUSY = "The page kept the browser busy until the time was up."
 async def visit_page(browser: Browser, visit: Visit) -> BrowserLoad:
     """Load, look, and load again where that was asked for. Raises `BrowserFailed`, Playwright's `Error`."""
     ends = time.monotonic() + visit.time_limit_s
-    found = await _in_context(browser, visit, ends, is_full=True)
+    found = await _in_context(browser, visit, ends, is_full=True, is_traced=visit.again > 0)
     again: list[Load] = []
     took_s = time.monotonic() - (ends - visit.time_limit_s)
     for _ in range(visit.again):
         if ends - time.monotonic() < 2 * took_s:
             break
-        again.append((await _in_context(browser, visit, ends, is_full=False)).first)
+        # A trace costs a sixth of a load, so not every load has one.
+        again.append((await _in_context(browser, visit, ends, is_full=False, is_traced=not again)).first)
     return replace(found, again=tuple(again))
 
 
-async def _in_context(browser: Browser, visit: Visit, ends: float, *, is_full: bool) -> BrowserLoad:
+async def _in_context(browser: Browser, visit: Visit, ends: float, *, is_full: bool, is_traced: bool) -> BrowserLoad:
     context = await browser.new_context(
         **context_options(visit.proxy),
         viewport=SCREEN,  # type: ignore[arg-type]  # a TypedDict of the same shape
@@ -79,7 +80,7 @@ async def _in_context(browser: Browser, visit: Visit, ends: float, *, is_full: b
         service_workers="block",
         ignore_https_errors=visit.trusts_anybody,
     )
-    found = await _Look(context, visit, ends).until_crash(is_full=is_full)
+    found = await _Look(context, visit, ends).until_crash(is_full=is_full, is_traced=is_traced)
     # After a failure the whole browser goes, and a page that is busy would not let itself be closed.
     await context.close()
     return found
@@ -99,12 +100,12 @@ class _Look:
         self._popups = 0
         self._documents = 0  # that the page's own frame showed
 
-    async def until_crash(self, *, is_full: bool) -> BrowserLoad:
+    async def until_crash(self, *, is_full: bool, is_traced: bool) -> BrowserLoad:
         """Raises `BrowserFailed` at once when the page's process dies: questions to it would never be answered."""
         page = await self._context.new_page()
         crashed = asyncio.Event()
         page.on("crash", lambda _: crashed.set())
-        looking = asyncio.ensure_future(self._look(page, is_full=is_full))
+        looking = asyncio.ensure_future(self._look(page, is_full=is_full, is_traced=is_traced))
         dying = asyncio.ensure_future(crashed.wait())
         try:
             await asyncio.wait((looking, dying), return_when=asyncio.FIRST_COMPLETED)
@@ -116,15 +117,19 @@ class _Look:
                 each.cancel()
             await asyncio.gather(looking, dying, return_exceptions=True)
 
-    async def _look(self, page: Page, *, is_full: bool) -> BrowserLoad:
+    async def _look(self, page: Page, *, is_full: bool, is_traced: bool) -> BrowserLoad:
         page.on("dialog", _dismiss)
         self._context.on("page", self._close_popup)
         self._cdp = cdp = await self._context.new_cdp_session(page)
         await self._prepare(is_full)
+        trace = Trace(cdp) if is_traced else None
+        if trace:
+            await trace.start()
         await self._load(page)
         self._world = await self._isolated_world()
         vitals = await self._ask("vitals.js")
-        first = await self._first(vitals)
+        traced = await self._within(trace.stop()) if trace else []
+        first = await self._first(vitals, traced)
         browser = self._context.browser
         product = f"Chromium {browser.version}" if browser else "Chromium"
         if not is_full:
@@ -201,10 +206,9 @@ class _Look:
 
     async def _isolated_world(self) -> int:
         tree = await self._within(self._cdp.send("Page.getFrameTree"))
+        self._frame = str(tree["frameTree"]["frame"]["id"])
         created = await self._within(
-            self._cdp.send(
-                "Page.createIsolatedWorld", {"frameId": tree["frameTree"]["frame"]["id"], "worldName": WORLD}
-            )
+            self._cdp.send("Page.createIsolatedWorld", {"frameId": self._frame, "worldName": WORLD})
         )
         return int(created["executionContextId"])
 
@@ -226,7 +230,7 @@ class _Look:
             raise BrowserFailed("The page could not be looked at in the browser.")
         return answer["result"].get("value")
 
-    async def _first(self, vitals: Mapping[str, Any]) -> Load:
+    async def _first(self, vitals: Mapping[str, Any], traced: list[Mapping[str, Any]]) -> Load:
         metrics = await self._within(self._cdp.send("Performance.getMetrics"))
         values = {each["name"]: float(each["value"]) for each in metrics["metrics"]}
         largest = vitals["largestContentfulPaint"]
@@ -246,12 +250,12 @@ class _Look:
                 LayoutShift(each["time"] / 1000, float(each["value"]), each["source"])
                 for each in vitals["layoutShifts"]
             ),
-            long_tasks=tuple(LongTask(each["time"] / 1000, each["duration"] / 1000) for each in vitals["longTasks"]),
             load_s=_seconds(vitals["load"]),
             main_thread_s=values.get("TaskDuration", 0.0),
             script_s=values.get("ScriptDuration", 0.0),
             requests=self._log.requests(frozenset(vitals["renderBlocking"])),
             left_out=self._log.left_out,
+            main_thread=main_thread(traced, self._frame, values.get("NavigationStart", 0.0)),
         )
 
     async def _coverage(self) -> list[UsedFile]:
