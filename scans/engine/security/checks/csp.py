@@ -37,6 +37,8 @@ NO_POLICY = NotApplicable("The page has no policy.")
 SCRIPTS_OPEN = NotApplicable("No policy restricts scripts; csp-present reports it.")
 SCRIPTS = ("script-src-elem", "script-src-attr")
 STYLES = ("style-src-elem", "style-src-attr")
+# What browsers upgrade on a page over https (W3C Mixed Content, section 4.1).
+UPGRADED = frozenset({"img-src", "media-src"})
 CACHE_HIT = re.compile(r"\bhit\b", re.IGNORECASE)
 
 
@@ -193,13 +195,19 @@ def csp_insecure_source(page: Page, policies: Policies) -> Finding:
         return Pass("upgrade-insecure-requests makes browsers load everything over HTTPS.")
     # Nothing is loaded from those who may embed the page.
     found = [
-        f"{excerpt(source, 80)} ({directive})"
+        (directive, source)
         for directive in sorted(SOURCE_LISTS - {"frame-ancestors"})
         for source in policies.insecure_sources(directive)
     ]
-    if found:
-        return Fail(f"The policy allows plain HTTP: {some(found)}.", evidence=_shown(policies.enforced))
-    return Pass("No source over plain HTTP.")
+    if not found:
+        return Pass("No source over plain HTTP.")
+    shown = some([f"{excerpt(source, 80)} ({directive})" for directive, source in found])
+    if {directive for directive, _ in found} <= UPGRADED:
+        message = (
+            f"The policy allows images or media over plain HTTP, which browsers ask for over HTTPS first: {shown}."
+        )
+        return Warn(message, LOW, _shown(policies.enforced))
+    return Fail(f"The policy allows plain HTTP: {shown}.", evidence=_shown(policies.enforced))
 
 
 @check(
@@ -304,10 +312,15 @@ def csp_allowlist_bypass(policies: Policies) -> Finding:
     lists = [values for values in lists if not broad_script_sources(values)]
     if not lists:
         return NotApplicable("The policy lets scripts come from any host; csp-script-broad reports it.")
-    hosts = sorted(set.intersection(*({host for value in values if (host := bypass_host(value))} for values in lists)))
+    hosts = sorted(set.intersection(*map(_bypass_hosts, lists)))
     if hosts:
         return Warn(
             f"{some(hosts)} can be made to run an attacker's script in spite of the policy.",
             evidence=[{"host": host} for host in hosts],
         )
     return Pass("No allowed host is known to run other people's scripts.")
+
+
+def _bypass_hosts(sources: Sequence[str]) -> set[str]:
+    allows_eval = has_keyword(sources, "unsafe-eval")
+    return {host for source in sources if (host := bypass_host(source, allows_eval=allows_eval))}
