@@ -29,7 +29,7 @@ _SESSION_WORDS = frozenset(
 )
 # A number that whoever wants to get in can't guess is longer than what says yes, a theme or a language.
 _MIN_VALUE = 8
-# Names of sessions and nothing else, whatever their value: of PHP, Java, ASP, Drupal, WordPress, ASP.NET, TYPO3, Laravel.
+# Names of sessions and nothing else, whatever their value: of PHP, Java, ASP, ASP.NET, Drupal, WordPress, TYPO3, ….
 _SESSION_NAMES = re.compile(
     r"(?:__(?:host|secure)-)?(?:sid|sess|session|jwt|connect\.sid)|(?:\w*_|j)?sess(?:ion)?[._-]?(?:id|hash)"
     r"|[a-z]{2,4}sess(?:id|ionhash)"
