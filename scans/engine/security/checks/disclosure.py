@@ -11,7 +11,7 @@ from scans.engine.findings import HIGH, LOW, MEDIUM, Fail, Finding, Pass, Warn
 from scans.engine.messages import counted, excerpt, some
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.markup import MAX_NODES
-from scans.engine.security.comments import comments, has_credentials, is_undone
+from scans.engine.security.comments import comments, has_credentials, is_undone, places
 from scans.engine.security.directory_listings import listing_server
 from scans.engine.security.error_pages import debug_page
 from scans.engine.security.evidence import AssetDirectories, NotFoundBaseline
@@ -176,13 +176,17 @@ def security_comments(document: Document) -> Finding:
     secret = [each for each in every if has_credentials(each)]
     undone = [each for each in every if is_undone(each)]
     if secret:
+        named = list(zip(places(secret, document.text), map(_names, secret), strict=True))
+        shown = some([f"{_place(line)} ({names})" for line, names in named])
+        more = len(secret) - len(named)
         return Fail(
-            f"{counted(len(secret), 'comment')} with what looks like credentials, which everybody can read.",
-            evidence=[{"comment_length": len(each), "names": _names(each)} for each in secret],
+            f"{counted(len(secret), 'comment')} with what looks like credentials, which everybody can read: {shown}.",
+            evidence=[{"line": line, "names": names} for line, names in named],
         )
     if undone:
+        (line,) = places(undone[:1], document.text)
         return Warn(
-            f"A comment mentions unfinished security work: “{excerpt(undone[0])}”.",
+            f"A comment in {_place(line)} mentions unfinished security work: “{excerpt(undone[0])}”.",
             LOW,
             [{"comment": excerpt(each)} for each in undone],
         )
@@ -203,6 +207,10 @@ def _visible_text(document: Document) -> str:
             if left <= 0:
                 break
     return " ".join(texts)
+
+
+def _place(line: int | None) -> str:
+    return f"line {line}" if line else "the markup"
 
 
 def _names(comment: str) -> str:
