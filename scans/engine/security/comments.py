@@ -11,6 +11,7 @@ from scans.engine.page.evidence import Document
 MAX_COMMENTS = 5_000
 MAX_LENGTH = 4_000
 MAX_PLACES = 20
+FIRST_WORDS = 200  # characters
 
 SECRET = re.compile(
     r"(?<![a-z])(?:(?P<password>passw(?:or)?d|passphrase|pwd)"
@@ -71,7 +72,7 @@ def places(found: Sequence[str], source: str) -> list[int | None]:
     lines: list[int | None] = []
     end = 0
     for comment in found[:MAX_PLACES]:
-        words = re.escape(comment.strip().partition("\n")[0])
+        words = re.escape(comment.strip().partition("\n")[0][:FIRST_WORDS])
         place = re.compile(rf"<!--\s*+{words}").search(source, end)
         end = place.end() if place else end
         lines.append(source.count("\n", 0, place.start()) + 1 if place else None)

@@ -178,7 +178,6 @@ def security_comments(document: Document) -> Finding:
     if secret:
         named = list(zip(places(secret, document.text), map(_names, secret), strict=True))
         shown = some([f"{_place(line)} ({names})" for line, names in named])
-        more = len(secret) - len(named)
         return Fail(
             f"{counted(len(secret), 'comment')} with what looks like credentials, which everybody can read: {shown}.",
             evidence=[{"line": line, "names": names} for line, names in named],
