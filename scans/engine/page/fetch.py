@@ -14,6 +14,7 @@ from scans.engine.findings import ScanType
 from scans.engine.page.bounded_parser import bounded
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.markup import select
+from scans.engine.page.references import References, references
 from scans.engine.result import ScanFailed
 from scans.net.client import Network
 from scans.net.errors import NetError, TlsFailed
@@ -199,6 +200,11 @@ def parse_document(page: Page) -> Document:
     text, encoding = decode(page.response) if textual else ("", "")
     tree = LexborHTMLParser(bounded(text) if page.is_html else "", scripting=True)
     return Document(tree=tree, text=text, encoding=encoding, base=_base(tree, page.target))
+
+
+@probe()
+def page_references(document: Document) -> References:
+    return References(references(document))
 
 
 def decode(response: Response) -> tuple[str, str]:

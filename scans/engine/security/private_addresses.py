@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 NETWORKS = tuple(
     ipaddress.ip_network(each)
@@ -25,6 +26,7 @@ ADDRESS = re.compile(rf"{V4}|{V6}", re.IGNORECASE)
 IN_URL = re.compile(rf"//(?:[^/@\s\"'<>]{{1,100}}@)?\[?(?P<address>{V4}|{V6})", re.IGNORECASE)
 QUOTED = re.compile(rf"[\"'](?P<address>{V4}|{V6})[\"':/]", re.IGNORECASE)
 BEFORE = 40
+MAX_MATCHES = 10_000  # of a text
 VERSION_BEFORE = re.compile(
     r"(?:\b(?:v|ver|versions?|release[sd]?|build|rev(?:ision)?|firmware|update|upgrade[ds]?(?: to)?|fileversion)"
     r"|[\w)]/)[\s\"':=#.,(]{0,6}$",
@@ -43,10 +45,10 @@ def in_source(text: str) -> Iterator[str]:
 
     Defaults are left out: manuals link to them.
     """
-    for found in IN_URL.finditer(text):
+    for found in islice(IN_URL.finditer(text), MAX_MATCHES):
         if _is_telling(found["address"]):
             yield found["address"]
-    for found in QUOTED.finditer(text):
+    for found in islice(QUOTED.finditer(text), MAX_MATCHES):
         if _is_telling(found["address"]) and not VERSION_BEFORE.search(
             text, max(0, found.start() - BEFORE), found.start()
         ):
@@ -55,14 +57,14 @@ def in_source(text: str) -> Iterator[str]:
 
 def in_fields(text: str) -> Iterator[str]:
     """Private addresses in text that machines write, such as header fields: anything but version numbers."""
-    for found in ADDRESS.finditer(text):
+    for found in islice(ADDRESS.finditer(text), MAX_MATCHES):
         if is_private(found[0]) and not VERSION_BEFORE.search(text, max(0, found.start() - BEFORE), found.start()):
             yield found[0]
 
 
 def in_prose(text: str) -> Iterator[str]:
     """Private addresses in text for people: those that are meant as addresses, and are not a default."""
-    for found in ADDRESS.finditer(text):
+    for found in islice(ADDRESS.finditer(text), MAX_MATCHES):
         before = max(0, found.start() - BEFORE)
         if not _is_telling(found[0]) or VERSION_BEFORE.search(text, before, found.start()):
             continue

@@ -146,9 +146,8 @@ def private_ip(page: Page, document: Document) -> Finding:
         for name, value in hop.headers:
             for address in in_fields(f"{name}: {value[:4000]}"):
                 found.setdefault(address, f"the header {excerpt(name)}")
-    for comment in comments(document):
-        for address in in_fields(comment):
-            found.setdefault(address, "a comment")
+    for address in in_fields("\n".join(comments(document))[:MAX_TEXT]):
+        found.setdefault(address, "a comment")
     text = document.text[:MAX_TEXT]
     for address in in_source(text):
         found.setdefault(address, "a URL or script")

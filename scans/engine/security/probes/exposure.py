@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 from scans.engine.catalogue import probe
 from scans.engine.messages import excerpt
-from scans.engine.page.evidence import Document, Page
+from scans.engine.page.evidence import Page
 from scans.engine.page.fetch import RateLimitedBySite
-from scans.engine.page.references import ResourceKind, references
+from scans.engine.page.references import References, ResourceKind
 from scans.engine.security.evidence import Exposure, NotFoundBaseline, PathAnswer
 from scans.engine.security.file_signatures import source_map
 from scans.engine.security.sensitive_files import JSON_BYTES, SensitiveFile, files_of, identify
@@ -37,7 +37,7 @@ COMMENT_BYTES = 4096
 
 
 @probe()
-def exposure(page: Page, document: Document, baseline: NotFoundBaseline, network: Network) -> Exposure:
+def exposure(page: Page, references: References, baseline: NotFoundBaseline, network: Network) -> Exposure:
     """Every family's paths on the page's origin, at most six at once, and the maps of the page's own scripts.
 
     Siblings of random names are asked for only where a file was proved, since nothing else depends on them.
@@ -48,7 +48,7 @@ def exposure(page: Page, document: Document, baseline: NotFoundBaseline, network
     wanted = [(family, file) for family, files in files_of(page.target.host).items() for file in files]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "exposure") as pool:
         answers = pool.map(asker.answer, [file for _, file in wanted])
-        maps = pool.map(asker.source_map, _own_scripts(page, document))
+        maps = pool.map(asker.source_map, _own_scripts(page, references))
         families: dict[str, list[PathAnswer]] = {}
         for (family, _), answer in zip(wanted, answers, strict=True):
             families.setdefault(family, []).append(answer)
@@ -56,9 +56,9 @@ def exposure(page: Page, document: Document, baseline: NotFoundBaseline, network
     return Exposure({family: tuple(each) for family, each in families.items()})
 
 
-def _own_scripts(page: Page, document: Document) -> list[Target]:
+def _own_scripts(page: Page, references: References) -> list[Target]:
     """The first scripts from the page's origin, each address once."""
-    urls = [each.url for each in references(document) if each.kind is ResourceKind.SCRIPT]
+    urls = [each.url for each in references.items if each.kind is ResourceKind.SCRIPT]
     return [page.target.join(url) for url in urls if url.startswith(f"{page.target.origin}/")][:MAX_SCRIPTS]
 
 

@@ -374,6 +374,12 @@ HOSTILE = [
     "Error: " * 30_000,
     "java." * 40_000,
     "<title>Index of /static/</title>" + "<a href=/>" * 18_000,
+    "//10.1.2.3 " * 180_000,
+    "'10.1.2.3' " * 180_000,
+    "server fe80:1:: " * 120_000,
+    "<!-- 10.1.2.3 -->" * 110_000,
+    "<!-- todo security page -->" * 70_000,
+    "<!-- api_key=aaaaaaaaaaaaaaaa1 -->" * 60_000,
 ]
 
 
@@ -383,9 +389,9 @@ def test_no_text_takes_long(text: str) -> None:
     broken: Response = response(f"{SITE}/b", HTML, status=500, body=text.encode())
     seen = page(("X-A", text[:8000]), html=body_of(f"<p>{html.escape(text)}<!-- {text} -->"))
     parsed = document(seen)
-    began = time.perf_counter()
+    began = time.thread_time()
     checks.debug_error_page(parsed, NotFoundBaseline((broken,)))
     checks.directory_listing(seen, AssetDirectories((wrong,)))
     checks.private_ip(seen, parsed)
     checks.security_comments(parsed)
-    assert time.perf_counter() - began < 2.0
+    assert time.thread_time() - began < 2.0

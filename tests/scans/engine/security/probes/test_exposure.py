@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from scans.engine.findings import ScanType
-from scans.engine.page.fetch import SiteProtected, fetch_page, parse_document
+from scans.engine.page.fetch import SiteProtected, fetch_page, page_references, parse_document
 from scans.engine.result import Budget, ScanResult
 from scans.engine.run import scan
 from scans.engine.security.evidence import Exposure, PathAnswer
@@ -49,8 +49,8 @@ FAMILIES = sorted(FILES)
 def exposure_of(site: Site, host: str = "localhost") -> Exposure:
     with Network(POLICY) as network:
         page = fetch_page(target(site.url_as(host)), network, ScanType.SECURITY)
-        document = parse_document(page)
-        return probe.exposure(page, document, not_found_baseline(page, network), network)
+        references = page_references(parse_document(page))
+        return probe.exposure(page, references, not_found_baseline(page, network), network)
 
 
 def found_in(exposure: Exposure) -> dict[str, set[str]]:
