@@ -15,8 +15,9 @@ from scans.engine.browser.visit import Browser
 from scans.engine.browser.waterfall import waterfall
 from scans.engine.catalogue import Category, Check, Probe, caps, catalogue_version
 from scans.engine.catalogue import checks as checks_of
-from scans.engine.findings import Fail, Finding, NotApplicable, Pass, ScanType, Warn
+from scans.engine.findings import Fail, Finding, Fix, NotApplicable, Pass, ScanType, Server, Warn
 from scans.engine.page.evidence import Clock, Page
+from scans.engine.page.server import server_of
 from scans.engine.plan import Missing, Plan, arguments, plan
 from scans.engine.result import (
     AppliedCap,
@@ -216,6 +217,7 @@ class _Run:
                 status = "warn" if isinstance(finding, Warn) else "fail"
                 severity = finding.severity or each.severity
                 fix = finding.fix or each.fix
+                fix = fix.for_server(self._server) if isinstance(fix, Fix) else fix
         return CheckResult(
             id=each.id,
             name=each.name,
@@ -245,6 +247,11 @@ class _Run:
                 return verdict
         values = arguments(each.needs, self.evidence)
         return values if isinstance(values, Missing) else each.function(**values)
+
+    @property
+    def _server(self) -> Server | None:
+        page = self.evidence.get(Page)
+        return server_of(page.headers) if isinstance(page, Page) else None
 
     @property
     def _seen(self) -> BrowserLoad | None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from scans.engine.catalogue import Category, check
-from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
+from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, Fix, NotApplicable, Pass, Server, Warn
 from scans.engine.messages import excerpt, some
 from scans.engine.page.evidence import Page
 from scans.engine.security.csp import (
@@ -33,6 +33,11 @@ STRICT = (
     "Content-Security-Policy: script-src 'nonce-RANDOM' 'strict-dynamic'; object-src 'none'; base-uri 'none' "
     "(with a new random value on every response)"
 )
+# Where every visitor gets the same file, no nonce can be new.
+HASHED = (
+    "Content-Security-Policy: script-src 'self' 'sha256-…'; object-src 'none'; base-uri 'none' (with the hash of each "
+    "inline script; in <meta http-equiv> if no header can be set)"
+)
 NO_POLICY = NotApplicable("The page has no policy.")
 SCRIPTS_OPEN = NotApplicable("No policy restricts scripts; csp-present reports it.")
 SCRIPTS = ("script-src-elem", "script-src-attr")
@@ -51,7 +56,7 @@ def _shown(policies: Sequence[Csp]) -> list[EvidenceItem]:
     name="Content Security Policy",
     found="No Content Security Policy that restricts scripts",
     severity=HIGH,
-    fix=f"Send a policy, for example {STRICT}.",
+    fix=Fix("Send a policy. {example}.", {Server.STATIC: HASHED}, STRICT),
     references=("CSP Level 3", "CWE-1021", "CWE-79"),
 )
 def csp_present(policies: Policies) -> Finding:
@@ -81,7 +86,11 @@ def csp_present(policies: Policies) -> Finding:
     name="CSP restricts inline scripts",
     found="CSP allows inline scripts",
     severity=HIGH,
-    fix=f"Give the page's own inline scripts a nonce or hash and drop 'unsafe-inline': {STRICT}.",
+    fix=Fix(
+        "Give the page's own inline scripts a nonce or hash and drop 'unsafe-inline'. {example}.",
+        {Server.STATIC: HASHED},
+        STRICT,
+    ),
     references=("CSP Level 3, section 6.7.3.2", "CWE-79"),
 )
 def csp_script_inline(policies: Policies) -> Finding:
@@ -111,7 +120,11 @@ def csp_script_inline(policies: Policies) -> Finding:
     name="CSP restricts script sources",
     found="CSP script sources are too broad",
     severity=HIGH,
-    fix=f"Name the hosts that scripts come from, or better use nonces: {STRICT}.",
+    fix=Fix(
+        "Name the hosts that scripts come from, or better use nonces or hashes. {example}.",
+        {Server.STATIC: HASHED},
+        STRICT,
+    ),
     references=("CSP Level 3, section 6.7.2", "CWE-79"),
 )
 def csp_script_broad(policies: Policies) -> Finding:
@@ -299,7 +312,7 @@ def _is_cached(page: Page) -> bool:
     name="CSP allows no host with a known bypass",
     found="CSP allows hosts through which it can be bypassed",
     severity=LOW,
-    fix=f"Use nonces and 'strict-dynamic' in place of host names: {STRICT}.",
+    fix=Fix("Use nonces or hashes in place of host names. {example}.", {Server.STATIC: HASHED}, STRICT),
     references=("Weichselbaum et al.: CSP Is Dead, Long Live CSP (2016)",),
 )
 def csp_allowlist_bypass(policies: Policies) -> Finding:

@@ -7,7 +7,7 @@ import re
 from urllib.parse import urlsplit
 
 from scans.engine.catalogue import Category, check
-from scans.engine.findings import HIGH, LOW, MEDIUM, Fail, Finding, Pass, Warn
+from scans.engine.findings import HIGH, LOW, MEDIUM, Fail, Finding, Fix, Pass, Server, Warn
 from scans.engine.messages import counted, excerpt, some
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.markup import MAX_NODES
@@ -45,7 +45,14 @@ MAX_TEXT = 1024 * 1024
     name="Server header names no version",
     found="Server header names a version",
     severity=LOW,
-    fix="Send Server without versions: server_tokens off; in nginx, ServerTokens Prod in Apache.",
+    fix=Fix(
+        "Send Server without versions ({example}).",
+        {
+            Server.NGINX: "server_tokens off;",
+            Server.APACHE: "ServerTokens Prod",
+            Server.IIS: '<requestFiltering removeServerHeader="true"/>',
+        },
+    ),
     references=("RFC 9110, section 10.2.4", "CWE-200", "OWASP WSTG-INFO-02"),
 )
 def server_version(page: Page) -> Finding:
@@ -111,8 +118,14 @@ def debug_error_page(document: Document, baseline: NotFoundBaseline) -> Finding:
     name="No directory listing",
     found="Directory listing is public",
     severity=MEDIUM,
-    fix="Switch listings off: autoindex off; in nginx, Options -Indexes in Apache, "
-    '<directoryBrowse enabled="false"/> in IIS.',
+    fix=Fix(
+        "Switch listings off ({example}).",
+        {
+            Server.NGINX: "autoindex off;",
+            Server.APACHE: "Options -Indexes",
+            Server.IIS: '<directoryBrowse enabled="false"/>',
+        },
+    ),
     references=("CWE-548", "OWASP WSTG-CONF-04"),
 )
 def directory_listing(page: Page, directories: AssetDirectories) -> Finding:
