@@ -72,7 +72,7 @@ SHORT_PAGES = {
 # Which Imperva puts into ordinary pages as well.
 IMPERVA_SCRIPT = re.compile(rb"<script\b[^>]{1,300}?\bsrc=[\"']?/_Incapsula_Resource\?[^>]{0,2000}>\s*</script>", re.I)
 CONTENT = re.compile(rb"<(?:script|link|img|svg|iframe|form)\b", re.IGNORECASE)
-TAG = re.compile(rb"<[^>]*+>")
+TAG = re.compile(rb"<[^<>]*+>")
 TITLE = re.compile(rb"<title[^>]*>([^<]{0,200})", re.IGNORECASE)
 COMMENT = re.compile(rb"<!--.*?(-->|\Z)", re.DOTALL)
 
