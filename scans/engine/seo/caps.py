@@ -8,4 +8,5 @@ CAPS = (
         "Search engines cannot index this page.",
         checks=frozenset({"http-status", "is-indexable", "robots-blocked"}),
     ),
+    Cap(79, "The page's content was not judged, so at most a C.", count=0, is_unseen=True),
 )

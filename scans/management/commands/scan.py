@@ -159,6 +159,8 @@ def _text(result: ScanResult) -> Iterator[str]:
         yield f"{result.url}  {result.type}  failed: {result.error.code}: {result.error.message}"
         return
     yield f"{result.url}  {result.type}  {result.score}/100  {result.grade}"
+    if "notice" in result.facts:
+        yield f"  {result.facts['notice']}"
     for cap in result.caps:
         yield f"  at most {cap.limit}: {cap.reason}"
     for category in result.categories:

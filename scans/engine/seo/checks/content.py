@@ -66,6 +66,7 @@ def meta_description(document: Document) -> Finding:
     severity=LOW,
     fix="Give the page a heading <h1> that says what it is about.",
     references=("Google Search Central: title links",),
+    content=True,
 )
 def h1(document: AccessibleDocument) -> Finding:
     headings = [
@@ -87,6 +88,7 @@ def h1(document: AccessibleDocument) -> Finding:
     severity=MEDIUM,
     fix='Say what each image shows: <img alt="Red running shoe, side view">; write alt="" where it only decorates.',
     references=("Google Search Central: image best practices", "WCAG 1.1.1 Non-text Content (A)"),
+    content=True,
 )
 def seo_image_alt(document: AccessibleDocument) -> Finding:
     return judge_image_alternatives(document)
@@ -99,6 +101,7 @@ def seo_image_alt(document: AccessibleDocument) -> Finding:
     severity=LOW,
     fix="Write more about the subject of the page, in text that is in the HTML itself.",
     references=("Google Search Central: helpful content",),
+    content=True,
 )
 def thin_content(document: AccessibleDocument) -> Finding:
     text = read_visible_text(document)
