@@ -6,19 +6,23 @@ from collections.abc import Sequence
 
 import ada_url
 
+from scans.engine.accessibility.document import AccessibleDocument
+from scans.engine.browser.evidence import Rendered
 from scans.engine.catalogue import Category, check
 from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.messages import excerpt, some
 from scans.engine.page.evidence import Clock, Document, Page
 from scans.engine.page.meta import refresh
 from scans.engine.page.registrable_domain import is_same_site
+from scans.engine.page.soft_404 import resembles
 from scans.engine.seo.canonical import Canonicals, qualifier, target_fault
-from scans.engine.seo.evidence import CanonicalAnswer, RobotsFile
+from scans.engine.seo.evidence import CanonicalAnswer, MissingPathAnswer, RobotsFile
 from scans.engine.seo.hreflang import Alternates
 from scans.engine.seo.indexing import IndexingRule, IndexingRules
 from scans.engine.seo.link_relations import RelatedLink
 from scans.engine.seo.metadata import CANONICAL, ROBOTS, MetadataOutsideHead
 from scans.engine.seo.robots import GOOGLEBOT, Decision, blocked_engines, decide
+from scans.engine.seo.visible_text import read_missing_page_words
 
 CATEGORY = Category("Indexability", weight=30, error_pages=False)
 
@@ -50,6 +54,42 @@ def http_status(page: Page) -> Finding:
     if not response.body.strip():
         return Warn(f"{answers}, but without any content to index.", HIGH)
     return Pass(f"{answers}.")
+
+
+@check(
+    "soft-404",
+    name="Successful answer is no error page",
+    found="Error page with a successful status",
+    severity=HIGH,
+    fix="Answer with status 404 or 410 where there is no such page, as in Express: res.status(404).render('404'); or "
+    "with a 301 to the page that took its place.",
+    references=("Google Search Central: soft 404 errors", "RFC 9110, section 15.5.5"),
+    html=True,
+    content=True,
+)
+def soft_404(
+    page: Page, document: AccessibleDocument, missing: MissingPathAnswer, rendered: Rendered | None
+) -> Finding:
+    """Search engines drop such a page; until then they spend their visits on it.
+
+    Words alone prove nothing, as there are articles about error pages: a fail needs the same answer for a path that
+    nobody can have made.
+    """
+    served = read_missing_page_words(document)
+    status = page.response.status
+    if missing.response is not None and resembles(page.response, page.target.path, missing.response, missing.path):
+        return Fail(
+            f"The page says that it does not exist, but answers with status {status}, as does {excerpt(missing.path)}, "
+            "which nobody has made.",
+            evidence=[{"asked": excerpt(missing.path), "status": missing.response.status}],
+        )
+    if served.agree or (rendered is not None and read_missing_page_words(AccessibleDocument(rendered.document)).agree):
+        return Warn(
+            f"The page says that it does not exist, but answers with status {status}, so search engines take it for a "
+            "page at first.",
+            MEDIUM,
+        )
+    return Pass("The page does not look like an error page.")
 
 
 @check(
