@@ -198,7 +198,12 @@ def internal_nofollow(links: PageLinks, indexing: IndexingRules) -> Finding:
             f"pages: {some([excerpt(url, 80) for url in urls])}.",
             evidence=[{"url": excerpt(url)} for url in urls],
         )
-    return Pass(f"Crawlers may follow {counted(len(own), 'internal link')}.")
+    followed = sum("nofollow" not in link.relations for link in own)
+    others = counted(len(own) - followed, "internal link")
+    if not followed:
+        return Pass(f"{others} with nofollow, but only such as need not be crawled: log-ins, filters, comments.")
+    left = f"; {others} with nofollow need not be, such as log-ins" if followed < len(own) else ""
+    return Pass(f"{counted(followed, 'internal link')} can be followed by crawlers{left}.")
 
 
 def _uncrawlable(document: Document, node: LexborNode) -> str:
@@ -212,7 +217,7 @@ def _uncrawlable(document: Document, node: LexborNode) -> str:
         return f"has no href, but {script}" if script else ""  # else a placeholder, or the target of a fragment
     reference = reference.strip()
     if not reference:
-        return "" if attribute(node, "id") or attribute(node, "name") else "has an empty href"
+        return ""  # the page itself, as in the last of its breadcrumbs
     # Browsers skip line ends and tabs inside.
     scheme = re.sub(r"[\t\r\n]", "", reference[:200]).lower()
     if scheme.startswith("javascript:"):
