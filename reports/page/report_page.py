@@ -31,7 +31,7 @@ FACT_LABELS = {
     "console_errors": "Errors in the console",
 }
 # Told in a sentence of their own.
-COVERAGE = frozenset({"checks_planned", "checks_known", "browser", "axe_core"})
+COVERAGE = frozenset({"notice", "checks_planned", "checks_known", "browser", "axe_core"})
 FIRST = 5
 
 
@@ -82,12 +82,16 @@ class CoverageSummary:
 
 @dataclass(frozen=True, slots=True)
 class ReportPage:
-    """Everything the template shows. Times are aware, UTC; `severities` is such as "1 high, 3 low"."""
+    """Everything the template shows. Times are aware, UTC; `severities` is such as "1 high, 3 low".
+
+    `notice` is what a reader has to know first, empty where there is nothing.
+    """
 
     document: Mapping[str, Any]
     link: str | None
     created_at: datetime
     completed_at: datetime
+    notice: str
     meaning: str
     severities: str
     note: str
@@ -113,6 +117,7 @@ def report_page(
         link=safe_link(document["url"]),
         created_at=datetime.fromisoformat(document["created_at"]),
         completed_at=datetime.fromisoformat(document["completed_at"]),
+        notice=str(facts.get("notice", "")),
         meaning=grade_meaning(scan_type, document["grade"]),
         severities=", ".join(f"{count} {each}" for each in SEVERITY_RANK if (count := document["summary"].get(each))),
         note=ACCESSIBILITY_NOTE if scan_type == "accessibility" else "",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from scans.engine.browser.visit import Browser
 from scans.engine.catalogue import CatalogueError, Check, Need, Probe, checks, probes
 from scans.engine.findings import ScanType
-from scans.engine.page.evidence import Clock
+from scans.engine.page.evidence import Clock, ServedContent
 from scans.net.client import Network
 from scans.net.targets import Target
 
@@ -75,6 +75,7 @@ def plan(scan_type: ScanType, *, has_browser: bool = False) -> Plan:
     needed: dict[type, Probe] = {}
     pending: list[Need] = [need for each in wanted for need in each.needs]
     pending += [need for each in wanted[:1] if each.verdict is not None for need in each.verdict.needs]
+    pending += [Need("", ServedContent, optional=True) for each in wanted if each.content][:1]
     while pending:
         need = pending.pop()
         if need.evidence in given or need.evidence in needed:

@@ -16,7 +16,8 @@ from scans.engine.browser.waterfall import waterfall
 from scans.engine.catalogue import Category, Check, Probe, caps, catalogue_version
 from scans.engine.catalogue import checks as checks_of
 from scans.engine.findings import Fail, Finding, Fix, NotApplicable, Pass, ScanType, Server, Warn
-from scans.engine.page.evidence import Clock, Page
+from scans.engine.messages import excerpt
+from scans.engine.page.evidence import Clock, Page, ServedContent
 from scans.engine.page.server import server_of
 from scans.engine.plan import Missing, Plan, arguments, plan
 from scans.engine.result import (
@@ -53,6 +54,15 @@ OUT_OF_TIME = "The scan's time was used up before this could be looked at."
 
 
 TOO_SLOW = "The page is so large or intricate that this took too long to look at."
+
+
+NO_CONTENT = "The page shows no content."
+NO_CONTENT_YET = "The page shows no content until its scripts have run, and no browser ran them."
+
+
+# Of processor time for one check; of ordinary pages it takes a few hundredths.
+MUCH_S = 2.0
+BUSY = "This service was too busy to look at this in time; the fault is ours, not the site's."
 
 
 INTERNAL = "This part of the scanner failed; the fault is ours, not the site's."
@@ -197,11 +207,14 @@ class _Run:
     def _judge_one(self, each: Check) -> CheckResult | Missing | None:
         if self._remaining_s() <= 0:
             return Missing(OUT_OF_TIME)
+        limit_s = self._remaining_s() / 2
+        began_s = time.thread_time()
         try:
-            with alarm(self._remaining_s() / 2):
+            with alarm(limit_s):
                 finding = self._finding(each)
         except OutOfTime:
-            return Missing(TOO_SLOW)
+            # Whose processor time it was tells whose fault it is.
+            return Missing(TOO_SLOW if time.thread_time() - began_s > min(MUCH_S, limit_s / 2) else BUSY)
         except Refusal as refusal:  # the evidence says by name why it is not enough
             return Missing(str(refusal))
         except Exception:
@@ -247,7 +260,10 @@ class _Run:
             if not isinstance(needs, Missing) and (verdict := each.verdict.function(each, **needs)) is not None:
                 return verdict
         values = arguments(each.needs, self.evidence)
-        return values if isinstance(values, Missing) else each.function(**values)
+        if isinstance(values, Missing):
+            return values
+        # Nothing to find fault with is not the same as nothing wrong.
+        return Missing(self._unseen) if each.content and self._unseen else each.function(**values)
 
     @property
     def _server(self) -> Server | None:
@@ -263,6 +279,17 @@ class _Run:
     @property
     def _is_static(self) -> bool:
         return self._seen is None
+
+    @property
+    def _unseen(self) -> str:
+        """Why nobody saw what the page shows; empty where its markup shows something, or a browser looked at it."""
+        served = self.evidence.get(ServedContent)
+        if not isinstance(served, ServedContent) or not served.is_blank:
+            return ""
+        seen = self._seen
+        if seen is not None and (seen.axe if self.type is ScanType.ACCESSIBILITY else seen.layout) is not None:
+            return ""
+        return NO_CONTENT_YET if served.has_scripts else NO_CONTENT
 
     def result(self, error: ScanError | None) -> ScanResult:
         """Score what ran and put everything together."""
@@ -322,7 +349,11 @@ class _Run:
         return category.weight
 
     def _caps(self) -> tuple[Cap, ...]:
-        return tuple(cap for cap in caps(self.type) if self._is_static or not cap.is_static)
+        return tuple(
+            cap
+            for cap in caps(self.type)
+            if (self._is_static or not cap.is_static) and (self._unseen or not cap.is_unseen)
+        )
 
     def _facts(self, completed_at: datetime) -> dict[str, str | int | float]:
         facts: dict[str, str | int | float] = {"duration_s": round((completed_at - self.started_at).total_seconds(), 3)}
@@ -335,6 +366,11 @@ class _Run:
                 "redirects": len(page.hops) - 1,
                 "document_bytes": len(page.response.body),
             }
+        if isinstance(page, Page) and not page.is_html and any(each.html for each in self.plan.checks):
+            kind = f" but {excerpt(page.media_type, 60)}" if page.media_type else ""
+            facts["notice"] = f"The page is not HTML{kind}, so the checks of HTML do not apply."
+        if self._unseen:
+            facts["notice"] = f"{self._unseen} What depends on its content was not judged."
         facts |= {"checks_planned": len(self.plan.checks), "checks_known": len(checks_of(self.type))}
         if self._seen is not None and self._seen.product:
             facts["browser"] = self._seen.product

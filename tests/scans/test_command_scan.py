@@ -96,6 +96,12 @@ def test_json_is_exactly_the_report_of_the_api(site: Site, scan_type: ScanType) 
             assert (check["severity"] is None) == (check["status"] == "pass")
 
 
+def test_the_text_says_first_that_a_page_shows_nothing(site: Site) -> None:
+    site.routes["/app"] = Answer("<!doctype html><html lang=en><title>App</title><div id=root></div><script></script>")
+    lines = scan(site, "--type", "accessibility", path="/app").stdout.splitlines()
+    assert lines[1].startswith("  The page shows no content until its scripts have run, and no browser ran them.")
+
+
 def test_full_has_ids_evidence_and_caps(site: Site) -> None:
     ran = scan(site, "--type", "seo", "--format", "full", path="/hidden")
     assert ran.returncode == 0

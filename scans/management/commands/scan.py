@@ -160,6 +160,8 @@ def _text(result: ScanResult) -> Iterator[str]:
         yield f"{result.url}  {result.type}  failed: {result.error.code}: {result.error.message}"
         return
     yield f"{result.url}  {result.type}  {result.score}/100  {result.grade}"
+    if "notice" in result.facts:
+        yield f"  {result.facts['notice']}"
     if result.browser:
         yield f"  judged in {result.browser}"
     elif result.omitted_checks:

@@ -30,7 +30,7 @@ from scans.engine.catalogue import Category, check
 from scans.engine.findings import CRITICAL, HIGH, MEDIUM, Finding, Pass
 from scans.engine.page.markup import attribute, enclosing
 
-CATEGORY = Category("Forms", weight=15, html=True)
+CATEGORY = Category("Forms", weight=15, html=True, content=True)
 
 # Input types that are named otherwise, or not shown at all.
 UNLABELLED_TYPES = frozenset({"hidden", "image", "button", "submit", "reset"})

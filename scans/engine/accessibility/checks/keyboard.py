@@ -33,7 +33,7 @@ from scans.engine.catalogue import Category, check
 from scans.engine.findings import HIGH, LOW, MEDIUM, Finding, NotApplicable, Pass, Warn
 from scans.engine.page.markup import attribute, live
 
-CATEGORY = Category("Keyboard and navigation", weight=10, html=True)
+CATEGORY = Category("Keyboard and navigation", weight=10, html=True, content=True)
 
 # "Children Presentational: True", WAI-ARIA 1.2, section 5.2.8, and Graphics-ARIA 1.0; as axe-core 4.12.
 OPAQUE = frozenset(

@@ -36,7 +36,7 @@ from scans.engine.catalogue import Category, check
 from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, Finding
 from scans.engine.page.markup import attribute, enclosing
 
-CATEGORY = Category("Names and labels of controls", weight=20, html=True)
+CATEGORY = Category("Names and labels of controls", weight=20, html=True, content=True)
 
 INPUT_BUTTONS = frozenset({"button", "submit", "reset"})
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")

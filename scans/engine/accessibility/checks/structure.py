@@ -20,7 +20,7 @@ from scans.engine.catalogue import Category, check
 from scans.engine.findings import HIGH, LOW, MEDIUM, Finding, NotApplicable, Pass
 from scans.engine.page.markup import attribute
 
-CATEGORY = Category("Structure and tables", weight=10, html=True)
+CATEGORY = Category("Structure and tables", weight=10, html=True, content=True)
 
 
 @check(

@@ -17,7 +17,7 @@ from scans.engine.catalogue import Category, check
 from scans.engine.findings import CRITICAL, HIGH, LOW, Finding
 from scans.engine.page.markup import MAX_DEPTH, attribute, elements, enclosing, live
 
-CATEGORY = Category("Text alternatives", weight=15, html=True)
+CATEGORY = Category("Text alternatives", weight=15, html=True, content=True)
 
 # Elements whose own rules ask for a name.
 NATIVE_IMAGES = frozenset({"img", "area", "input", "object"})

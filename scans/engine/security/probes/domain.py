@@ -6,10 +6,10 @@ from scans.engine.catalogue import probe
 from scans.engine.page.evidence import Page
 from scans.engine.page.fetch import authority, raise_if_rate_limited
 from scans.engine.page.registrable_domain import own_domain
+from scans.engine.page.soft_404 import media_type
 from scans.engine.security.evidence import CaaRecords, DnssecRecords, MailRecords, SecurityTxt
 from scans.engine.security.file_signatures import has_markup, is_html
 from scans.engine.security.sensitive_files import HTML_TYPES
-from scans.engine.security.soft_404 import media_type
 from scans.net.client import Network
 from scans.net.errors import BudgetExceeded, NetError, TimedOut
 from scans.net.http.response import Response

@@ -13,10 +13,10 @@ from scans.engine.messages import excerpt
 from scans.engine.page.evidence import Page
 from scans.engine.page.fetch import RateLimitedBySite
 from scans.engine.page.references import References, ResourceKind
+from scans.engine.page.soft_404 import media_type, resembles, siblings
 from scans.engine.security.evidence import Exposure, NotFoundBaseline, PathAnswer
 from scans.engine.security.file_signatures import source_map
 from scans.engine.security.sensitive_files import JSON_BYTES, SensitiveFile, files_of, identify
-from scans.engine.security.soft_404 import media_type, resembles, siblings
 from scans.net.client import Network
 from scans.net.errors import Blocked, BudgetExceeded, NetError, TimedOut
 from scans.net.http.response import Response

@@ -14,12 +14,12 @@ import pytest
 
 from scans.engine.findings import ScanType
 from scans.engine.page.fetch import SiteProtected, fetch_page, page_references, parse_document
+from scans.engine.page.soft_404 import resembles
 from scans.engine.result import Budget, ScanResult
 from scans.engine.run import scan
 from scans.engine.security.evidence import Exposure, PathAnswer
 from scans.engine.security.probes import exposure as probe
 from scans.engine.security.probes.not_found import not_found_baseline
-from scans.engine.security.soft_404 import resembles
 from scans.net.client import Network
 from scans.net.http.response import Response
 from tests.scans.engine.cast import POLICY, head, target
