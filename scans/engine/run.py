@@ -43,23 +43,15 @@ logger = logging.getLogger(__name__)
 
 # The rest of the time is for judging what was collected: a slow probe must not cost the other checks.
 COLLECTING_SHARE = 0.85
-
-
 # Of one finding; its message counts all of them.
 EVIDENCE_ITEMS = 20
 
 NOT_HTML = NotApplicable("The page is not HTML.")
 ERROR_PAGE = NotApplicable("The page answers with an error, so its content is not indexed.")
 OUT_OF_TIME = "The scan's time was used up before this could be looked at."
-
-
 TOO_SLOW = "The page is so large or intricate that this took too long to look at."
-
-
 NO_CONTENT = "The page shows no content."
 NO_CONTENT_YET = "The page shows no content until its scripts have run, and no browser ran them."
-
-
 # Of processor time for one check; of ordinary pages it takes a few hundredths.
 MUCH_S = 2.0
 BUSY = "This service was too busy to look at this in time; the fault is ours, not the site's."
