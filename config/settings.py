@@ -58,6 +58,12 @@ SCAN_CA_BUNDLE = read(
     "SCAN_CA_BUNDLE", environment.certificates, None, "A PEM file with certificates to trust as well."
 )
 SCAN_BROWSER = read("SCAN_BROWSER", environment.browser, "auto", "auto, off, or the path of a Chromium.")
+SCAN_BROWSER_SANDBOX = read(
+    "SCAN_BROWSER_SANDBOX", environment.boolean, True, "on; off lets Chromium run without its sandbox."
+)
+SCAN_BROWSER_MEMORY_MIB = read(
+    "SCAN_BROWSER_MEMORY", environment.browser_memory, 800, "MiB for one browser with all its processes, at least 500."
+)
 SCAN_QUEUE_LIMIT = read(
     "SCAN_QUEUE_LIMIT", environment.positive, 10_000, "How many scans may wait before new ones get a 503."
 )

@@ -10,15 +10,16 @@ import asyncio
 import base64
 import contextlib
 import time
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from playwright.async_api import Browser, BrowserContext, Dialog, Error, Page
 
-from scans.engine.browser.axe import run_axe
+from scans.engine.browser.axe import SKIPPED, run_axe
 from scans.engine.browser.coverage import used_scripts, used_sheets
 from scans.engine.browser.evidence import (
+    AxeReport,
     BrowserLoad,
     LargestPaint,
     Layout,
@@ -32,6 +33,7 @@ from scans.engine.browser.evidence import (
 )
 from scans.engine.browser.injected_scripts import expression
 from scans.engine.browser.network_log import NetworkLog
+from scans.engine.browser.processes import Usage
 from scans.engine.browser.visit import BrowserFailed, Visit
 from scans.net.browser import context_options
 
@@ -46,28 +48,37 @@ POLL_S = 0.05
 LOAD_SHARE = 0.6  # of the time, for the load itself; the rest is for looking at it
 SCRIPT_LIMIT_MS = 10_000
 MAX_POPUPS = 20
-AXE_LIMIT_S = 12.0
+AXE_CPU_S = 12.0  # of the processor: what else this machine does is not the page's fault
+AXE_LOOK_S = 0.25
 CONSOLE_ERRORS = 20
 CONSOLE_LENGTH = 300
 SCREENSHOT_BYTES = 500_000
 WORLD = "scan"
 BUSY = "The page kept the browser busy until the time was up."
+STARVED = "The scanner was too busy to look at the page in the browser in time. That is our fault, not the site's."
 
 
-async def visit_page(browser: Browser, visit: Visit) -> BrowserLoad:
-    """Load, look, and load again where that was asked for. Raises `BrowserFailed`, Playwright's `Error`."""
+async def visit_page(browser: Browser, visit: Visit, usage: Callable[[], Usage]) -> BrowserLoad:
+    """Load, look, and load again where that was asked for. Raises `BrowserFailed`, Playwright's `Error`.
+
+    `usage` tells what the browser's processes took until now. Where there are problems, the context stays open.
+    """
     ends = time.monotonic() + visit.time_limit_s
-    found = await _in_context(browser, visit, ends, is_full=True)
+    found = await _in_context(browser, visit, ends, usage, is_full=True)
     again: list[Load] = []
+    if found.problems:
+        return found
     took_s = time.monotonic() - (ends - visit.time_limit_s)
     for _ in range(visit.again):
         if ends - time.monotonic() < 2 * took_s:
             break
-        again.append((await _in_context(browser, visit, ends, is_full=False)).first)
+        again.append((await _in_context(browser, visit, ends, usage, is_full=False)).first)
     return replace(found, again=tuple(again))
 
 
-async def _in_context(browser: Browser, visit: Visit, ends: float, *, is_full: bool) -> BrowserLoad:
+async def _in_context(
+    browser: Browser, visit: Visit, ends: float, usage: Callable[[], Usage], *, is_full: bool
+) -> BrowserLoad:
     context = await browser.new_context(
         **context_options(visit.proxy),
         viewport=SCREEN,  # type: ignore[arg-type]  # a TypedDict of the same shape
@@ -79,19 +90,28 @@ async def _in_context(browser: Browser, visit: Visit, ends: float, *, is_full: b
         service_workers="block",
         ignore_https_errors=visit.trusts_anybody,
     )
-    found = await _Look(context, visit, ends).until_crash(is_full=is_full)
+    found = await _Look(context, visit, ends, usage).until_crash(is_full=is_full)
     # After a failure the whole browser goes, and a page that is busy would not let itself be closed.
-    await context.close()
+    if not found.problems:
+        await context.close()
     return found
+
+
+def overrun(began: Usage, now: Usage, limit_s: float) -> str:
+    """Why a visit did not end in time, for the report: a page that got little of the processor kept nobody busy."""
+    is_starved = now.waited_s - began.waited_s > limit_s / 4
+    return STARVED if is_starved and now.cpu_s - began.cpu_s < limit_s / 2 else BUSY
 
 
 class _Look:
     """One load in one context."""
 
-    def __init__(self, context: BrowserContext, visit: Visit, ends: float) -> None:
+    def __init__(self, context: BrowserContext, visit: Visit, ends: float, usage: Callable[[], Usage]) -> None:
         self._context = context
         self._visit = visit
         self._ends = ends
+        self._usage = usage
+        self._began = usage()
         self._log = NetworkLog()
         self._sheets: dict[str, Mapping[str, Any]] = {}
         self._errors: list[str] = []
@@ -119,7 +139,7 @@ class _Look:
     async def _look(self, page: Page, *, is_full: bool) -> BrowserLoad:
         page.on("dialog", _dismiss)
         self._context.on("page", self._close_popup)
-        self._cdp = cdp = await self._context.new_cdp_session(page)
+        self._cdp = await self._context.new_cdp_session(page)
         await self._prepare(is_full)
         await self._load(page)
         self._world = await self._isolated_world()
@@ -134,7 +154,7 @@ class _Look:
         layout = await self._try("layout", self._layout())
         screenshot = await self._try("screenshot", self._screenshot())
         host_ms = await self._try("host_ms", self._ask("host.js"))
-        axe = await self._try("axe", asyncio.wait_for(run_axe(cdp), AXE_LIMIT_S))
+        axe = await self._try("axe", self._axe())
         self._refuse_another_page()
         return BrowserLoad(
             product=product,
@@ -299,6 +319,18 @@ class _Look:
             raise BrowserFailed("The picture of the page is too large to be kept.")
         return data
 
+    async def _axe(self) -> AxeReport:
+        """Raises `BrowserFailed` when the page makes it take too much of the processor."""
+        ends_cpu_s = self._usage().cpu_s + AXE_CPU_S
+        running = asyncio.ensure_future(run_axe(self._cdp))
+        try:
+            while not (await asyncio.wait((running,), timeout=AXE_LOOK_S))[0]:
+                if self._usage().cpu_s > ends_cpu_s:
+                    raise BrowserFailed(f"{SKIPPED}: the page kept it busy for {AXE_CPU_S:g} seconds.")
+            return running.result()
+        finally:
+            running.cancel()
+
     async def _try(self, name: str, what: Awaitable[T]) -> T | None:
         """One of several things to look at: where it fails, the others still count."""
         try:
@@ -312,7 +344,7 @@ class _Look:
         try:
             return await asyncio.wait_for(what, max(0.1, self._remaining_s()))
         except TimeoutError:
-            raise BrowserFailed(BUSY) from None
+            raise BrowserFailed(overrun(self._began, self._usage(), self._visit.time_limit_s)) from None
 
     def _remaining_s(self) -> float:
         return self._ends - time.monotonic()

@@ -98,7 +98,7 @@ async def _all_pages(site: Site) -> dict[str, Seen]:
     found = {}
     with tempfile.TemporaryDirectory() as folder, Network(POLICY, time_limit_s=120) as network:
         async with async_playwright() as playwright:
-            browser = await playwright.chromium.launch(**launch_options(program, Path(folder)))
+            browser = await playwright.chromium.launch(**launch_options(program, Path(folder), sandbox=False))
             for name in PAGES:
                 with BrowserProxy(network) as proxy:
                     await browser.start_tracing(categories=CATEGORIES)
