@@ -42,6 +42,12 @@ logger = logging.getLogger(__name__)
 COLLECTING_SHARE = 0.85
 
 
+# Seconds of the processor for one check, or one probe that asks the network nothing. A page can be made to need any
+# number of them; ordinary ones need hundredths.
+COMPUTING_S = 2.0
+# Those that ask make requests in between, of which hundreds are worth seconds.
+ASKING_S = 6.0
+
 # Of one finding; its message counts all of them.
 EVIDENCE_ITEMS = 20
 
@@ -166,7 +172,9 @@ class _Run:
             future = concurrent.futures.Future()
             future.set_result(values)
         else:
-            future = pool.submit(probe.function, **values)
+            asks = any(need.evidence in (Network, Browser) for need in probe.needs)
+            cpu_s = ASKING_S if asks else COMPUTING_S
+            future = pool.submit(_within, max(0.0, self._remaining_s(COLLECTING_SHARE)), cpu_s, probe, values)
         running[future] = provides
 
     def _give_up(self, running: dict[concurrent.futures.Future[object], type]) -> ScanError | None:
@@ -196,7 +204,7 @@ class _Run:
         if self._remaining_s() <= 0:
             return Missing(OUT_OF_TIME)
         try:
-            with alarm(self._remaining_s() / 2):
+            with alarm(self._remaining_s() / 2, COMPUTING_S):
                 finding = self._finding(each)
         except OutOfTime:
             return Missing(TOO_SLOW)
@@ -336,6 +344,15 @@ class _Run:
         return self.budget.time_limit_s * share - (time.monotonic() - self._began)
 
 
+def _within(seconds: float, cpu_s: float, probe: Probe, values: dict[str, object]) -> object:
+    """What the probe brings. One that still computes when nobody waits for it any more is ended.
+
+    Who waits for the network then is woken by its end, and ended at the next step.
+    """
+    with alarm(seconds, cpu_s):
+        return probe.function(**values)
+
+
 def _outcome(probe: Probe, future: concurrent.futures.Future[object]) -> object:
     """A finished probe's evidence, `Missing` where it failed, `ScanError` where the scan fails with it."""
     try:
@@ -344,6 +361,8 @@ def _outcome(probe: Probe, future: concurrent.futures.Future[object]) -> object:
         if probe.essential:
             return ScanError(refusal.code, str(refusal))
         return Missing(str(refusal))
+    except OutOfTime:
+        return ScanError("TIMEOUT", TOO_SLOW) if probe.essential else Missing(TOO_SLOW)
     except Exception:
         logger.exception("probe %s failed", probe.name)
         if probe.essential:
