@@ -107,6 +107,10 @@ def networks(raw: str) -> tuple[IPNetwork, ...]:
     return tuple(ipaddress.ip_network(word) for word in words(raw))
 
 
+def ip_addresses(raw: str) -> tuple[str, ...]:
+    return tuple(str(ipaddress.ip_address(word)) for word in words(raw))
+
+
 def ports(raw: str) -> frozenset[int]:
     numbers = frozenset(int(word) for word in words(raw))
     if not all(0 < number < 65536 for number in numbers):

@@ -50,6 +50,12 @@ TRUSTED_PROXIES = read(
 SCAN_ALLOWED_NETWORKS: tuple[environment.IPNetwork, ...] = read(
     "SCAN_ALLOWED_NETWORKS", environment.networks, (), "CIDRs such as 10.20.0.0/16, separated by commas."
 )
+SCAN_DENIED_NETWORKS: tuple[environment.IPNetwork, ...] = read(
+    "SCAN_DENIED_NETWORKS", environment.networks, (), "CIDRs such as 203.0.113.0/24, separated by commas."
+)
+SCAN_NAME_SERVERS = read(
+    "SCAN_NAME_SERVERS", environment.ip_addresses, (), "Addresses of name servers, separated by commas."
+)
 SCAN_ALLOWED_PORTS = read(
     "SCAN_ALLOWED_PORTS", environment.ports, frozenset({80, 443, 8080, 8443}), "Ports, separated by commas."
 )

@@ -1,4 +1,4 @@
-"""An end for code that takes too long and knows no deadline: checks and parsers are pure functions over hostile pages."""
+"""An end for code that takes too long and knows no deadline: checks and parsers run over hostile pages."""
 
 from __future__ import annotations
 

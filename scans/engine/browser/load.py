@@ -11,10 +11,11 @@ import base64
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
-from playwright.async_api import Browser, BrowserContext, Dialog, Error, Page
+from playwright.async_api import Browser, BrowserContext, Dialog, Error, Page, Request
 
 from scans.engine.browser.axe import SKIPPED, run_axe
 from scans.engine.browser.coverage import used_scripts, used_sheets
@@ -26,16 +27,16 @@ from scans.engine.browser.evidence import (
     LayoutShift,
     Load,
     LongTask,
-    RenderedImage,
-    TapTarget,
     UsedFile,
-    Viewport,
 )
-from scans.engine.browser.injected_scripts import expression
+from scans.engine.browser.injected_scripts import expression, read_layout
 from scans.engine.browser.network_log import NetworkLog
 from scans.engine.browser.processes import Usage
+from scans.engine.browser.reasons import explain, overrun
 from scans.engine.browser.visit import BrowserFailed, Visit
 from scans.net.browser import context_options
+from scans.net.budget import Limits, Meter
+from scans.net.errors import BudgetExceeded
 
 T = TypeVar("T")
 
@@ -54,8 +55,20 @@ CONSOLE_ERRORS = 20
 CONSOLE_LENGTH = 300
 SCREENSHOT_BYTES = 500_000
 WORLD = "scan"
-BUSY = "The page kept the browser busy until the time was up."
-STARVED = "The scanner was too busy to look at the page in the browser in time. That is our fault, not the site's."
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """Of one visit with all its loads."""
+
+    ends: float  # on the monotonic clock
+    limit_s: float
+    usage: Callable[[], Usage]
+    meter: Meter
+
+
+class _TooManyRequests(BrowserFailed):
+    """The page asked for more than a scan may."""
 
 
 async def visit_page(browser: Browser, visit: Visit, usage: Callable[[], Usage]) -> BrowserLoad:
@@ -63,22 +76,22 @@ async def visit_page(browser: Browser, visit: Visit, usage: Callable[[], Usage])
 
     `usage` tells what the browser's processes took until now. Where there are problems, the context stays open.
     """
-    ends = time.monotonic() + visit.time_limit_s
-    found = await _in_context(browser, visit, ends, usage, is_full=True)
+    began = time.monotonic()
+    bounds = _Bounds(began + visit.time_limit_s, visit.time_limit_s, usage, Meter(Limits()))
+    found = await _in_context(browser, visit, bounds, is_full=True)
     again: list[Load] = []
+    took_s = time.monotonic() - began
     if found.problems:
         return found
-    took_s = time.monotonic() - (ends - visit.time_limit_s)
-    for _ in range(visit.again):
-        if ends - time.monotonic() < 2 * took_s:
+    for load in range(1, visit.again + 1):
+        if bounds.ends - time.monotonic() < 2 * took_s or not bounds.meter.has_room_again(load):
             break
-        again.append((await _in_context(browser, visit, ends, usage, is_full=False)).first)
+        with contextlib.suppress(_TooManyRequests):
+            again.append((await _in_context(browser, visit, bounds, is_full=False)).first)
     return replace(found, again=tuple(again))
 
 
-async def _in_context(
-    browser: Browser, visit: Visit, ends: float, usage: Callable[[], Usage], *, is_full: bool
-) -> BrowserLoad:
+async def _in_context(browser: Browser, visit: Visit, bounds: _Bounds, *, is_full: bool) -> BrowserLoad:
     context = await browser.new_context(
         **context_options(visit.proxy),
         viewport=SCREEN,  # type: ignore[arg-type]  # a TypedDict of the same shape
@@ -90,28 +103,26 @@ async def _in_context(
         service_workers="block",
         ignore_https_errors=visit.trusts_anybody,
     )
-    found = await _Look(context, visit, ends, usage).until_crash(is_full=is_full)
+    try:
+        found = await _Look(context, visit, bounds).until_crash(is_full=is_full)
+    except _TooManyRequests:
+        await context.close()
+        raise
     # After a failure the whole browser goes, and a page that is busy would not let itself be closed.
     if not found.problems:
         await context.close()
     return found
 
 
-def overrun(began: Usage, now: Usage, limit_s: float) -> str:
-    """Why a visit did not end in time, for the report: a page that got little of the processor kept nobody busy."""
-    is_starved = now.waited_s - began.waited_s > limit_s / 4
-    return STARVED if is_starved and now.cpu_s - began.cpu_s < limit_s / 2 else BUSY
-
-
 class _Look:
     """One load in one context."""
 
-    def __init__(self, context: BrowserContext, visit: Visit, ends: float, usage: Callable[[], Usage]) -> None:
+    def __init__(self, context: BrowserContext, visit: Visit, bounds: _Bounds) -> None:
         self._context = context
         self._visit = visit
-        self._ends = ends
-        self._usage = usage
-        self._began = usage()
+        self._bounds = bounds
+        self._over = asyncio.get_running_loop().create_future()  # fails with the reason
+        self._began = bounds.usage()
         self._log = NetworkLog()
         self._sheets: dict[str, Mapping[str, Any]] = {}
         self._errors: list[str] = []
@@ -120,21 +131,34 @@ class _Look:
         self._documents = 0  # that the page's own frame showed
 
     async def until_crash(self, *, is_full: bool) -> BrowserLoad:
-        """Raises `BrowserFailed` at once when the page's process dies: questions to it would never be answered."""
+        """Raises `BrowserFailed` at once when the page's process dies: questions to it would never be answered.
+
+        And when it asks for more than a scan may: what came then would not be the page.
+        """
         page = await self._context.new_page()
-        crashed = asyncio.Event()
-        page.on("crash", lambda _: crashed.set())
+        page.on("crash", lambda _: self._end(BrowserFailed("The page made the browser crash.")))
+        self._context.on("request", self._count_request)
         looking = asyncio.ensure_future(self._look(page, is_full=is_full))
-        dying = asyncio.ensure_future(crashed.wait())
         try:
-            await asyncio.wait((looking, dying), return_when=asyncio.FIRST_COMPLETED)
-            if crashed.is_set():
-                raise BrowserFailed("The page made the browser crash.")
-            return looking.result()
+            await asyncio.wait((looking, self._over), return_when=asyncio.FIRST_COMPLETED)
+            return (self._over if self._over.done() else looking).result()
         finally:
-            for each in (looking, dying):
+            for each in (looking, self._over):
                 each.cancel()
-            await asyncio.gather(looking, dying, return_exceptions=True)
+            await asyncio.gather(looking, self._over, return_exceptions=True)
+
+    def _end(self, reason: BrowserFailed) -> None:
+        if not self._over.done():
+            self._over.set_exception(reason)
+
+    def _count_request(self, request: Request) -> None:
+        """Those of frames and workers, too; the proxy cannot see them in its tunnels."""
+        parts = urlsplit(request.url)
+        if parts.scheme in ("http", "https"):
+            try:
+                self._bounds.meter.request(parts.hostname or "")
+            except BudgetExceeded as error:
+                self._end(_TooManyRequests(f"The browser left the page. {error}"))
 
     async def _look(self, page: Page, *, is_full: bool) -> BrowserLoad:
         page.on("dialog", _dismiss)
@@ -281,34 +305,7 @@ class _Look:
         return used_scripts(scripts["result"]) + used_sheets(self._sheets, rules["ruleUsage"])
 
     async def _layout(self) -> Layout:
-        seen = await self._ask("layout.js")
-        viewport = seen["viewport"]
-        return Layout(
-            markup=seen["markup"],
-            letters_by_px={float(size): int(count) for size, count in seen["letters"].items()},
-            targets=tuple(
-                TapTarget(each["selector"], each["width"], each["height"], each["crowded"]) for each in seen["targets"]
-            ),
-            images=tuple(
-                RenderedImage(
-                    selector=each["selector"],
-                    url=each["url"],
-                    width_px=each["width"],
-                    height_px=each["height"],
-                    natural_width=each["naturalWidth"],
-                    natural_height=each["naturalHeight"],
-                    top_px=each["top"],
-                    left_px=each["left"],
-                    fit=each["fit"],
-                    is_visible=each["visible"],
-                    is_lazy=each["lazy"],
-                    is_eager=each["eager"],
-                    has_choices=each["choices"],
-                )
-                for each in seen["images"]
-            ),
-            viewport=Viewport(viewport["width"], viewport["height"], viewport["ratio"]),
-        )
+        return read_layout(await self._ask("layout.js"))
 
     async def _screenshot(self) -> bytes:
         picture = await self._cdp.send(
@@ -321,11 +318,11 @@ class _Look:
 
     async def _axe(self) -> AxeReport:
         """Raises `BrowserFailed` when the page makes it take too much of the processor."""
-        ends_cpu_s = self._usage().cpu_s + AXE_CPU_S
+        ends_cpu_s = self._bounds.usage().cpu_s + AXE_CPU_S
         running = asyncio.ensure_future(run_axe(self._cdp))
         try:
             while not (await asyncio.wait((running,), timeout=AXE_LOOK_S))[0]:
-                if self._usage().cpu_s > ends_cpu_s:
+                if self._bounds.usage().cpu_s > ends_cpu_s:
                     raise BrowserFailed(f"{SKIPPED}: the page kept it busy for {AXE_CPU_S:g} seconds.")
             return running.result()
         finally:
@@ -344,10 +341,10 @@ class _Look:
         try:
             return await asyncio.wait_for(what, max(0.1, self._remaining_s()))
         except TimeoutError:
-            raise BrowserFailed(overrun(self._began, self._usage(), self._visit.time_limit_s)) from None
+            raise BrowserFailed(overrun(self._began, self._bounds.usage(), self._bounds.limit_s)) from None
 
     def _remaining_s(self) -> float:
-        return self._ends - time.monotonic()
+        return self._bounds.ends - time.monotonic()
 
     async def _close_popup(self, page: Page) -> None:
         self._popups += 1
@@ -387,14 +384,3 @@ async def _dismiss(dialog: Dialog) -> None:
 
 def _seconds(milliseconds: float | None) -> float | None:
     return milliseconds / 1000 if milliseconds else None
-
-
-def explain(error: Error) -> str:
-    """For the report. Playwright's first line is about the call; the network error's name says what happened."""
-    message = error.message
-    start = message.find("net::")
-    if start >= 0:
-        return f"The browser could not load the page: {message[start:].split()[0].rstrip('.,')}."
-    if "Timeout" in message:
-        return "The browser could not load the page in time."
-    return "The page went elsewhere, or ended, while it was looked at in the browser."

@@ -24,8 +24,9 @@ import psutil
 from playwright.async_api import Browser, Error, Playwright, async_playwright
 
 from scans.engine.browser.evidence import BrowserLoad
-from scans.engine.browser.load import explain, overrun, visit_page
+from scans.engine.browser.load import visit_page
 from scans.engine.browser.processes import STOP_S, Meter, Usage, kill, tree
+from scans.engine.browser.reasons import explain, overrun
 from scans.engine.browser.visit import BrowserFailed, Visit
 from scans.net.browser import launch_options, sandbox_problem
 from scans.net.budget import MIB

@@ -14,8 +14,8 @@ import psutil
 import pytest
 
 from scans.engine.browser.evidence import BrowserLoad
-from scans.engine.browser.load import overrun
 from scans.engine.browser.processes import Meter, Usage
+from scans.engine.browser.reasons import overrun
 from scans.engine.browser.visit import BrowserFailed, Visit
 from scans.engine.browser.warm import FOLDER, MEMORY_MIB, WarmBrowser
 from scans.net.browser import BROWSER_UID, find_browser, sandbox_problem
@@ -397,6 +397,23 @@ def test_a_page_that_wants_all_memory_ends_near_the_bound_and_is_told_of(
     assert len(seen) > 1  # the first look is before the page
     assert max(seen[:-1]) <= MEMORY_MIB * MIB
     assert not browsers()
+
+
+ASKING_ON = "(async () => { for (let count = 0; count < 5000; count += 1) await fetch('/plain?' + count); })()"
+
+
+@pytest.mark.parametrize("where", ["page", "worker"])
+def test_a_page_that_asks_for_more_than_a_scan_may_is_left_and_told_of(browser: WarmBrowser, where: str) -> None:
+    script = ASKING_ON if where == "page" else "new Worker('/worker.js')"
+    routes = {
+        "/": Answer(PAGE.format(head="", body=f"<script>{script}</script>"), headers={"Content-Type": "text/html"}),
+        "/worker.js": Answer(ASKING_ON, headers={"Content-Type": "text/javascript"}),
+        "/plain": Answer("x"),
+    }
+    with Site(routes) as asking:
+        with pytest.raises(BrowserFailed, match="needs more than 300 requests"):
+            visit(browser, f"{asking.url}/")
+        assert len(asking.paths()) < 2500
 
 
 def test_whose_fault_it_is_that_the_time_was_up() -> None:
