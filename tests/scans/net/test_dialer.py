@@ -91,9 +91,12 @@ def test_a_denied_network_is_refused_by_address_whatever_name_leads_there() -> N
     with pytest.raises(Blocked):
         parse_target(f"http://{PUBLIC}/", policy)
     wires = Wires({})
-    with Network(policy, resolver=Names({"www.example.com": (PUBLIC,)}), dialer=wires) as network:
-        with pytest.raises(Blocked, match="not publicly accessible"):
-            network.reach(parse_target("http://www.example.com/", policy))
+    names = Names({"www.example.com": (PUBLIC,)})
+    with (
+        Network(policy, resolver=names, dialer=wires) as network,
+        pytest.raises(Blocked, match="not publicly accessible"),
+    ):
+        network.reach(parse_target("http://www.example.com/", policy))
     assert wires.dialed == []
 
 
