@@ -19,7 +19,7 @@ from scans.engine.browser.reasons import overrun
 from scans.engine.browser.visit import BrowserFailed, Visit
 from scans.engine.browser.warm import FOLDER, MEMORY_MIB, WarmBrowser
 from scans.net.browser import BROWSER_UID, find_browser, sandbox_problem
-from scans.net.budget import MIB
+from scans.net.budget import MIB, Limits
 from scans.net.client import Network
 from scans.net.policy import Policy
 from scans.net.proxy import BrowserProxy
@@ -403,7 +403,10 @@ ASKING_ON = "(async () => { for (let count = 0; count < 5000; count += 1) await 
 
 
 @pytest.mark.parametrize("where", ["page", "worker"])
-def test_a_page_that_asks_for_more_than_a_scan_may_is_left_and_told_of(browser: WarmBrowser, where: str) -> None:
+def test_a_page_that_asks_for_more_than_a_scan_may_is_left_and_told_of(
+    browser: WarmBrowser, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    monkeypatch.setattr("scans.engine.browser.load.Limits", lambda: Limits(requests_per_host=30))
     script = ASKING_ON if where == "page" else "new Worker('/worker.js')"
     routes = {
         "/": Answer(PAGE.format(head="", body=f"<script>{script}</script>"), headers={"Content-Type": "text/html"}),
@@ -411,9 +414,18 @@ def test_a_page_that_asks_for_more_than_a_scan_may_is_left_and_told_of(browser: 
         "/plain": Answer("x"),
     }
     with Site(routes) as asking:
-        with pytest.raises(BrowserFailed, match="needs more than 300 requests"):
+        with pytest.raises(BrowserFailed, match="needs more than 30 requests"):
             visit(browser, f"{asking.url}/")
-        assert len(asking.paths()) < 2500
+        assert len(asking.paths()) < 1000
+
+
+def test_further_loads_end_where_the_requests_do_and_the_first_still_counts(
+    browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scans.engine.browser.load.Limits", lambda: Limits(requests_per_host=5))
+    seen = visit(browser, f"{site.url}/plain", again=2)
+    assert len(seen.loads) == 2
+    assert seen.axe
 
 
 def test_whose_fault_it_is_that_the_time_was_up() -> None:
