@@ -15,7 +15,8 @@ from scans.engine.browser.visit import Browser
 from scans.engine.browser.waterfall import waterfall
 from scans.engine.catalogue import Category, Check, Probe, caps, catalogue_version
 from scans.engine.catalogue import checks as checks_of
-from scans.engine.findings import Fail, Finding, NotApplicable, Pass, ScanType, Warn
+from scans.engine.findings import EvidenceItem, Fail, Finding, NotApplicable, Pass, ScanType, Warn
+from scans.engine.messages import plain
 from scans.engine.page.evidence import Clock, Page
 from scans.engine.plan import Missing, Plan, arguments, plan
 from scans.engine.result import (
@@ -231,9 +232,9 @@ class _Run:
             status=status,  # type: ignore[arg-type]  # one of the three literals above
             severity=severity,
             declared_severity=each.severity,
-            message=finding.message,
+            message=plain(finding.message),
             fix=fix,
-            evidence=tuple(finding.evidence[:EVIDENCE_ITEMS]),
+            evidence=tuple(_plain_item(each) for each in finding.evidence[:EVIDENCE_ITEMS]),
             references=each.references,
             credit=finding.credit,
             weighs=not isinstance(finding, Warn) or finding.weighs,
@@ -342,6 +343,10 @@ class _Run:
 
     def _remaining_s(self, share: float = 1.0) -> float:
         return self.budget.time_limit_s * share - (time.monotonic() - self._began)
+
+
+def _plain_item(item: EvidenceItem) -> EvidenceItem:
+    return {plain(name): plain(value) if isinstance(value, str) else value for name, value in item.items()}
 
 
 def _within(seconds: float, cpu_s: float, probe: Probe, values: dict[str, object]) -> object:
