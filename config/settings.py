@@ -53,7 +53,7 @@ SCAN_ALLOWED_NETWORKS: tuple[environment.IPNetwork, ...] = read(
 SCAN_DENIED_NETWORKS: tuple[environment.IPNetwork, ...] = read(
     "SCAN_DENIED_NETWORKS", environment.networks, (), "CIDRs such as 203.0.113.0/24, separated by commas."
 )
-SCAN_NAME_SERVERS = read(
+SCAN_NAME_SERVERS: tuple[str, ...] = read(
     "SCAN_NAME_SERVERS", environment.ip_addresses, (), "Addresses of name servers, separated by commas."
 )
 SCAN_ALLOWED_PORTS = read(
