@@ -166,7 +166,7 @@ class Dialer:
         """The peer has to be who was judged."""
         if _end(connection, connection.getpeername) != ip_address(address):
             connection.close()
-            logger.warning("egress to %s is refused: the connection led elsewhere", address)
+            logger.warning("the connection to %s led elsewhere and was ended", address)
             raise Blocked("The connection did not lead to the address that was judged.")
 
     def _refuse_own(self, connection: socket.socket, address: str) -> None:
