@@ -25,8 +25,13 @@ def execute(arguments: list[str]) -> None:
         import_module(module).Command().run_from_argv(arguments)
     else:
         from django.core.management import execute_from_command_line
+        from django.db import InterfaceError, OperationalError
 
-        execute_from_command_line(arguments)
+        try:
+            execute_from_command_line(arguments)
+        except (OperationalError, InterfaceError) as error:
+            first_line = str(error).partition("\n")[0]
+            sys.exit(f"PostgreSQL does not answer ({first_line}). DATABASE_URL names the database.")
 
 
 def main() -> None:

@@ -53,4 +53,4 @@ def rows_of_member(model: type[M], user: User | AnonymousUser) -> QuerySet[M]:
 
 def shared_rows(model: type[M]) -> QuerySet[M]:
     """The rows of this model that a member has opened to anybody with their link, of whatever organization."""
-    return model._default_manager.filter(shared_at__isnull=False)
+    return model._default_manager.filter(shared_at__isnull=False, organization__closed_at=None)

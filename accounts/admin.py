@@ -14,11 +14,15 @@ from django.db.models.functions import Coalesce
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
+from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.cache import add_never_cache_headers
 from django.utils.safestring import SafeString
 
 from accounts import audit, usage
+from accounts.closing.services import close_account, close_organization, only_owned
+from accounts.members import end_invitations, grantable_roles
 from accounts.models import ApiKey, AuditEvent, Invitation, Membership, Organization, Tier, User
 from accounts.services import create_api_key, revoke_api_key
 from config.web.admin import ReadOnlyAdmin, UncountedAdmin
@@ -85,9 +89,24 @@ class UserAdmin(UncountedAdmin, DjangoUserAdmin):
         is_above = obj is not None and obj.is_superuser and not _is_superuser(request)
         return not is_above and super().has_change_permission(request, obj)
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
+        return super().get_queryset(request).filter(closed_at=None)
+
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        is_above = obj is not None and obj.is_superuser and not _is_superuser(request)
-        return not is_above and super().has_delete_permission(request, obj)
+        """Not of who is above, nor of an organization's only owner."""
+        if obj is None:
+            return super().has_delete_permission(request)
+        is_above = obj.is_superuser and not _is_superuser(request)
+        return not is_above and not only_owned(obj) and super().has_delete_permission(request, obj)
+
+    def delete_model(self, request: HttpRequest, obj: User) -> None:
+        """Out of use at once; the row goes within minutes."""
+        assert isinstance(request.user, User)
+        close_account(user=obj, actor=request.user)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        for user in queryset:
+            self.delete_model(request, user)
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
         """Whoever sets a person's password can be that person, in all of their organizations."""
@@ -129,7 +148,7 @@ class OrganizationAdmin(UncountedAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Organization]:
         """With what is counted, in the one query of all rows."""
-        rows = super().get_queryset(request)
+        rows = super().get_queryset(request).filter(closed_at=None)
         if getattr(request.resolver_match, "url_name", "") == "autocomplete":
             return rows
         return rows.annotate(
@@ -169,8 +188,24 @@ class OrganizationAdmin(UncountedAdmin):
             audit.record(obj, request.user, "organization.changed", obj.name, **changes)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """All scans and reports would go too, one by one: not from a web page."""
-        return False
+        return _is_superuser(request)
+
+    def get_deleted_objects(
+        self, objs: Any, request: HttpRequest
+    ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
+        """Their names: what belongs to them may be millions of rows, which a worker deletes."""
+        names = [str(each) for each in objs]
+        everything = (
+            "All their scans, reports, webhooks, keys and logs. No key works and nobody belongs to them at once."
+        )
+        return [*names, everything], {"organizations": len(names)}, set(), []
+
+    def delete_model(self, request: HttpRequest, obj: Organization) -> None:
+        close_organization(obj)
+
+    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Organization]) -> None:
+        for organization in queryset:
+            close_organization(organization)
 
 
 def _plain(value: object) -> str:
@@ -225,9 +260,13 @@ class MembershipAdmin(UncountedAdmin):
         elif "role" in form.changed_data:
             changed = {"from": form.initial["role"], "to": obj.role}
             note_membership(request, obj, "member.role_changed", **changed)
+            assert isinstance(request.user, User)
+            end_invitations(by=request.user, subject=obj, but=grantable_roles(obj))
 
     def delete_model(self, request: HttpRequest, obj: Membership) -> None:
         note_membership(request, obj, "member.removed")
+        assert isinstance(request.user, User)
+        end_invitations(by=request.user, subject=obj)
         super().delete_model(request, obj)
 
 
@@ -313,7 +352,7 @@ class ApiKeyAdmin(UncountedAdmin):
         return ("organization", "prefix", "created_by", "created_at", "last_used_at", "revoked_at")
 
     def save_model(self, request: HttpRequest, obj: ApiKey, form: ModelForm[ApiKey], change: bool) -> None:
-        """A new key is minted by the service, and its text shown in the next page's message."""
+        """A new key is minted by the service; the answer shows its text."""
         if change:
             obj.save(update_fields=["name", "expires_at"])
             return
@@ -326,7 +365,15 @@ class ApiKeyAdmin(UncountedAdmin):
         )
         # The admin goes on with `obj`: for its log, and for the way to the next page.
         obj.id, obj.prefix, obj.digest = key.id, key.prefix, key.digest
-        messages.warning(request, f"This is the key; it is not shown again: {plaintext}")
+        obj.plaintext = plaintext  # type: ignore[attr-defined]  # for `response_add`
+
+    def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:
+        """The key, on the only page that shows it: a message would stand in a cookie until the next page."""
+        shown = {"title": "The new API key", "plaintext": getattr(obj, "plaintext", "")}
+        context = self.admin_site.each_context(request) | shown
+        response = TemplateResponse(request, "admin/accounts/apikey_created.html", context)
+        add_never_cache_headers(response)
+        return response
 
     @admin.action(description="Revoke selected API keys", permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:

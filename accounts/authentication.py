@@ -11,6 +11,7 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from accounts import keys
+from accounts.limits import client
 from accounts.models import ApiKey, Membership
 from accounts.usage import TierLimits
 from config.api.throttling import count, refuse_over
@@ -116,8 +117,7 @@ def _note_use(key_id: str, last_used_at: datetime | None, now: datetime) -> None
 
 
 def _limit_failures(request: Request) -> None:
-    address = request.META.get("REMOTE_ADDR", "")
-    rate = count(f"failed-keys:{address}", FAILURES_PER_MINUTE)
+    rate = count(f"failed-keys:{client(request._request)}", FAILURES_PER_MINUTE)
     refuse_over(request._request, rate, "Too many failed attempts from this address.")
 
 

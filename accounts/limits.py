@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse
@@ -12,12 +11,14 @@ from django.shortcuts import render
 from django_ratelimit.core import get_usage
 from redis.exceptions import RedisError
 
-logger = logging.getLogger(__name__)
+from config.cache import outage
 
 MINUTE_S = 60
 HOUR_S = 3600
-# A customer's usual share of IPv6; a single address of it is as good as any other.
-IPV6_PREFIX = 64
+# Of IPv6 a customer's usual share; a single address of it is as good as any other.
+CLIENT_PREFIXES = {4: 32, 6: 64}
+# What one who rents many addresses gets them from.
+NETWORK_PREFIXES = {4: 24, 6: 48}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +31,12 @@ class Limit:
 
 def client(request: HttpRequest) -> str:
     """The client's address, for IPv6 its /64 network; empty where there is none, as behind a Unix socket."""
-    raw = request.META.get("REMOTE_ADDR", "")
-    try:
-        address = ipaddress.ip_address(raw)
-    except ValueError:
-        return raw
-    if address.version == 6:
-        return str(ipaddress.ip_network((int(address), IPV6_PREFIX), strict=False))
-    return raw
+    return _network(request, CLIENT_PREFIXES)
+
+
+def network(request: HttpRequest) -> str:
+    """The network that the client's address is in, /24 or for IPv6 /48; empty where there is no address."""
+    return _network(request, NETWORK_PREFIXES)
 
 
 def refusal(
@@ -48,7 +47,7 @@ def refusal(
         # A list, not a generator: every attempt counts for all.
         over = [_count(request, group, limit, window_s) > limit.attempts for limit in limits]
     except RedisError as error:
-        logger.warning("nobody can log in, Redis does not answer: %s", error)
+        outage.begin(error)
         return _refuse(request, 503, "This is not possible at the moment. Try again in a minute.", MINUTE_S)
     if any(over):
         wait = "a minute" if window_s <= MINUTE_S else "an hour"
@@ -67,3 +66,12 @@ def _refuse(request: HttpRequest, status: int, message: str, retry_after_s: int)
     response = render(request, "error.html", {"status": status, "message": message}, status=status)
     response["Retry-After"] = str(retry_after_s)
     return response
+
+
+def _network(request: HttpRequest, prefixes: Mapping[int, int]) -> str:
+    raw = request.META.get("REMOTE_ADDR", "")
+    try:
+        address = ipaddress.ip_address(raw)
+    except ValueError:
+        return raw
+    return str(ipaddress.ip_network(f"{address}/{prefixes[address.version]}", strict=False))

@@ -6,14 +6,16 @@ the actor's role again under that lock.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from django.core import signing
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts import access, audit
-from accounts.models import INVITATION_LIFETIME, RANKS, Invitation, Membership, Organization, User
-from accounts.services import AccountRefused
+from accounts.models import INVITATION_LIFETIME, RANKS, Invitation, Membership, User
+from accounts.services import AccountRefused, lock
 
 INVITATION_SALT = "accounts.invitation"
 MAX_OPEN_INVITATIONS = 100
@@ -44,6 +46,7 @@ def change_role(*, actor: Membership, subject: Membership, role: str) -> None:
     subject.save(update_fields=["role"])
     changed = {"from": before, "to": role}
     audit.record_by(actor, "member.role_changed", subject.user.email, role=changed)
+    end_invitations(by=actor.user, subject=subject, but=grantable_roles(subject))
 
 
 @transaction.atomic
@@ -54,6 +57,7 @@ def remove_member(*, actor: Membership, subject: Membership) -> None:
     if not leaves and not may_manage(actor, subject):
         raise AccountRefused("Your role does not allow this.")
     _keep_an_owner(subject)
+    end_invitations(by=actor.user, subject=subject)
     subject.delete()
     action = "member.left" if leaves else "member.removed"
     audit.record_by(actor, action, "" if leaves else subject.user.email)
@@ -129,8 +133,16 @@ def accept(*, invitation: Invitation, user: User) -> Membership:
     return membership
 
 
+def end_invitations(*, by: User, subject: Membership, but: Collection[str] = ()) -> None:
+    """Revoke that person's open invitations but to these roles: who may no longer invite admits nobody later."""
+    offered = open_invitations(subject.organization_id).filter(invited_by=subject.user)
+    for invitation in offered.exclude(role__in=but):
+        Invitation.objects.filter(id=invitation.id).update(revoked_at=timezone.now())
+        audit.record(subject.organization, by, "invitation.revoked", invitation.email)
+
+
 def _lock(actor: Membership) -> Membership:
-    Organization.objects.select_for_update(no_key=True).get(id=actor.organization_id)
+    lock(actor.organization_id)
     return _fresh(actor)
 
 

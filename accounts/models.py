@@ -38,6 +38,7 @@ class User(AbstractUser):
 
     username = None  # type: ignore[assignment]  # removes the inherited column
     email = models.EmailField("e-mail address", max_length=254, unique=True)
+    closed_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
@@ -83,6 +84,7 @@ class Organization(models.Model):
     members: models.ManyToManyField[User, Membership] = models.ManyToManyField(User, through="Membership")
     shares_reports = models.BooleanField(default=False, help_text="Whether reports of new scans start shared.")
     created_at = models.DateTimeField(default=timezone.now)
+    closed_at = models.DateTimeField(null=True, blank=True, help_text="Out of use since; its rows are being deleted.")
 
     def __str__(self) -> str:
         return self.name

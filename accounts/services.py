@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.core import signing
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 from django.utils.text import slugify
 
-from accounts import access, audit, keys
+from accounts import access, audit, keys, usage
 from accounts.models import ApiKey, Membership, Organization, Tier, User
 from config.ids import random_base62
 
@@ -50,9 +50,10 @@ def create_api_key(
     created_by: User | None = None,
     expires_at: datetime | None = None,
 ) -> tuple[ApiKey, str]:
-    """A new key and its plaintext, which is stored nowhere."""
+    """A new key and its plaintext, which is stored nowhere; raises AccountRefused for a closed organization."""
     minted = keys.mint()
     with transaction.atomic():
+        lock(organization.id)
         key = ApiKey.objects.create(
             organization=organization,
             name=name,
@@ -71,7 +72,7 @@ def add_api_key(*, actor: Membership, name: str, expires_at: datetime | None) ->
     Names of active keys differ: so a form that is sent twice makes one key.
     """
     with transaction.atomic():
-        _lock(actor.organization_id)
+        lock(actor.organization_id)
         active = access.rows(ApiKey, actor.organization_id).filter(revoked_at=None)
         if active.filter(name=name).exists():
             raise AccountRefused("There is an active key with this name.")
@@ -105,11 +106,14 @@ def sign_up_email(token: str) -> str | None:
 
 def create_person(*, email: str, password: str) -> User:
     """Somebody whose address is proven; raises AccountRefused when there is an account with it."""
-    try:
-        with transaction.atomic():
-            return User.objects.create_user(email, password)
-    except IntegrityError:
-        raise AccountRefused("There is an account with this e-mail address already. Log in with it.") from None
+    user = User(email=User.objects.normalize_email(email))
+    user.set_password(password)
+    # A statement that fails stands in the database's log, with the password's hash. This one does nothing instead.
+    User.objects.bulk_create([user], ignore_conflicts=True)
+    found = access.person_with(email)
+    if found is None or found.password != user.password:
+        raise AccountRefused("There is an account with this e-mail address already. Log in with it.")
+    return found
 
 
 def create_organization(*, name: str, owner: User) -> Organization:
@@ -138,7 +142,7 @@ def sign_up(*, email: str, password: str, organization: str) -> tuple[User, Orga
 def change_organization(*, actor: Membership, name: str, shares_reports: bool) -> None:
     """Other settings, noted with what they were."""
     with transaction.atomic():
-        organization = _lock(actor.organization_id)
+        organization = lock(actor.organization_id)
         wanted = {"name": name, "shares_reports": shares_reports}
         changes = {
             field: {"from": getattr(organization, field), "to": value}
@@ -185,6 +189,9 @@ def ensure_demo() -> DemoAccess:
         return DemoAccess(organization.name, DEMO_EMAIL, password, key)
 
 
-def _lock(organization_id: int) -> Organization:
-    # NO KEY: rows that refer to the organization can still be inserted meanwhile.
-    return Organization.objects.select_for_update(no_key=True).get(id=organization_id)
+def lock(organization_id: int) -> Organization:
+    """Hold the organization's row until the transaction ends; raises AccountRefused when it is closed."""
+    try:
+        return usage.lock(organization_id)
+    except usage.OrganizationClosed as error:
+        raise AccountRefused(str(error)) from None

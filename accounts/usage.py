@@ -33,6 +33,13 @@ class QuotaExceeded(Refusal):
         self.retry_after_s = max(1, retry_after_s)
 
 
+class OrganizationClosed(Refusal):
+    """As its keys are answered, for a request that began before."""
+
+    code = "KEY_REVOKED"
+    status = 401
+
+
 class ConcurrentLimit(Refusal):
     code = "CONCURRENT_LIMIT"
     status = 429
@@ -123,12 +130,18 @@ def refund(organization_id: int, period: date) -> None:
         )
 
 
-def _lock(organization_id: int) -> TierLimits:
+def lock(organization_id: int) -> Organization:
+    """Hold the organization's row until the transaction ends; raises OrganizationClosed."""
     # NO KEY: rows that refer to the organization can still be inserted meanwhile.
-    organization = (
-        Organization.objects.select_for_update(no_key=True, of=("self",)).select_related("tier").get(id=organization_id)
-    )
-    tier = organization.tier
+    rows = Organization.objects.select_for_update(no_key=True, of=("self",)).select_related("tier")
+    organization = rows.filter(id=organization_id, closed_at=None).first()
+    if organization is None:
+        raise OrganizationClosed("This organization has been deleted.")
+    return organization
+
+
+def _lock(organization_id: int) -> TierLimits:
+    tier = lock(organization_id).tier
     return TierLimits(tier.scans_per_month, tier.concurrent_scans, tier.name)
 
 

@@ -1,15 +1,16 @@
-"""`make bench`: scans, browser, webhooks, API, slow clients, pages, admin. `ARGS=browser`, say, for one of them."""
+"""`make bench`: all parts, or those that ARGS names, as in `ARGS=browser`."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
-from benchmarks import admin, api, browser, clients, pages, scans, webhooks
+from benchmarks import admin, api, browser, clients, pages, scans, vitals, webhooks
 
 PARTS = {
     "scans": scans.main,
     "browser": browser.main,
+    "vitals": vitals.main,
     "webhooks": webhooks.main,
     "api": api.main,
     "clients": clients.main,

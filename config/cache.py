@@ -1,8 +1,12 @@
-"""How the cache keeps values in Redis: as JSON."""
+"""How the cache keeps values in Redis: as JSON. And what this process knows of Redis."""
 
 from __future__ import annotations
 
 import json
+
+from config.logging import Outage
+
+outage = Outage("Redis")
 
 
 class JsonSerializer:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import ssl
+import time
+import warnings
+from collections.abc import Callable
 
 from celery import Celery
+from celery.exceptions import CPendingDeprecationWarning
 from celery.schedules import crontab
 from celery.signals import beat_init, celeryd_init
 from kombu.exceptions import OperationalError
@@ -16,17 +19,23 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 from django.conf import settings
 
 from config import environment
-
-logger = logging.getLogger(__name__)
+from config.cache import outage
 
 # A scan ends itself at its time limit; these two only catch code that can't be interrupted.
 SOFT_LIMIT_S = settings.SCAN_TIME_LIMIT_S + 15
 HARD_LIMIT_S = settings.SCAN_TIME_LIMIT_S + 30
 
+BATCHES_S = 45.0
+
+# With every loss of the connection, that tasks could be cancelled then. They go on: their end stands in PostgreSQL.
+warnings.simplefilter("ignore", CPendingDeprecationWarning)
+
 app = Celery("config")
 app.conf.update(
     broker_url=settings.REDIS_URL,
+    broker_transport="config.broker:Transport",
     broker_connection_retry_on_startup=True,
+    broker_connection_max_retries=None,
     broker_connection_timeout=2,
     # Above any task's life, so that Redis never hands out a task that still runs.
     # Otherwise the broker's client takes any certificate, and sends the password.
@@ -53,12 +62,12 @@ app.conf.update(
         "*": {"queue": "maintenance"},
     },
     beat_schedule={
-        "sweep-scans": {"task": "scans.tasks.sweep", "schedule": 15.0, "options": {"expires": 15}},
+        "sweep-scans": {"task": "scans.tasks.sweep", "schedule": 15.0, "options": {"expires": 60}},
         "sweep-deliveries": {
             "task": "webhooks.tasks.deliver",
             "schedule": 15.0,
             "args": ("sweep",),
-            "options": {"expires": 15},
+            "options": {"expires": 60},
         },
         "send-webhook-notices": {"task": "webhooks.tasks.send_notices", "schedule": 60.0, "options": {"expires": 60}},
         "delete-expired-reports": {
@@ -73,11 +82,17 @@ app.conf.update(
             "task": "accounts.tasks.delete_dead_sessions",
             "schedule": crontab(hour="4", minute="7"),
         },
+        "delete-closed-accounts": {
+            "task": "accounts.tasks.delete_closed_accounts",
+            "schedule": 60.0,
+            "options": {"expires": 60},
+        },
         "delete-idempotency-records": {
             "task": "scans.tasks.delete_idempotency_records",
             "schedule": crontab(minute="41"),
         },
     },
+    beat_scheduler="config.operations.scheduler:SteadyScheduler",
     timezone="UTC",
 )
 app.autodiscover_tasks(["accounts", "scans", "reports", "webhooks"])
@@ -90,6 +105,16 @@ def refuse_wrong_settings(**_: object) -> None:
     environment.refuse_problems()
 
 
+def delete_in_batches(task: str, delete: Callable[[Callable[[], bool]], bool]) -> None:
+    """Have `delete` work while it has time, which its argument says; when it says that more is left, `task` goes on.
+
+    So no night's work is cut off by a task's time limit.
+    """
+    ends_at = time.monotonic() + BATCHES_S
+    if not delete(lambda: time.monotonic() < ends_at):
+        app.send_task(task)
+
+
 def enqueue(task: str, row_id: str, queue: str | None = None) -> None:
     """Hand a row to the workers, by the task's name: what the task calls need not know the task.
 
@@ -100,4 +125,6 @@ def enqueue(task: str, row_id: str, queue: str | None = None) -> None:
     try:
         app.send_task(task, (row_id,), queue=queue)
     except OperationalError as error:
-        logger.warning("%s(%s) could not be enqueued, the sweeper will: %s", task, row_id, error)
+        outage.begin(f"{task}({row_id}) could not be enqueued, the sweeper will: {error}")
+    else:
+        outage.end()

@@ -43,11 +43,19 @@ class Problem:
 
 
 problems: list[Problem] = []
+# Every variable that was read, and what stands for those that are unset.
+names: list[str] = []
+instead: dict[str, str] = {}
+
+
+def _raw(name: str) -> str:
+    return os.environ.get(name, "").strip() or instead.get(name, "")
 
 
 def read(name: str, parse: Callable[[str], T], default: T, hint: str) -> T:
     """The variable's parsed value; the default when it is unset, empty, or `parse` raises ValueError."""
-    raw = os.environ.get(name, "").strip()
+    names.append(name)
+    raw = _raw(name)
     if not raw:
         return default
     try:
@@ -202,7 +210,7 @@ def refuse_problems() -> None:
     They need a key too: without one they would start, and fail with every request.
     """
     found = list(problems)
-    if not os.environ.get("SECRET_KEY", "").strip():
+    if not _raw("SECRET_KEY"):
         found.append(Problem("SECRET_KEY", "SECRET_KEY is not set.", HOW_TO_MAKE_A_KEY))
     if found:
         raise SystemExit("\n".join(str(each) for each in found))

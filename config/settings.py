@@ -14,9 +14,11 @@ from config import __version__, environment
 from config.environment import read
 from config.ids import TIMESTAMP_FORMAT
 from config.logging import logging_config
+from config.stack import running
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = read("DATA_DIR", lambda raw: Path(raw).expanduser().resolve(), BASE_DIR / "var", "A folder.")
+environment.instead.update(running.variables_of(DATA_DIR))
 
 DEBUG = read("DEBUG", environment.boolean, False, "Set it to 1 or 0.")
 SECRET_KEY = read("SECRET_KEY", environment.secret_key, "", environment.HOW_TO_MAKE_A_KEY)
@@ -108,6 +110,7 @@ MIDDLEWARE = [
     "config.web.csp.ContentSecurityPolicyMiddleware",
     "config.web.middleware.PermissionsPolicyMiddleware",
     "config.operations.health.HealthMiddleware",
+    "config.web.middleware.OutageMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -161,8 +164,17 @@ DATABASES = {
         # Every thread keeps its connection. One that died with the server is noticed before it is used.
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
-        # Django turns prepared statements off unless told; config.postgresql.statements says which are prepared.
-        "OPTIONS": {"connect_timeout": 5, "prepare_threshold": 5, **DATABASE.get("OPTIONS", {})},
+        "OPTIONS": {
+            "connect_timeout": 3,
+            # A host that vanished closes nothing: unanswered bytes and silent connections end within some 30 s.
+            "tcp_user_timeout": 10_000,
+            "keepalives_idle": 10,
+            "keepalives_interval": 5,
+            "keepalives_count": 3,
+            # Django turns prepared statements off unless told; config.postgresql.statements says which are prepared.
+            "prepare_threshold": 5,
+            **DATABASE.get("OPTIONS", {}),
+        },
     }
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -187,6 +199,12 @@ CACHES = {
 }
 
 AUTH_USER_MODEL = "accounts.User"
+# Half of PBKDF2's time for a log-in (and for each wrong one), 16 MiB for each guess at a stolen hash. Older hashes are
+# made anew with the next log-in.
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.ScryptPasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in (
@@ -290,6 +308,10 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "",
     "COMPONENT_SPLIT_REQUEST": False,
     "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "config.api.schema.require_a_change",
+    ],
     "ENUM_NAME_OVERRIDES": {
         "ScanType": "scans.models.Scan.Type",
         "ScanStatus": "scans.models.Scan.Status",

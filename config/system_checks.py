@@ -13,6 +13,8 @@ from config import environment
 from scans.browser import browser_program, missing_packages
 from scans.net.browser import sandbox_problem
 
+CONSOLE = "django.core.mail.backends.console.EmailBackend"
+
 # Not asked by commands that print what a program reads: the browser is no fault of theirs.
 ENVIRONMENT, BROWSER = "environment", "browser"
 
@@ -48,6 +50,21 @@ def log_format(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMe
             f"LOG_FORMAT {settings.LOG_FORMAT!r} is not known, text is used.",
             hint="Set it to text or json.",
             id="environment.LOG_FORMAT",
+        )
+    ]
+
+
+@register(ENVIRONMENT)
+def mail(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Mail that goes to the log is for one's own machine; elsewhere nobody gets it, and its links stand in the log."""
+    if not settings.SECURE or settings.EMAIL_BACKEND != CONSOLE:
+        return []
+    return [
+        Warning(
+            "BASE_URL is https, and mail goes to the log: people get no links to sign up, join or reset a password, "
+            "and whoever reads the log can use them.",
+            hint="Set EMAIL_URL to a mail server, such as smtp+tls://user:password@host:587.",
+            id="environment.EMAIL_URL",
         )
     ]
 

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.urls import include, path, re_path, register_converter
 from django.views.generic import RedirectView
 
-from accounts.pages import organization, person
+from accounts.pages import closing, organization, person
 from accounts.pages.login import (
     LoginView,
     LogoutView,
@@ -20,7 +20,7 @@ from accounts.pages.login import (
 )
 from config.api.views import UnknownPath
 from config.operations.views import operations_page
-from config.web.views import docs, landing, openapi, robots, security_txt, sitemap
+from config.web.views import docs, favicon, landing, openapi, robots, security_txt, sitemap
 from reports.api import ReportExport, ReportView
 from reports.views import export, progress, report, screenshot, share
 from scans.api import ScanCollection, ScanItem, ScanListing, UsageView
@@ -86,6 +86,7 @@ of_organization = [
     path("keys/", organization.keys, name="keys"),
     path("keys/<str:key_id>/revoke", organization.key_revoke, name="key-revoke"),
     path("settings/", organization.organization_settings, name="organization-settings"),
+    path("settings/delete", closing.organization_delete, name="organization-delete"),
     path("audit/", organization.audit_log, name="audit"),
 ]
 
@@ -110,6 +111,7 @@ urlpatterns = [
     path("openapi.yaml", openapi, name="schema"),
     path("", landing, name="landing"),
     path("robots.txt", robots),
+    path("favicon.ico", favicon),
     path(".well-known/security.txt", security_txt),
     path("sitemap.xml", sitemap),
     path("docs/", docs, name="docs"),
@@ -123,6 +125,7 @@ urlpatterns = [
     path("password/<uidb64>/<token>/", PasswordResetConfirmView.as_view(), name="password-reset-confirm"),
     path("invite/<str:token>", person.invite, name="invite"),
     path("account/", person.account, name="account"),
+    path("account/delete", closing.account_delete, name="account-delete"),
     path("account/sessions/", person.sessions_end, name="sessions-end"),
     path("account/sessions/<str:session_id>/end", person.session_end, name="session-end"),
     path("dashboard/", person.start, name="dashboard"),

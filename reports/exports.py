@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from reports.judge import judged_without_browser
+
 FORMATS = ("json", "sarif", "csv")
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -60,6 +62,7 @@ def sarif(document: Mapping[str, Any]) -> dict[str, Any]:
                     "url": document["url"],
                     "score": document["score"],
                     "grade": document["grade"],
+                    "browser": document.get("browser"),
                 },
             }
         ],
@@ -67,12 +70,21 @@ def sarif(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def csv_table(document: Mapping[str, Any]) -> str:
-    """One line per check, with a header line; cells that a spreadsheet would take for formulas are quoted."""
+    """One line per check, with a header line; cells that a spreadsheet would take for formulas are quoted.
+
+    At the end stand the checks that could not run, and those that were left out without a browser.
+    """
     output = io.StringIO()
     writer = csv.writer(output, lineterminator="\r\n")
     writer.writerow(CSV_COLUMNS)
     for category, check in _checks(document):
         row = {**check, "category": category, "references": "; ".join(check["references"])}
+        writer.writerow([_cell(row.get(column)) for column in CSV_COLUMNS])
+    for skipped in document["skipped_checks"]:
+        row = {**skipped, "status": "could not run", "message": skipped["reason"]}
+        writer.writerow([_cell(row.get(column)) for column in CSV_COLUMNS])
+    for omitted in document.get("omitted_checks", ()):
+        row = {**omitted, "status": "left out", "message": "Only a browser could judge it, and there was none."}
         writer.writerow([_cell(row.get(column)) for column in CSV_COLUMNS])
     return output.getvalue()
 
@@ -93,6 +105,9 @@ def _invocation(document: Mapping[str, Any]) -> dict[str, Any]:
         {"level": "warning", "message": {"text": _sarif_text(f"{skipped['name']} could not run: {skipped['reason']}")}}
         for skipped in document["skipped_checks"]
     ]
+    if sentence := judged_without_browser(document):
+        names = ", ".join(each["name"] for each in document["omitted_checks"])
+        notifications.append({"level": "note", "message": {"text": f"{sentence} Left out: {names}."}})
     if "error" in document:
         error = document["error"]
         notifications.append(

@@ -12,6 +12,8 @@ from scans.engine.result import CheckResult
 # Without models, so that the command line writes reports before the applications are loaded.
 TYPES = [(str(each), each.label) for each in ScanType]
 GRADES = ("A+", "A", "B", "C", "D", "F")
+# Not an enumeration: generators of clients make names of its values, and A+ becomes the same as A.
+GRADE = r"^(A\+|[ABCDF])$"
 SEVERITIES = [str(severity) for severity in Severity]
 CHECK_STATUSES = ("pass", "fail", "warn")
 REPORT_STATUSES = ("completed", "partial")
@@ -61,7 +63,7 @@ class ReportSerializer(serializers.Serializer):
     type = serializers.ChoiceField(TYPES)
     url = serializers.CharField()
     score = serializers.IntegerField(min_value=0, max_value=100)
-    grade = serializers.ChoiceField(GRADES)
+    grade = serializers.RegexField(GRADE)
     created_at = serializers.DateTimeField()
     completed_at = serializers.DateTimeField()
     categories = CategorySerializer(many=True)
@@ -98,6 +100,13 @@ class SkippedCheckSerializer(serializers.Serializer):
     reason = serializers.CharField()
 
 
+class OmittedCheckSerializer(serializers.Serializer):
+    """A check that only a browser could have judged, and there was none."""
+
+    id = serializers.CharField()
+    name = serializers.CharField()
+
+
 class ExportedSkippedCheckSerializer(SkippedCheckSerializer):
     """A check that could not run, with its ID."""
 
@@ -111,5 +120,9 @@ class ReportExportSerializer(ReportSerializer):
     report_id = serializers.RegexField(r"^rpt_[0-9A-Za-z]{22}$")
     status = serializers.ChoiceField(REPORT_STATUSES)
     skipped_checks = ExportedSkippedCheckSerializer(many=True)
+    browser = serializers.CharField(
+        allow_null=True, help_text="The browser that the page was judged in, such as Chromium 156.0; null without one."
+    )
+    omitted_checks = OmittedCheckSerializer(many=True)
     caps = CapSerializer(many=True)
     catalogue_version = serializers.CharField()

@@ -19,6 +19,8 @@ from django.utils.http import parse_etags
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
+from accounts.limits import client
+from config.api import throttling
 from reports.exports import FORMATS, rendered
 from reports.page.explanations import advice
 from reports.page.history import history
@@ -31,13 +33,19 @@ View: TypeAlias = Callable[..., HttpResponse]
 ROBOTS = "noindex, nofollow"
 
 
+# A page of a long report costs seconds; a member's requests are their organization's, a stranger's nobody's.
+STRANGERS_PER_MINUTE = 60
+
+
 def _for_who_may_see(view: View) -> View:
     """Hands the view what the person may see; who may see nothing gets to the login, or a 404 when logged in."""
 
     @functools.wraps(view)
     def wrapped(request: HttpRequest, scan_id: str, **kwargs: str) -> HttpResponse:
         seen = seen_by(request.user, scan_id)
-        if seen is not None:
+        if seen is not None and seen.membership is None and _is_over_rate(request):
+            response = _too_many(request)
+        elif seen is not None:
             response = view(request, seen, **kwargs)
         elif request.htmx:  # type: ignore[attr-defined]  # django-htmx
             response = HttpResponseClientRefresh()  # the page itself says what is the matter
@@ -146,6 +154,18 @@ def share(request: HttpRequest, seen: Seen) -> HttpResponse:
         shared, private = "Anybody with the link can read this report now.", "Only members can read this report now."
         messages.success(request, shared if is_shared else private)
     return redirect("report-page", seen.scan.id)
+
+
+def _is_over_rate(request: HttpRequest) -> bool:
+    rate = throttling.count(f"shared-reports:{client(request)}", STRANGERS_PER_MINUTE)
+    return rate.used > rate.limit
+
+
+def _too_many(request: HttpRequest) -> HttpResponse:
+    context = {"status": 429, "message": "Too many requests. Try again in a minute."}
+    response = render(request, "error.html", context, status=429)
+    response["Retry-After"] = str(throttling.WINDOW_S)
+    return response
 
 
 def _expired(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:

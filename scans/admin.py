@@ -22,7 +22,8 @@ from accounts.admin import OrganizationAdmin
 from accounts.models import Organization, User
 from config.web.admin import ReadOnlyAdmin, link
 from scans.models import BlockedDomain, Scan
-from scans.services import MAX_ATTEMPTS, NotRequeued, requeue_scan
+from scans.queue import MAX_ATTEMPTS
+from scans.services import NotRequeued, requeue_scan
 from webhooks.models import Delivery
 
 SHOWN_URL = 80

@@ -37,7 +37,7 @@ class ScanCollection(ApiView):
         parameters=[
             OpenApiParameter(
                 "Idempotency-Key",
-                str,
+                {"type": "string", "minLength": 1, "maxLength": idempotency.MAX_KEY_LENGTH},
                 OpenApiParameter.HEADER,
                 description="1 to 255 characters. The same key and body within 24 hours get the first answer again.",
             ),
@@ -104,7 +104,7 @@ class ScanListing(ApiView):
         tags=["Scans"],
         parameters=[
             OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 20}),
-            OpenApiParameter("offset", {"type": "integer", "minimum": 0, "default": 0}),
+            OpenApiParameter("offset", {"type": "integer", "minimum": 0, "maximum": MAX_OFFSET, "default": 0}),
             OpenApiParameter("status", str, enum=Scan.Status.values),
             OpenApiParameter("type", str, enum=Scan.Type.values),
             *RATE_HEADERS,

@@ -8,8 +8,8 @@ from typing import ClassVar
 from django.conf import settings
 from django.core.validators import MaxValueValidator
 from django.db import models
-from django.db.models import F, Func, Value
-from django.db.models.functions import MD5, Coalesce
+from django.db.models import F, Func, Q, Value
+from django.db.models.functions import MD5, Coalesce, Now
 from django.utils import timezone
 
 from accounts.models import ApiKey, Organization
@@ -30,10 +30,20 @@ def path_of(url: str) -> str:
 HOST_PATTERN = "^https?://([^/?#]+)"
 
 
+# PostgreSQL's clock tells. A lease that is much longer than leases are was written before that clock was put back;
+# much, as one may be written after the moment at which a statement that waited for its row has begun.
+LONGEST_LEASE = timedelta(seconds=settings.SCAN_LEASE_S, minutes=5)
+WITHOUT_LEASE = Q(status="scanning") & (Q(lease_expires_at__lt=Now()) | Q(lease_expires_at__gt=Now() + LONGEST_LEASE))
+
+
 class ScanQuerySet(models.QuerySet["Scan"]):
     def unfinished(self) -> ScanQuerySet:
         """Queued or running: what counts against the concurrency limit."""
         return self.filter(status__in=(Scan.Status.QUEUED, Scan.Status.SCANNING))
+
+    def without_lease(self) -> ScanQuerySet:
+        """Those whose worker died."""
+        return self.filter(WITHOUT_LEASE)
 
 
 class Scan(models.Model):
@@ -87,6 +97,7 @@ class Scan(models.Model):
 
     enqueued_at = models.DateTimeField(default=timezone.now)
     attempts = models.PositiveSmallIntegerField(default=0)
+    worker = models.CharField(max_length=100, blank=True, db_default="", help_text="Whose the last attempt was.")
     claim_token = models.UUIDField(null=True, blank=True)
     lease_expires_at = models.DateTimeField(null=True, blank=True)
 
@@ -125,6 +136,10 @@ class Scan(models.Model):
                 condition=models.Q(status__in=("queued", "scanning")),
                 name="scan_concurrency",
             ),
+            # Whose turn it is: which organizations wait, and each one's oldest.
+            models.Index(
+                fields=["organization", "created_at", "id"], condition=models.Q(status="queued"), name="scan_waiting"
+            ),
         ]
         constraints = [
             models.CheckConstraint(
@@ -160,6 +175,20 @@ class Scan(models.Model):
     def report_url(self) -> str:
         """The address of the report page, from the start."""
         return f"{settings.BASE_URL}/report/{self.id}"
+
+
+class Turn(models.Model):
+    """When an organization had its last turn in a queue: who waited longest is next (`scans.queue`)."""
+
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, db_index=False)
+    queue = models.CharField(max_length=16)
+    taken_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["organization", "queue"], name="turn_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.organization_id} {self.queue}"
 
 
 class ScanCount(models.Model):

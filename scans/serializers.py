@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
-from reports.serializers import GRADES, SkippedCheckSerializer
+from config.api.parsing import WEB_ADDRESS
+from reports.serializers import GRADE, SkippedCheckSerializer
 from scans.models import Scan
 
 
@@ -16,7 +17,7 @@ class ScanSummarySerializer(serializers.Serializer):
     url = serializers.CharField()
     status = serializers.ChoiceField(Scan.Status.choices)
     score = serializers.IntegerField(min_value=0, max_value=100, allow_null=True)
-    grade = serializers.ChoiceField(GRADES, allow_null=True)
+    grade = serializers.RegexField(GRADE, allow_null=True)
     created_at = serializers.DateTimeField()
     completed_at = serializers.DateTimeField(allow_null=True)
 
@@ -50,7 +51,7 @@ class ScanDetailSerializer(ScanSummarySerializer):
 class ScanRequestSerializer(serializers.Serializer):
     """The body of POST /v1/scan."""
 
-    url = serializers.CharField(max_length=2048, help_text="Starts with https:// or http://.")
+    url = serializers.RegexField(WEB_ADDRESS, max_length=2048)
     type = serializers.ChoiceField(Scan.Type.choices)
 
 

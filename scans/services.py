@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import functools
 import json
-import logging
 import uuid
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q
-from django.db.models.functions import Greatest
+from django.db.models import F, QuerySet
+from django.db.models.expressions import CombinedExpression
+from django.db.models.functions import Greatest, Now
 from django.utils import timezone
 
 from accounts import access, audit, usage
 from accounts.authentication import Caller
 from accounts.models import AuditEvent, Membership, User
-from config import celery
 from config.api import idempotency
 from config.api.errors import ServiceUnavailable
 from config.errors import Refusal
@@ -35,20 +33,23 @@ from scans.net.errors import Blocked
 from scans.net.policy import Policy
 from scans.net.targets import Target, parse_target
 from scans.policy import scan_policy
+from scans.queue import (
+    BROWSER_QUEUE,
+    MAX_ATTEMPTS,
+    Worker,
+    enqueue,
+    next_in_turn,
+    queue_of,
+    take_turn,
+    types_of,
+    wait_in_line,
+)
 from scans.reachability import looking, refuse_unreachable
 from scans.serializers import ScanDetailSerializer
 from webhooks.events import record_scan_end
 
-logger = logging.getLogger(__name__)
-
-MAX_ATTEMPTS = 3
-# A queued scan that nobody claimed for so long was lost by the queue, or the queue is long: a duplicate is harmless.
-REQUEUE_AFTER = timedelta(seconds=30)
-# With so many messages still in the queue, a scan that waits has most likely not been lost.
-BUSY_QUEUE = 100
-SCAN_QUEUE, BROWSER_QUEUE = QUEUES = ("scans", "browser")
 # Faults of the service, not of the site.
-OWN_FAULTS = frozenset({"INTERNAL_ERROR", "SCAN_INTERRUPTED"})
+OWN_FAULTS = frozenset({"INTERNAL_ERROR", "SCAN_INTERRUPTED", "SCAN_NOT_STARTED"})
 # They, and what never began, do not count.
 REFUNDED = OWN_FAULTS | {"SCAN_CANCELLED"}
 
@@ -184,26 +185,34 @@ def _refuse_when_overloaded() -> None:
         raise ServiceUnavailable("The queue does not answer. Try again in a few seconds.")
 
 
-def enqueue(scan_id: str, scan_type: ScanType) -> None:
-    """Hand the scan to the workers. When the queue does not take it, the sweeper will."""
-    with_browser = settings.SCAN_BROWSER != "off" and scan_type.uses_browser
-    celery.enqueue("scans.tasks.run_scan", scan_id, BROWSER_QUEUE if with_browser else SCAN_QUEUE)
+def claim_next(scan_id: str, worker: Worker) -> ScanClaim | None:
+    """Take the scan whose turn it is in the queue of the one that a message named; None when there is none."""
+    named = Scan.objects.filter(id=scan_id).values_list("type", flat=True).first()
+    if named is None:
+        return None
+    queue = queue_of(ScanType(named))
+    with transaction.atomic():
+        wait_in_line()
+        while (found := next_in_turn(queue, worker)) is not None:
+            next_id, organization_id = found
+            claim = claim_scan(next_id, worker)
+            if claim is not None:  # else it was cancelled at this moment
+                take_turn(organization_id, queue)
+                return claim
+    return None
 
 
-def claim_scan(scan_id: str) -> ScanClaim | None:
+def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # noqa: B008  # it is frozen
     """Take the next attempt of a scan; None when it has ended, runs elsewhere, or does not exist."""
-    now = timezone.now()
     token = uuid.uuid4()
-    claimed = (
-        Scan.objects.filter(id=scan_id, attempts__lt=MAX_ATTEMPTS)
-        .filter(Q(status=Scan.Status.QUEUED) | Q(status=Scan.Status.SCANNING, lease_expires_at__lt=now))
-        .update(
-            status=Scan.Status.SCANNING,
-            attempts=F("attempts") + 1,
-            claim_token=token,
-            lease_expires_at=now + timedelta(seconds=settings.SCAN_LEASE_S),
-            started_at=now,
-        )
+    scans = Scan.objects.filter(id=scan_id, attempts__lt=MAX_ATTEMPTS)
+    claimed = (scans.filter(status=Scan.Status.QUEUED) | scans.without_lease()).update(
+        status=Scan.Status.SCANNING,
+        attempts=F("attempts") + 1,
+        claim_token=token,
+        lease_expires_at=_lease(),
+        started_at=Now(),
+        worker=worker.name[:100],
     )
     if not claimed:
         return None
@@ -211,10 +220,23 @@ def claim_scan(scan_id: str) -> ScanClaim | None:
     return ScanClaim(scan_id, token, url, ScanType(scan_type))
 
 
+def _lease() -> CombinedExpression:
+    # PostgreSQL's clock: those of the workers' hosts may differ.
+    return Now() + timedelta(seconds=settings.SCAN_LEASE_S)
+
+
+def wake_next(claim: ScanClaim) -> None:
+    """After a scan: let the place that it had go to what its organization's share kept from running."""
+    if queue_of(claim.type) == BROWSER_QUEUE:
+        waiting = Scan.objects.filter(status=Scan.Status.QUEUED, type__in=types_of(BROWSER_QUEUE))
+        if next_id := waiting.filter(organization__scans=claim.scan_id).values_list("id", flat=True).first():
+            enqueue(next_id, claim.type)
+
+
 def renew_claim(claim: ScanClaim, progress: Progress) -> bool:
     """Write the progress and extend the lease; False when the claim was lost to another attempt."""
     renewed = Scan.objects.filter(id=claim.scan_id, claim_token=claim.token, status=Scan.Status.SCANNING).update(
-        lease_expires_at=timezone.now() + timedelta(seconds=settings.SCAN_LEASE_S),
+        lease_expires_at=_lease(),
         # An earlier attempt may have come further; progress never goes back.
         percent=Greatest(F("percent"), min(progress.percent, 99)),
         phase="checking" if progress.phase == "done" else progress.phase,
@@ -248,6 +270,20 @@ def finish_scan(claim: ScanClaim, result: ScanResult) -> bool:
             Report.objects.create(**build_report(scan, result))
         record_scan_end(scan, findings=sum(1 for check in result.checks if check.status != "pass"))
     return True
+
+
+def fail_scans(scans: QuerySet[Scan], error: ScanError) -> int:
+    """End those of these scans that nobody holds at this moment as failed; how many there were."""
+    ended = 0
+    for scan_id in scans.values_list("id", flat=True)[:1000]:
+        with transaction.atomic():
+            scan = scans.select_for_update(no_key=True, skip_locked=True).filter(id=scan_id).first()
+            if scan is not None:
+                scan.status = Scan.Status.FAILED
+                _end(scan, error)
+                record_scan_end(scan, findings=0)
+                ended += 1
+    return ended
 
 
 def _end(scan: Scan, error: ScanError | None) -> None:
@@ -293,7 +329,7 @@ def requeue_scan(*, actor: User, scan_id: str) -> Scan:
         if scan is None:
             raise NotRequeued("It is not there any more.")
         now = timezone.now()
-        died = scan.status == Scan.Status.SCANNING and scan.lease_expires_at is not None and scan.lease_expires_at < now
+        died = Scan.objects.without_lease().filter(id=scan.id).exists()
         note: dict[str, str] = {"scan": scan.id, "type": str(scan.type)}
         if scan.status == Scan.Status.QUEUED or died:
             waiting = scan
@@ -322,43 +358,3 @@ def _repeat(failed: Scan, now: datetime) -> Scan:
         raise NotRequeued(str(refusal)) from refusal
     copied = {each: getattr(failed, each) for each in ("organization_id", "api_key_id", "created_by_id", "type", "url")}
     return Scan.objects.create(**copied, created_at=now, enqueued_at=now, period=usage.month_of(now))
-
-
-def sweep_scans(queue_depth: Callable[[], int], enqueue: Callable[[str, ScanType], None] = enqueue) -> int:
-    """Put back what the queue lost and what died; end what died too often. Returns how many were put back.
-
-    `queue_depth` is the number of messages that wait in the queues. While it is long, waiting scans are not put
-    back: they would only be added to it a second time, every time.
-    """
-    now = timezone.now()
-    interrupted = Q(status=Scan.Status.SCANNING, lease_expires_at__lt=now, attempts__lt=MAX_ATTEMPTS)
-    waiting = Q(status=Scan.Status.QUEUED, enqueued_at__lt=now - REQUEUE_AFTER)
-    queued = Scan.objects.filter(status=Scan.Status.QUEUED).count()
-    is_busy = queue_depth() >= max(BUSY_QUEUE, queued // 2)
-    lost = Scan.objects.filter(interrupted if is_busy else interrupted | waiting).order_by("enqueued_at")
-    put_back = 0
-    for scan_id, scan_type, enqueued_at in lost.values_list("id", "type", "enqueued_at")[:1000]:
-        # Conditional, so that two sweepers at once put a scan back once.
-        if Scan.objects.filter(id=scan_id, enqueued_at=enqueued_at).update(enqueued_at=now):
-            enqueue(scan_id, ScanType(scan_type))
-            put_back += 1
-    dead = Scan.objects.filter(status=Scan.Status.SCANNING, lease_expires_at__lt=now, attempts__gte=MAX_ATTEMPTS)
-    for scan_id in dead.values_list("id", flat=True)[:1000]:
-        _give_up(scan_id, now)
-    return put_back
-
-
-def _give_up(scan_id: str, now: datetime) -> None:
-    with transaction.atomic():
-        scan = (
-            Scan.objects.select_for_update(no_key=True, skip_locked=True)
-            .filter(id=scan_id, status=Scan.Status.SCANNING, lease_expires_at__lt=now)
-            .first()
-        )
-        if scan is None:
-            return
-        logger.error("scan %s was interrupted %d times, giving up", scan.id, scan.attempts)
-        scan.status = Scan.Status.FAILED
-        message = "The scan was interrupted several times on our side. It does not count against your quota."
-        _end(scan, ScanError("SCAN_INTERRUPTED", message))
-        record_scan_end(scan, findings=0)

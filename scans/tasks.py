@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from datetime import UTC, datetime
 from typing import Any
 
 from celery import current_app, shared_task
 from celery.exceptions import SoftTimeLimitExceeded
-from celery.signals import worker_process_shutdown
+from celery.signals import celeryd_after_setup, worker_process_shutdown
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
 from config.api import idempotency
 from config.errors import Refusal
 from config.logging import current_id
 from config.operations.heartbeat import beat
+from config.postgresql.silence import log_failure
 from scans import services
 from scans.browser import browser, close_browser
 from scans.engine.catalogue import catalogue_version
@@ -26,14 +28,18 @@ from scans.engine.run import scan
 from scans.memory import give_back, use_one_heap
 from scans.models import IdempotencyRecord
 from scans.net.client import Network
+from scans.net.policy import Policy
 from scans.net.targets import parse_target
 from scans.policy import scan_policy
+from scans.queue import QUEUES, Worker
+from scans.sweeping import sweep_scans
 
 logger = logging.getLogger(__name__)
 
 use_one_heap()  # in the worker, before it forks its pool
 
 PROGRESS_STEP_S = 0.5
+FINISH_PAUSE_S = 1.0
 # Well within the lease, so that one late write does not lose it.
 RENEW_EVERY_S = settings.SCAN_LEASE_S / 4
 
@@ -44,25 +50,64 @@ def end_browser(**_: object) -> None:
     close_browser()
 
 
+@celeryd_after_setup.connect
+def know_worker(sender: str, instance: Any, **_: object) -> None:
+    """Before it forks its pool: whose processes they are, and how many."""
+    global _worker
+    _worker = Worker(sender, instance.concurrency)
+
+
+_worker = Worker()
+
+
 @shared_task
 def run_scan(scan_id: str) -> None:
-    """Run one attempt of a scan. Doing it twice is harmless: the claim and its token see to that."""
-    token = current_id.set(scan_id)
+    """Run one attempt of the scan whose turn it is in the queue where this one waits.
+
+    Being told twice is harmless: the claim and its token see to that. What a database that does not answer keeps
+    from beginning or from ending is taken up again by the sweeper.
+    """
     try:
-        claim = services.claim_scan(scan_id)
+        claim = services.claim_next(scan_id, _worker)
         if claim is None:
             return
-        result = _scan(claim)
-        if not services.finish_scan(claim, result):
-            logger.warning("scan %s was ended by another attempt", scan_id)
+        token = current_id.set(claim.scan_id)
+        try:
+            if not _finish(claim, _scan(claim, scan_policy())):
+                logger.warning("scan %s was ended by another attempt", claim.scan_id)
+            services.wake_next(claim)
+        finally:
+            current_id.reset(token)
+    except (OperationalError, InterfaceError) as error:
+        log_failure(error)
+        connection.close()
     finally:
-        current_id.reset(token)
         give_back()
 
 
-def _scan(claim: services.ScanClaim) -> ScanResult:
+def _finish(claim: services.ScanClaim, result: ScanResult) -> bool:
+    """As `finish_scan`, which waits until the database takes it: the site has been asked, the claim is still ours.
+
+    Raises OperationalError or InterfaceError when the task's time is over before.
+    """
+    failure: Exception | None = None
+    try:
+        while True:
+            try:
+                return services.finish_scan(claim, result)
+            except (OperationalError, InterfaceError) as error:
+                failure = error
+                log_failure(error)
+                connection.close()
+                time.sleep(FINISH_PAUSE_S)
+    except SoftTimeLimitExceeded:
+        if failure is None:
+            raise
+        raise failure from None
+
+
+def _scan(claim: services.ScanClaim, policy: Policy) -> ScanResult:
     started_at = datetime.now(UTC)
-    policy = scan_policy()
     limit_s = settings.SCAN_TIME_LIMIT_S
     try:
         target = parse_target(claim.url, policy)
@@ -131,9 +176,9 @@ class _Reporter:
     def _write(self) -> bool:
         try:
             return services.renew_claim(self._claim, self._latest)
-        except DatabaseError:
+        except (OperationalError, InterfaceError) as error:
             # The lease may run out meanwhile; then the claim is lost, and the next write says so.
-            logger.exception("progress of scan %s could not be written", self._claim.scan_id)
+            log_failure(error)
             connection.close()
             return True
 
@@ -142,14 +187,14 @@ class _Reporter:
 def sweep() -> None:
     """Every 15 seconds: nothing that was accepted stays behind. Also tells operators that the scheduler lives."""
     beat()
-    if put_back := services.sweep_scans(_queue_depth):
+    if put_back := sweep_scans(_queue_depth):
         logger.warning("%d scans were put back into the queue", put_back)
 
 
 def _queue_depth() -> int:
     with current_app.connection_for_write() as broker:
         channel: Any = broker.default_channel  # Redis's channels have a client, others have none
-        return sum(int(channel.client.llen(queue)) for queue in services.QUEUES)
+        return sum(int(channel.client.llen(queue)) for queue in QUEUES)
 
 
 @shared_task

@@ -16,8 +16,12 @@ TIMEOUT_S = 60
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """No SECRET_KEY, no DATABASE_URL, no REDIS_URL, and what is used without them can't be reached; no browser."""
-    return {"PATH": os.environ["PATH"], "PGHOST": "/nonexistent", "PGPORT": "1", "SCAN_BROWSER": "off"} | variables
+    """No SECRET_KEY, no DATABASE_URL, no REDIS_URL, and what is used without them can't be reached; no browser.
+
+    DATA_DIR is that of the tests: in the usual one a developer's own service may run.
+    """
+    nowhere = {"PGHOST": "/nonexistent", "PGPORT": "1", "SCAN_BROWSER": "off"}
+    return {name: os.environ[name] for name in ("PATH", "DATA_DIR")} | nowhere | variables
 
 
 def start(*arguments: str | bytes, **variables: str) -> subprocess.Popen[str]:

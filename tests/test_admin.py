@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts import keys
+from accounts import keys, members
 from accounts.models import ApiKey, AuditEvent, Invitation, Membership, MonthlyUsage, Organization, Tier, User
 from accounts.usage import month_of
 from config.web.admin import UncountedAdmin
@@ -109,11 +109,13 @@ def test_nobody_but_staff_gets_in(furnished: list[str], model: type, role: str) 
 
 def test_a_new_key_is_shown_once_and_works(operator: Client, home: Member) -> None:
     form = {"organization": home.organization.pk, "name": "CI", "expires_at_0": "", "expires_at_1": ""}
-    response = operator.post(address(ApiKey, "add"), form, follow=True)
+    response = operator.post(address(ApiKey, "add"), form)
+    assert "messages" not in response.cookies, "what stands in a cookie stands in a browser's files"
+    assert "no-store" in response["Cache-Control"]
     key = ApiKey.objects.get(name="CI")
     (shown,) = [
         word
-        for word in response.content.decode().replace("<", " ").split()
+        for word in response.content.decode().replace("<", " ").replace(">", " ").split()
         if word.startswith("wss_") and keys.is_well_formed(word)
     ]
     assert key.digest == keys.digest(shown)
@@ -122,6 +124,19 @@ def test_a_new_key_is_shown_once_and_works(operator: Client, home: Member) -> No
     assert shown not in operator.get(address(ApiKey, "changelist")).content.decode()
     assert not LogEntry.objects.filter(object_repr__contains=shown).exists()
     assert LogEntry.objects.get().object_id == key.pk
+
+
+def test_a_membership_that_staff_change_or_end_ends_its_invitations(operator: Client, home: Member) -> None:
+    for change in ("role", "end"):
+        user = person_of(home, "owner", f"{change}@people.test")
+        membership = Membership.objects.get(user=user)
+        invitation = members.invite(actor=membership, email=f"new-{change}@people.test", role="admin")
+        if change == "role":
+            operator.post(address(Membership, "change", membership.pk), {"role": "viewer"})
+        else:
+            operator.post(address(Membership, "delete", membership.pk), {"post": "yes"})
+        invitation.refresh_from_db()
+        assert invitation.revoked_at is not None
 
 
 def test_a_key_keeps_its_organization_and_digest_when_it_is_renamed(

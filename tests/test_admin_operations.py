@@ -120,6 +120,17 @@ def test_each_queue_has_its_depth_and_its_workers(operator: Client) -> None:
     assert "nobody serves it" in text_of(operator.get(PAGE))
 
 
+def test_scans_in_a_queue_that_nobody_serves_are_told(
+    operator: Client, home: Member, workers: dict[str, list[str]], settings
+) -> None:
+    settings.SCAN_BROWSER = "auto"
+    make_scan(home, type="seo")
+    assert "and no worker" not in text_of(operator.get(PAGE))
+    del workers["browser@one"]
+    cache.clear()
+    assert "Queue browser has 1 scan and no worker." in text_of(operator.get(PAGE))
+
+
 def test_a_scheduler_that_is_silent_is_told(operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Scheduler silent no task seen" in text_of(operator.get(PAGE))
     tasks.sweep()

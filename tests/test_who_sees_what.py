@@ -40,6 +40,7 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "": (ALL, NONE, ""),
     "openapi.yaml": (ALL, NONE, ""),
     "robots.txt": (ALL, NONE, ""),
+    "favicon.ico": (ONWARD, NONE, "/static/img/icon.svg"),
     "sitemap.xml": (ALL, NONE, ""),
     # The operator has named nobody.
     ".well-known/security.txt": ("404 404 404 404 404 404", NONE, ""),
@@ -60,6 +61,7 @@ TABLE: dict[str, tuple[str, str, str]] = {
     # Who holds the link may know who invites.
     "invite/<str:token>": (ALL, ALL, ""),
     "account/": (PERSON, PERSON, ""),
+    "account/delete": (PERSON, PERSON, ""),
     "account/sessions/": (NONE, TO_ALL, "/account/"),
     "account/sessions/<str:session_id>/end": (NONE, "302 404 404 404 404 login", "/account/"),
     "dashboard/": ("302 302 302 302 302 login", NONE, "/o/home/"),
@@ -111,6 +113,8 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "o/<slug:organization>/keys/": ("200 200 403 403 404 login", "200 200 403 403 404 login", ""),
     "o/<slug:organization>/keys/<str:key_id>/revoke": (ADMINS, TO_ADMINS, "/o/home/keys/"),
     "o/<slug:organization>/settings/": (OURS, "302 403 403 403 404 login", "/o/home/settings/"),
+    # Nothing is typed, so nothing is deleted.
+    "o/<slug:organization>/settings/delete": ("200 403 403 403 404 login", "200 403 403 403 404 login", ""),
     "o/<slug:organization>/audit/": ("200 200 403 403 404 login", NONE, ""),
     "report/<any:scan_id>": (OURS, NONE, ""),
     # The scan has ended, and a browser did not see it.
@@ -271,7 +275,7 @@ def test_who_may_does_change_something(world: World) -> None:
     }
     for route, (_, posts, _) in TABLE.items():
         if posts.startswith("302") and "/" in route and route not in without:
-            assert world.ask("owner", "post", world.path(route), world.fields(route)).changes == 1, route
+            assert world.ask("owner", "post", world.path(route), world.fields(route)).changes >= 1, route
 
 
 def test_a_session_is_no_key(world: World) -> None:

@@ -16,7 +16,7 @@ from accounts.authentication import caller_of
 from config.api.errors import InvalidParams
 from config.api.pagination import MAX_OFFSET, choice, integer
 from config.api.schema import RATE_HEADERS, id_parameter, responses
-from config.api.views import ApiView, json_body
+from config.api.views import ApiView, json_body, optional_json_body
 from webhooks import services
 from webhooks.models import Delivery, EventKind, Webhook
 from webhooks.serializers import (
@@ -24,6 +24,7 @@ from webhooks.serializers import (
     DeliveryDetailSerializer,
     DeliveryListSerializer,
     RotatedSecretSerializer,
+    RotationRequestSerializer,
     TestRequestSerializer,
     WebhookChangesSerializer,
     WebhookDetailSerializer,
@@ -147,10 +148,10 @@ class WebhookTest(ApiView):
     )
     def post(self, request: Request, webhook_id: str) -> Response:
         """It is sent once, with `test: true` in its body; what came of it stands in the list of deliveries."""
-        # Of all bodies only this one may be absent.
-        body = json_body(request) if int(request.META.get("CONTENT_LENGTH") or 0) else {}
         delivery = services.send_test(
-            organization_id=caller_of(request).organization_id, webhook_id=webhook_id, kind=body.get("event")
+            organization_id=caller_of(request).organization_id,
+            webhook_id=webhook_id,
+            kind=optional_json_body(request).get("event"),
         )
         return Response(DeliveryDetailSerializer(delivery).data, status=202)
 
@@ -162,18 +163,22 @@ class WebhookSecret(ApiView):
         operation_id="rotate_webhook_secret",
         summary="Rotate the secret of a webhook",
         tags=["Webhooks"],
-        request=None,
+        request={"application/json": RotationRequestSerializer},
         parameters=[WEBHOOK_ID, *RATE_HEADERS],
         responses=responses(
             {200: RotatedSecretSerializer},
+            e400="`INVALID_PARAMS`.",
             e409="`ROTATION_LIMIT`: too many former secrets are still valid.",
             **NOT_FOUND,
+            **OF_BODY,
         ),
     )
     def post(self, request: Request, webhook_id: str) -> Response:
-        """The answer holds the new secret, this once. The one before stays valid for 24 hours."""
+        """The answer holds the new secret, this once. The one before stays valid for 24 hours, or no longer at all."""
         secret, expires_at = services.rotate_secret(
-            organization_id=caller_of(request).organization_id, webhook_id=webhook_id
+            organization_id=caller_of(request).organization_id,
+            webhook_id=webhook_id,
+            at_once=optional_json_body(request).get("immediately", False),
         )
         rotated = {"id": webhook_id, "secret": secret, "previous_secret_expires_at": expires_at}
         return Response(RotatedSecretSerializer(rotated).data)
@@ -189,7 +194,7 @@ class DeliveryListing(ApiView):
         parameters=[
             WEBHOOK_ID,
             OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 20}),
-            OpenApiParameter("offset", {"type": "integer", "minimum": 0, "default": 0}),
+            OpenApiParameter("offset", {"type": "integer", "minimum": 0, "maximum": MAX_OFFSET, "default": 0}),
             OpenApiParameter("status", str, enum=Delivery.Status.values),
             OpenApiParameter("event", str, enum=EventKind.values),
             OpenApiParameter("since", OpenApiTypes.DATETIME, description="Created then or later, in UTC."),

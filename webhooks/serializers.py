@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
+from config.api.parsing import WEB_ADDRESS
 from webhooks.models import Delivery, EventKind, Webhook
 
 ID = "[0-9A-Za-z]{22}"
@@ -13,14 +14,14 @@ SECRET = r"^whsec_[0-9A-Za-z+/]{43}=$"  # noqa: S105  (a pattern, not a secret)
 class WebhookRequestSerializer(serializers.Serializer):
     """The body of a registration."""
 
-    url = serializers.CharField(max_length=2048)
+    url = serializers.RegexField(WEB_ADDRESS, max_length=2048)
     events = serializers.ListField(child=serializers.ChoiceField(EventKind.choices), min_length=1)
 
 
 class WebhookChangesSerializer(serializers.Serializer):
     """What may be changed; at least one of them."""
 
-    url = serializers.CharField(max_length=2048, required=False)
+    url = serializers.RegexField(WEB_ADDRESS, max_length=2048, required=False)
     events = serializers.ListField(child=serializers.ChoiceField(EventKind.choices), min_length=1, required=False)
     enabled = serializers.BooleanField(required=False)
 
@@ -56,6 +57,12 @@ class WebhookDetailSerializer(WebhookSummarySerializer):
     failing_since = serializers.DateTimeField(
         allow_null=True, help_text="The first failed attempt since the last success."
     )
+
+
+class RotationRequestSerializer(serializers.Serializer):
+    """Whether the secrets before stop being valid at once, as after a leak; the body may be left out."""
+
+    immediately = serializers.BooleanField(required=False)
 
 
 class RotatedSecretSerializer(serializers.Serializer):

@@ -13,8 +13,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from accounts import access, audit
-from accounts.models import Membership, Organization
+from accounts import access, audit, usage
+from accounts.models import Membership
 from config.api.errors import InvalidParams
 from config.errors import Refusal
 from config.ids import is_id
@@ -78,7 +78,7 @@ def register_webhook(
     secret = new_secret()
     with transaction.atomic():
         # Registrations of one organization stand in line, so that the limit holds.
-        Organization.objects.select_for_update(no_key=True).get(id=organization_id)
+        usage.lock(organization_id)
         if access.rows(Webhook, organization_id).count() >= limit:
             raise WebhookLimit(f"Your plan allows {limit} webhooks.")
         webhook = Webhook.objects.create(
@@ -146,25 +146,34 @@ def delete_webhook(*, organization_id: int, webhook_id: str, actor: Membership |
         audit.record_by(actor, "webhook.deleted", webhook.url)
 
 
-def rotate_secret(*, organization_id: int, webhook_id: str, actor: Membership | None = None) -> tuple[str, datetime]:
+def rotate_secret(
+    *, organization_id: int, webhook_id: str, actor: Membership | None = None, at_once: object = False
+) -> tuple[str, datetime]:
     """Give the webhook a new secret; returns it, this once, and until when the one before stays valid.
 
-    Raises WebhookNotFound or RotationLimit.
+    `at_once`, for a secret that has leaked, nothing but the new one is valid. Raises WebhookNotFound, InvalidParams or
+    RotationLimit.
     """
+    if not isinstance(at_once, bool):
+        raise InvalidParams("immediately must be true or false.")
     secret = new_secret()
     with transaction.atomic():
         webhook = _locked(organization_id, webhook_id)
         now = timezone.now()
         webhook.former_secrets.filter(expires_at__lte=now).delete()
+        if at_once:
+            webhook.former_secrets.all().delete()
         if webhook.former_secrets.count() >= MAX_FORMER_SECRETS:
             raise RotationLimit(f"{MAX_FORMER_SECRETS} former secrets are still valid. Wait until one has expired.")
-        former = FormerSecret.objects.create(
-            webhook=webhook, encrypted_secret=webhook.encrypted_secret, expires_at=now + SECRET_OVERLAP
-        )
+        expires_at = now if at_once else now + SECRET_OVERLAP
+        if not at_once:
+            FormerSecret.objects.create(
+                webhook=webhook, encrypted_secret=webhook.encrypted_secret, expires_at=expires_at
+            )
         webhook.encrypted_secret = secrets.encrypt(secret)
         webhook.save(update_fields=["encrypted_secret"])
         audit.record_by(actor, "webhook.secret_rotated", webhook.url)
-    return secret, former.expires_at
+    return secret, expires_at
 
 
 def send_test(

@@ -40,4 +40,4 @@ def send_notices() -> None:
 @shared_task
 def delete_old_deliveries() -> None:
     """Every night: the log is kept for 30 days."""
-    retention.delete_old()
+    celery.delete_in_batches("webhooks.tasks.delete_old_deliveries", retention.delete_old)

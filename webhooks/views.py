@@ -164,7 +164,7 @@ def webhook_rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
     if request.method != "POST":
         return redirect(page_of(request.membership, "webhook", webhook_id))
     try:
-        secret, valid_until = services.rotate_secret(**_own(request, webhook_id))
+        secret, valid_until = services.rotate_secret(**_own(request, webhook_id), at_once="at_once" in request.POST)
     except WebhookNotFound:
         raise
     except Refusal as refusal:

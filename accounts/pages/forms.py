@@ -141,6 +141,24 @@ class InvitationForm(RoleForm):
     )
 
 
+class ConfirmationForm(forms.Form):
+    """What is to be deleted, typed as it is called."""
+
+    confirmation = forms.CharField(max_length=254, widget=forms.TextInput(attrs={"autocomplete": "off"}))
+
+    def __init__(self, *args: Any, expected: str, label: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._expected = expected
+        self.fields["confirmation"].label = label
+        self.fields["confirmation"].help_text = f"Type {expected} to confirm."
+
+    def clean_confirmation(self) -> str:
+        typed: str = self.cleaned_data["confirmation"]
+        if typed.casefold() != self._expected.strip().casefold():
+            raise forms.ValidationError(f"This is not {self._expected}.")
+        return typed
+
+
 class PageForm(forms.Form):
     after = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
 

@@ -22,11 +22,15 @@ from django.views.decorators.http import require_http_methods, require_safe
 from accounts import access, limits, mail, sessions
 from accounts.limits import Limit
 from accounts.models import User
+from accounts.pages import devices
 from accounts.pages.forms import EmailForm, LoginForm, SignUpForm
 from accounts.services import SIGN_UP_LIFETIME_S, AccountRefused, sign_up, sign_up_email, sign_up_token
 
 ATTEMPTS_PER_ADDRESS = 20
-ATTEMPTS_PER_ACCOUNT = 10
+ATTEMPTS_PER_NETWORK = 60  # each costs a quarter of a second of a core
+ATTEMPTS_PER_ACCOUNT = 10  # from one client
+# From all together, but for browsers that the person has used: strangers' guesses are bounded without keeping them out.
+ATTEMPTS_PER_ACCOUNT_ANYWHERE = 60
 # An hour's e-mails: to one person, and asked for by one client.
 MAILS_PER_RECIPIENT = 5
 MAILS_PER_CLIENT = 20
@@ -35,23 +39,31 @@ MAILS_PER_CLIENT = 20
 class LoginView(views.LoginView):
     """E-mail address and password; afterwards to `next`, when that is on our own host.
 
-    Attempts are limited per client address and per account. Fails closed: without Redis nobody logs in.
+    Attempts are limited per client address and per account; a browser in which the person has logged in before has
+    a limit of its own. Fails closed: without Redis nobody logs in.
     """
 
     authentication_form = LoginForm
     redirect_authenticated_user = True
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        attempts = (
-            Limit(limits.client(request), ATTEMPTS_PER_ADDRESS),
-            Limit(request.POST.get("username", "").strip().lower(), ATTEMPTS_PER_ACCOUNT),
-        )
+        email, client = request.POST.get("username", "").strip().lower(), limits.client(request)
+        device = devices.known_device(request, email)
+        attempts = [
+            Limit(client, ATTEMPTS_PER_ADDRESS),
+            Limit(f"network {limits.network(request)}", ATTEMPTS_PER_NETWORK),
+            Limit(f"{client} {email}", ATTEMPTS_PER_ACCOUNT),
+            Limit(email, ATTEMPTS_PER_ACCOUNT_ANYWHERE),
+        ]
+        if device is not None:
+            attempts = [Limit(f"device {device}", ATTEMPTS_PER_ACCOUNT)]
         return limits.refusal(request, "login", attempts) or super().post(request, *args, **kwargs)
 
     def form_valid(self, form: Any) -> HttpResponse:
         response = super().form_valid(form)
         # Without "stay logged in" the session ends with the browser.
         self.request.session.set_expiry(None if form.cleaned_data["remember"] else 0)
+        devices.remember(self.request, response, form.get_user().email)
         return response
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
@@ -129,7 +141,9 @@ def signup_finish(request: HttpRequest, token: str) -> HttpResponse:
             login(request, user)
             request.session.set_expiry(0)
             messages.success(request, f"Welcome. {organization} is ready for its first scan.")
-            return redirect(settings.LOGIN_REDIRECT_URL)
+            response = redirect(settings.LOGIN_REDIRECT_URL)
+            devices.remember(request, response, email)
+            return response
     return render(request, "accounts/signup_finish.html", {"form": form, "email": email})
 
 
@@ -176,6 +190,8 @@ class PasswordResetConfirmView(views.PasswordResetConfirmView):
         tell_of_new_password(form.user)
         sessions.end_others(form.user)
         messages.success(self.request, "Your password has been changed. Log in with it.")
+        # Who reads the account's mail gets in, whatever strangers try meanwhile.
+        devices.remember(self.request, response, form.user.email)
         return response
 
     def render_to_response(self, context: dict[str, Any], **kwargs: Any) -> HttpResponse:

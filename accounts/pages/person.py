@@ -38,7 +38,7 @@ def account(request: HttpRequest) -> HttpResponse:
     user = cast("User", request.user)
     form = NewPasswordForm(user, request.POST or None)
     if request.method == "POST":
-        if refusal := limits.refusal(request, "login", [Limit(user.email.lower(), ATTEMPTS_PER_ACCOUNT)]):
+        if refusal := limits.refusal(request, "password", [Limit(str(user.pk), ATTEMPTS_PER_ACCOUNT)]):
             return refusal
         if form.is_valid():
             form.save()

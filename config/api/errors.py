@@ -14,6 +14,7 @@ from rest_framework.response import Response
 
 from config.errors import Refusal
 from config.operations.maintenance import maintenance_message
+from config.postgresql.silence import log_failure
 
 logger = logging.getLogger(__name__)
 
@@ -86,7 +87,7 @@ def _answer(error: Exception) -> tuple[int, str, str, dict[str, str]]:
         case Http404():
             return 404, "NOT_FOUND", "There is nothing at this address.", {}
         case OperationalError() | InterfaceError():
-            logger.error("database unavailable: %s", error)
+            log_failure(error)
             message = "The service is temporarily unavailable. Try again in a few seconds."
             return 503, "SERVICE_UNAVAILABLE", message, {"Retry-After": str(RETRY_AFTER_S)}
     if isinstance(error, DatabaseError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container
+from collections.abc import Sequence
 
 from django.http import QueryDict
 
@@ -24,9 +24,9 @@ def integer(query: QueryDict, name: str, *, default: int, least: int, most: int)
     return int(raw)
 
 
-def choice(query: QueryDict, name: str, known: Container[str]) -> str | None:
+def choice(query: QueryDict, name: str, known: Sequence[str]) -> str | None:
     """One of the known values, None when the parameter is absent."""
     raw = query.get(name)
     if raw is not None and raw not in known:
-        raise InvalidParams(f"{name} has an unknown value.")
+        raise InvalidParams(f"{name} must be one of {', '.join(known)}.")
     return raw

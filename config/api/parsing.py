@@ -9,8 +9,16 @@ from typing import IO, Any
 from rest_framework.parsers import BaseParser
 
 from config.api.errors import InvalidParams, PayloadTooLarge
+from config.errors import Refusal
 
 MAX_BODY_BYTES = 64 * 1024
+# As the address of a target or a receiver begins.
+WEB_ADDRESS = r"^[hH][tT][tT][pP][sS]?://"
+
+
+class UnsupportedEncoding(Refusal):
+    code = "UNSUPPORTED_MEDIA_TYPE"
+    status = 415
 
 
 class StrictJSONParser(BaseParser):
@@ -24,7 +32,10 @@ class StrictJSONParser(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """The object in the body. Raises `PayloadTooLarge` or `InvalidParams`."""
+        """The object in the body. Raises `PayloadTooLarge`, `UnsupportedEncoding` or `InvalidParams`."""
+        request = (parser_context or {}).get("request")
+        if request is not None and request.headers.get("Content-Encoding", "identity").lower() != "identity":
+            raise UnsupportedEncoding("Send the body as it is: no Content-Encoding is supported.")
         body = stream.read(MAX_BODY_BYTES + 1)
         if len(body) > MAX_BODY_BYTES:
             raise PayloadTooLarge(f"The body is larger than {MAX_BODY_BYTES // 1024} KiB.")

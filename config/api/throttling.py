@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
@@ -14,11 +13,10 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from config.api.errors import RateLimited
+from config.cache import outage
 
 if TYPE_CHECKING:
     from rest_framework.views import APIView
-
-logger = logging.getLogger(__name__)
 
 WINDOW_S = 60
 # After Redis failed, requests are let through uncounted for this long instead of each waiting for it.
@@ -101,9 +99,10 @@ def count(subject: str, limit: int) -> Rate:
             pipeline.incr(key)
             _, counter = pipeline.execute()
     except redis.RedisError as error:
-        logger.error("the rate limit is not enforced, Redis does not answer: %s", error)
+        outage.begin(error)
         _paused_until[0] = now + REDIS_PAUSE_S
         return uncounted
+    outage.end()
     start, used = divmod(counter, COUNTS)
     return Rate(limit, used, start + WINDOW_S)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.permissions import AllowAny
@@ -47,11 +47,17 @@ def json_body(request: Request) -> dict[str, Any]:
     return body
 
 
+def optional_json_body(request: Request) -> dict[str, Any]:
+    """The same where a body may be left out: then an empty object."""
+    return json_body(request) if int(request.META.get("CONTENT_LENGTH") or 0) else {}
+
+
 @extend_schema(exclude=True)
 class UnknownPath(ApiView):
     """Everything under /v1 and /api that is not an endpoint: 404 `NOT_FOUND`, whatever the method."""
 
     permission_classes = [AllowAny]
+    default_response_headers: ClassVar[dict[str, str]] = {}  # no Allow: there is nothing that a method could be used on
     http_method_names = [*ApiView.http_method_names, "put", "options", "trace"]
 
     def answer(self, request: object, *args: object, **kwargs: object) -> Response:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 
 from django.core.cache import cache
@@ -11,17 +10,19 @@ from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from redis.exceptions import RedisError
 
+from config.cache import outage
 from config.operations.maintenance import maintenance_message
-
-logger = logging.getLogger(__name__)
+from config.postgresql.silence import log_failure
 
 
 def redis_answers() -> bool:
+    """Whether Redis takes what it is given: one that is full still answers questions."""
     try:
-        cache.get("readiness")
+        cache.set("readiness", 1)
     except RedisError as error:
-        logger.error("Redis does not answer: %s", error)
+        outage.begin(error)
         return False
+    outage.end()
     return True
 
 
@@ -38,7 +39,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
         if executor.migration_plan(executor.loader.graph.leaf_nodes()):
             problems["migrations"] = "Not all migrations are applied."
     except DatabaseError as error:
-        logger.error("PostgreSQL does not answer: %s", error)
+        log_failure(error)
         problems["postgresql"] = "PostgreSQL does not answer."
     if not redis_answers():
         problems["redis"] = "Redis does not answer."

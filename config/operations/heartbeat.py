@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from datetime import datetime
 
 import redis
 from django.core.cache import cache
 from django.utils import timezone
 
-logger = logging.getLogger(__name__)
+from config.cache import outage
 
 KEY = "operations:scheduled"
 
@@ -19,7 +18,7 @@ def beat() -> None:
     try:
         cache.set(KEY, timezone.now().isoformat(), timeout=None)
     except redis.RedisError as error:
-        logger.warning("the scheduler's sign of life could not be noted: %s", error)
+        outage.begin(error)
 
 
 def last_beat() -> datetime | None:
@@ -27,6 +26,6 @@ def last_beat() -> datetime | None:
     try:
         found: str | None = cache.get(KEY)
     except redis.RedisError as error:
-        logger.error("the scheduler's sign of life could not be read: %s", error)
+        outage.begin(error)
         return None
     return datetime.fromisoformat(found) if found else None

@@ -11,8 +11,9 @@ import time
 from collections.abc import Callable
 
 from django.conf import settings
-from django.db import Error
+from django.db import Error, InterfaceError, OperationalError
 
+from config.postgresql.silence import log_failure
 from config.postgresql.statements import fetch
 
 logger = logging.getLogger(__name__)
@@ -39,7 +40,11 @@ class _Switch:
             try:
                 self._message = self._ask()
             except Error as error:
-                logger.error("the maintenance switch could not be read, it stays as it was: %s", error)
+                # The switch stays as it was.
+                if isinstance(error, OperationalError | InterfaceError):
+                    log_failure(error)
+                else:
+                    logger.error("the maintenance switch could not be read, it stays as it was: %s", error)
             finally:
                 self._next_ask = time.monotonic() + REFRESH_S
                 self._asking.release()

@@ -16,10 +16,12 @@ from django.db.models import Count, Min, Q
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
+from config.cache import outage
 from config.operations.heartbeat import last_beat
 from scans.browser import browser_program, missing_packages
-from scans.models import Scan
+from scans.models import WITHOUT_LEASE, Scan
 from scans.net.browser import sandbox_problem
+from scans.queue import types_of
 from webhooks.models import Delivery, Webhook
 
 logger = logging.getLogger(__name__)
@@ -43,12 +45,21 @@ SILENCE = timedelta(minutes=3)
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A queue: its messages, and the workers that take from it. None where that is not known."""
+    """A queue: its messages, and the workers that take from it. None where that is not known.
+
+    `waiting` are the scans that wait to be taken from it, whatever has become of their messages.
+    """
 
     name: str
     serves: str
     depth: int | None
     workers: tuple[str, ...] | None
+    waiting: int
+
+    @property
+    def is_unserved(self) -> bool:
+        """Whether scans wait where nobody takes them."""
+        return self.waiting > 0 and self.workers == ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +97,18 @@ class Operations:
 
 
 def operations() -> Operations:
-    """Seven queries, each served by an index of what is unfinished or new; at most a second for Redis and workers."""
+    """Eight queries, each served by an index of what is unfinished or new; at most a second for Redis and workers."""
     now = timezone.now()
     depths = _depths()
     serving = _workers() if depths is not None else None
-    lost = Q(status=Scan.Status.SCANNING, lease_expires_at__lt=now)
     unfinished = Scan.objects.filter(status__in=(Scan.Status.QUEUED, Scan.Status.SCANNING)).aggregate(
         queued=Count("id", Q(status=Scan.Status.QUEUED)),
         oldest=Min("created_at", filter=Q(status=Scan.Status.QUEUED)),
         running=Count("id", Q(status=Scan.Status.SCANNING)),
-        interrupted=Count("id", lost),
+        interrupted=Count("id", WITHOUT_LEASE),
+    )
+    by_type = dict(
+        Scan.objects.filter(status=Scan.Status.QUEUED).values_list("type").annotate(count=Count("id")).order_by()
     )
     failed = Scan.objects.filter(status=Scan.Status.FAILED, created_at__gt=now - PERIOD)
     reasons = failed.values_list("error_code").annotate(count=Count("id")).order_by("-count", "error_code")
@@ -111,7 +124,7 @@ def operations() -> Operations:
     )
     return Operations(
         now=now,
-        queues=tuple(_queues(depths, serving)),
+        queues=tuple(_queues(depths, serving, by_type)),
         workers=None if serving is None else tuple(sorted(serving)),
         **unfinished,
         failures=tuple((code or "no code", count) for code, count in reasons),
@@ -125,12 +138,15 @@ def operations() -> Operations:
     )
 
 
-def _queues(depths: Mapping[str, int] | None, serving: Mapping[str, Iterable[str]] | None) -> Iterable[Queue]:
+def _queues(
+    depths: Mapping[str, int] | None, serving: Mapping[str, Iterable[str]] | None, by_type: Mapping[str, int]
+) -> Iterable[Queue]:
     for name, serves in QUEUES.items():
         workers = (
             None if serving is None else tuple(sorted(worker for worker, taken in serving.items() if name in taken))
         )
-        yield Queue(name, serves, None if depths is None else depths[name], workers)
+        waiting = sum(by_type.get(each, 0) for each in types_of(name))
+        yield Queue(name, serves, None if depths is None else depths[name], workers, waiting)
 
 
 def _depths() -> dict[str, int] | None:
@@ -145,7 +161,7 @@ def _depths() -> dict[str, int] | None:
             pipeline.llen(name)
         return dict(zip(QUEUES, pipeline.execute(), strict=True))
     except redis.RedisError as error:
-        logger.error("the queues' depths are not known, Redis does not answer: %s", error)
+        outage.begin(error)
         return None
     finally:
         client.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 import psycopg
@@ -16,6 +17,13 @@ def fetch(sql: str, params: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     # Django's own cursors write the values into the query, which leaves nothing to prepare.
     with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
         return cursor.execute(sql, params, prepare=True).fetchall()
+
+
+def now() -> datetime:
+    """The moment by PostgreSQL's clock: the one that all processes on all hosts share."""
+    ((moment,),) = fetch("SELECT statement_timestamp()", {})
+    assert isinstance(moment, datetime)
+    return moment
 
 
 def sql_timestamp(column: str) -> str:

@@ -20,10 +20,15 @@ class DemoLogin:
     api_key: str | None
 
 
-def demo_path(data_dir: Path, env: Mapping[str, str], *, embedded: bool) -> Path:
-    """Each database has its own organization, hence its own file."""
+def demo_path(data_dir: Path, env: Mapping[str, str], *, embedded: bool, wanted: bool) -> Path | None:
+    """Where to keep the login; each database has its own organization, hence its own file.
+
+    None where there is to be none: its owner is a superuser, which nobody's own database gets unless it is `wanted`.
+    """
     if embedded:
         return data_dir / "demo.json"
+    if not wanted:
+        return None
     digest = hashlib.sha256(env.get("DATABASE_URL", "").encode()).hexdigest()
     return data_dir / f"demo-{digest[:12]}.json"
 
@@ -34,6 +39,14 @@ def read_demo(path: Path) -> DemoLogin | None:
         return DemoLogin(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
+
+
+def login_to_show(path: Path | None, *, was_known: bool, on_terminal: bool) -> DemoLogin | None:
+    """The login kept in `path`. Where output is kept, as under systemd, its secrets stand in it once."""
+    login = read_demo(path) if path else None
+    if login and was_known and not on_terminal:
+        return DemoLogin(login.organization, login.email, None, None)
+    return login
 
 
 def keep_demo(path: Path, login: DemoLogin) -> None:

@@ -82,7 +82,8 @@ def locked(data_dir: Path) -> Iterator[Lock]:
     """Hold `data_dir` (made if missing) for this process. Raises EmbeddedError, AlreadyRunning."""
     data_dir = data_dir.absolute()
     try:
-        data_dir.mkdir(parents=True, exist_ok=True)
+        # One that is there already keeps its permissions: it is somebody's. Root's database server is another user.
+        data_dir.mkdir(mode=0o700 if os.geteuid() else 0o711, parents=True, exist_ok=True)
         file = (data_dir / LOCK_NAME).open("a+", encoding="utf-8")
     except OSError as error:
         raise EmbeddedError(f"DATA_DIR {data_dir} is not writable: {error.strerror}.") from error

@@ -36,6 +36,9 @@ _SETTINGS = {
     "log_checkpoints": "off",
     "logging_collector": "off",
     "log_destination": "stderr",
+    # A refused statement's values may be anything, a password's hash among them, and its detail an address.
+    "log_min_error_statement": "panic",
+    "log_error_verbosity": "terse",
 }
 _FAST_SETTINGS = {
     "fsync": "off",
@@ -73,7 +76,7 @@ class Postgres(Server):
         command: list[str | Path] = [self._binaries / "postgres", "-D", self._cluster]
         for name, value in options.items():
             command += ["-c", f"{name}={value}"]
-        with self.log.open("ab") as log:
+        with self.open_log() as log:
             self.process = spawn(
                 command,
                 death_signal=signal.SIGINT,
@@ -108,7 +111,7 @@ class Postgres(Server):
         command += ["--builtin-locale=C.UTF-8", "--no-instructions"]
         if "fsync" in self._settings:
             command.append("--no-sync")
-        with self.log.open("ab") as log:
+        with self.open_log() as log:
             initdb = spawn(
                 command,
                 death_signal=signal.SIGTERM,

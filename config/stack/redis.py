@@ -55,7 +55,7 @@ class Redis(Server):
                 "loglevel warning",
             )
         )
-        with self.log.open("ab") as log:
+        with self.open_log() as log:
             self.process = spawn(
                 [self._binary, "-"],
                 death_signal=signal.SIGTERM,

@@ -7,11 +7,13 @@ import secrets
 from collections.abc import Callable
 
 from django.conf import settings
+from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 
 from config.logging import current_id
+from config.postgresql.silence import log_failure
 
 # What a client may send as its own ID: short, and nothing that could break a log line.
 WELL_FORMED = re.compile(r"[A-Za-z0-9._-]{8,128}")
@@ -28,6 +30,26 @@ class PageCompressionMiddleware(GZipMiddleware):
         if not response.headers.get("Content-Type", "").startswith("text/html"):
             return response
         return super().process_response(request, response)
+
+
+class OutageMiddleware:
+    """Answers for pages while the database does not: with a 503, and not a crash's line for each."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """None for what is none of its business. The answer takes no template: they ask the database as well."""
+        if not isinstance(exception, OperationalError | InterfaceError):
+            return None
+        log_failure(exception)
+        message = "The service is temporarily unavailable. Try again in a few seconds."
+        return HttpResponse(
+            f"<!doctype html><title>Unavailable</title><p>{message}</p>", status=503, headers={"Retry-After": "5"}
+        )
 
 
 class RequestIdMiddleware:

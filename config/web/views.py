@@ -7,8 +7,9 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
+from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
@@ -86,6 +87,12 @@ def security_txt(request: HttpRequest) -> HttpResponse:
         f"Canonical: {settings.BASE_URL}{request.path}",
     ]
     return HttpResponse("\n".join(lines) + "\n", content_type="text/plain; charset=utf-8")
+
+
+@require_safe
+def favicon(request: HttpRequest) -> HttpResponse:
+    """Where programs look that read no page."""
+    return redirect(static("img/icon.svg"))
 
 
 @require_safe

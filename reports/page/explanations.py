@@ -59,6 +59,7 @@ ADVICE = {
     "NO_CHECK_RAN": "Nothing at this address could be judged. Check that it leads to a web page.",
     "INTERNAL_ERROR": "This was our fault, not the site's. Scan again.",
     "SCAN_CANCELLED": "Scan again when you want the report.",
+    "SCAN_NOT_STARTED": "This was our fault, not the site's. Scan again.",
     "SCAN_INTERRUPTED": "This was our fault, not the site's. Scan again.",
 }
 

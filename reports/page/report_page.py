@@ -12,6 +12,7 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
+from reports.judge import WORTH
 from reports.page.cards import CheckCard, card_of
 from reports.page.diff import SEVERITY_RANK, STATUS_RANK
 from reports.page.evidence import cell, label
@@ -30,7 +31,7 @@ FACT_LABELS = {
     "console_errors": "Errors in the console",
 }
 # Told in a sentence of their own.
-COVERAGE = frozenset({"checks_planned", "checks_known", "browser", "axe_core"})
+COVERAGE = frozenset({"notice", "checks_planned", "checks_known", "browser", "axe_core"})
 FIRST = 5
 
 
@@ -70,6 +71,8 @@ class CoverageSummary:
     browser: str
     axe: str
     skipped: tuple[Skipped, ...]
+    omitted: tuple[str, ...]  # names of checks that need a browser, where there was none
+    worth: str  # of a score without one
 
     @property
     def is_static(self) -> bool:
@@ -79,12 +82,16 @@ class CoverageSummary:
 
 @dataclass(frozen=True, slots=True)
 class ReportPage:
-    """Everything the template shows. Times are aware, UTC; `severities` is such as "1 high, 3 low"."""
+    """Everything the template shows. Times are aware, UTC; `severities` is such as "1 high, 3 low".
+
+    `notice` is what a reader has to know first, empty where there is nothing.
+    """
 
     document: Mapping[str, Any]
     link: str | None
     created_at: datetime
     completed_at: datetime
+    notice: str
     meaning: str
     severities: str
     note: str
@@ -110,6 +117,7 @@ def report_page(
         link=safe_link(document["url"]),
         created_at=datetime.fromisoformat(document["created_at"]),
         completed_at=datetime.fromisoformat(document["completed_at"]),
+        notice=str(facts.get("notice", "")),
         meaning=grade_meaning(scan_type, document["grade"]),
         severities=", ".join(f"{count} {each}" for each in SEVERITY_RANK if (count := document["summary"].get(each))),
         note=ACCESSIBILITY_NOTE if scan_type == "accessibility" else "",
@@ -163,6 +171,8 @@ def _coverage(document: Mapping[str, Any], facts: Mapping[str, Any]) -> Coverage
         # One load serves all types, but only this one asks axe-core.
         axe=str(facts.get("axe_core", "")) if document["type"] == "accessibility" else "",
         skipped=tuple(Skipped(reason, tuple(names)) for reason, names in by_reason.items()),
+        omitted=tuple(each["name"] for each in document.get("omitted_checks", ())),
+        worth=WORTH.get(document["type"], ""),
     )
 
 

@@ -152,7 +152,8 @@ def site(request: MemberRequest, host: str) -> HttpResponse:
         raise Http404
     (found,) = site_results(organization_id, [host], limit=TREND_SCANS)
     pages = found.pages[:MAX_PAGES]
-    shown = request.GET.get("page") if request.GET.get("page") in pages else next(iter(pages), "")
+    asked = request.GET.get("page", "")
+    shown = asked if asked in pages else next(iter(pages), "")
     of_page = found.of_page(shown)
     trends = [
         {"label": label, "latest": results[0], "results": results, "trend": charts.trend(results)}

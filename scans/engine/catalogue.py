@@ -38,7 +38,8 @@ class Category:
 
     `static_weight` is the weight where no browser judged the page, if it is another one. The checks of one that is
     `html` judge HTML alone, and without `error_pages` none that answers with an error status: they do not apply to
-    other pages, and need not ask.
+    other pages, and need not ask. Those of `content` judge what the page shows: where its markup shows nothing and no
+    browser ran its scripts, they could not run.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Category:
     static_weight: int | None = None
     html: bool = False
     error_pages: bool = True
+    content: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ class Check:
     """One check: what it is called, what it weighs, what it reads, and the pure function that judges.
 
     `name` says what holds when it passes, `found` what was seen when it does not; `html`: it judges HTML alone;
-    `error_pages`: also pages that answer with an error status.
+    `error_pages`: also pages that answer with an error status; `content`: it judges what the page shows.
     """
 
     id: str
@@ -79,6 +81,7 @@ class Check:
     verdict: Verdict | None
     html: bool
     error_pages: bool
+    content: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,7 @@ class _CheckMark:
     references: tuple[str, ...]
     html: bool | None
     error_pages: bool | None
+    content: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,17 +131,18 @@ def check(
     references: tuple[str, ...] = (),
     html: bool | None = None,
     error_pages: bool | None = None,
+    content: bool | None = None,
 ) -> Callable[[F], F]:
     """Declare a function to be a check. It stays an ordinary function: evidence in, `Finding` out.
 
     `name` is its title on a pass ("Git repository is not public"), and its name in the API; `found` the title of a
     warning or fail ("Git repository is public"). `severity` is that of a fail unless the finding overrides it; `fix`
-    tells a site owner what to send or change; `html` and `error_pages` override the category's; `references` are the
-    sources of the rule, e.g. "RFC 6797, section 6.1" or "CWE-319".
+    tells a site owner what to send or change; `html`, `error_pages` and `content` override the category's; `references`
+    are the sources of the rule, e.g. "RFC 6797, section 6.1" or "CWE-319".
     """
 
     def mark(function: F) -> F:
-        declared = _CheckMark(id, name, found, severity, fix, references, html, error_pages)
+        declared = _CheckMark(id, name, found, severity, fix, references, html, error_pages, content)
         function.__check__ = declared  # type: ignore[attr-defined]  # functions take attributes
         return function
 
@@ -185,6 +190,7 @@ def checks(scan_type: ScanType) -> tuple[Check, ...]:
                     verdict=verdict,
                     html=category.html if mark.html is None else mark.html,
                     error_pages=category.error_pages if mark.error_pages is None else mark.error_pages,
+                    content=category.content if mark.content is None else mark.content,
                 )
             )
     for attribute in ("id", "name", "found"):

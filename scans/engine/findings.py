@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Self
 
 # One thing a check saw, as JSON: {"header": "Server", "value": "nginx/1.25.3"}.
 EvidenceItem = Mapping[str, str | int | float | bool | None]
@@ -81,6 +82,36 @@ class Fail:
     fix: str | None = None
     credit: float | None = None
     covers_category: bool = False
+
+
+class Server(StrEnum):
+    """A web server, or where no server can be configured; the value is how examples for it begin."""
+
+    NGINX = "nginx"
+    APACHE = "Apache"
+    IIS = "IIS"
+    STATIC = "static hosting"
+
+
+class Fix(str):
+    """A fix with an example for each web server. As text it shows all of them.
+
+    `template` has “{example}” in the place of the examples; `otherwise` is one for any server.
+    """
+
+    def __new__(cls, template: str, examples: Mapping[Server, str], otherwise: str = "") -> Self:
+        every = [*([otherwise] if otherwise else []), *(f"{server}: {text}" for server, text in examples.items())]
+        fix = super().__new__(cls, template.replace("{example}", " · ".join(every)))
+        fix._of_server = {
+            server: template.replace("{example}", f"{server}: {text}") for server, text in examples.items()
+        }
+        return fix
+
+    _of_server: Mapping[Server, str]
+
+    def for_server(self, server: Server | None) -> str:
+        """The text with the example of one server; with all of them where there is none for it."""
+        return str(self) if server is None else self._of_server.get(server, str(self))
 
 
 @dataclass(frozen=True, slots=True)

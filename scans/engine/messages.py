@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from datetime import timedelta
 
+from scans.engine.findings import EvidenceItem
+
 KB = 1000
 KIB = 1024
 SHOWN = 5  # named in a message; the evidence holds more
@@ -82,3 +84,8 @@ def excerpt(text: str, limit: int = MAX_LENGTH) -> str:
 def plain(text: str) -> str:
     """`text` with characters that turn its direction named instead: `[U+202E]`."""
     return DIRECTIONS.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
+
+
+def plain_item(item: EvidenceItem) -> EvidenceItem:
+    """The same for all texts of an item of evidence."""
+    return {plain(name): plain(value) if isinstance(value, str) else value for name, value in item.items()}

@@ -67,6 +67,14 @@ class AppliedCap:
 
 
 @dataclass(frozen=True, slots=True)
+class OmittedCheck:
+    """A check that was left out of the plan, because only a browser could judge it and there was none."""
+
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class ScanError:
     """Why a scan failed; `code` is one of the API's codes."""
 
@@ -114,6 +122,8 @@ class ScanResult:
     categories: tuple[CategoryResult, ...] = ()
     skipped_checks: tuple[SkippedCheck, ...] = ()
     caps: tuple[AppliedCap, ...] = ()
+    browser: str | None = None  # the product that judged, such as Chromium 156.0
+    omitted_checks: tuple[OmittedCheck, ...] = ()
     error: ScanError | None = None
     # What the report page tells beside the checks: final_url, address, duration_s, …
     facts: Mapping[str, str | int | float] = field(default_factory=dict)

@@ -15,15 +15,17 @@ from scans.engine.browser.visit import Browser
 from scans.engine.browser.waterfall import waterfall
 from scans.engine.catalogue import Category, Check, Probe, caps, catalogue_version
 from scans.engine.catalogue import checks as checks_of
-from scans.engine.findings import EvidenceItem, Fail, Finding, NotApplicable, Pass, ScanType, Warn
-from scans.engine.messages import plain
-from scans.engine.page.evidence import Clock, Page
-from scans.engine.plan import Missing, Plan, arguments, plan
+from scans.engine.findings import Fail, Finding, Fix, NotApplicable, Pass, ScanType, Server, Warn
+from scans.engine.messages import excerpt, plain, plain_item
+from scans.engine.page.evidence import Clock, Page, ServedContent
+from scans.engine.page.server import server_of
+from scans.engine.plan import COMPUTING_S, OUT_OF_TIME, TOO_SLOW, Missing, Plan, arguments, bring, plan
 from scans.engine.result import (
     AppliedCap,
     Budget,
     CategoryResult,
     CheckResult,
+    OmittedCheck,
     Outcome,
     Phase,
     Progress,
@@ -38,28 +40,17 @@ from scans.net.targets import Target
 
 logger = logging.getLogger(__name__)
 
-
 # The rest of the time is for judging what was collected: a slow probe must not cost the other checks.
 COLLECTING_SHARE = 0.85
-
-
-# Seconds of the processor for one check, or one probe that asks the network nothing. A page can be made to need any
-# number of them; ordinary ones need hundredths.
-COMPUTING_S = 2.0
-# Those that ask make requests in between, of which hundreds are worth seconds.
-ASKING_S = 6.0
 
 # Of one finding; its message counts all of them.
 EVIDENCE_ITEMS = 20
 
 NOT_HTML = NotApplicable("The page is not HTML.")
 ERROR_PAGE = NotApplicable("The page answers with an error, so its content is not indexed.")
-OUT_OF_TIME = "The scan's time was used up before this could be looked at."
-
-
-TOO_SLOW = "The page is so large or intricate that this took too long to look at."
-
-
+NO_CONTENT = "The page shows no content."
+NO_CONTENT_YET = "The page shows no content until its scripts have run, and no browser ran them."
+BUSY = "This service was too busy to look at this in time; the fault is ours, not the site's."
 INTERNAL = "This part of the scanner failed; the fault is ours, not the site's."
 
 
@@ -173,9 +164,9 @@ class _Run:
             future = concurrent.futures.Future()
             future.set_result(values)
         else:
-            asks = any(need.evidence in (Network, Browser) for need in probe.needs)
-            cpu_s = ASKING_S if asks else COMPUTING_S
-            future = pool.submit(_within, max(0.0, self._remaining_s(COLLECTING_SHARE)), cpu_s, probe, values)
+            # A little longer than the scan waits for it, which has the better words.
+            seconds = max(0.0, self._remaining_s(COLLECTING_SHARE)) + 1
+            future = pool.submit(bring, probe, values, seconds)
         running[future] = provides
 
     def _give_up(self, running: dict[concurrent.futures.Future[object], type]) -> ScanError | None:
@@ -204,11 +195,14 @@ class _Run:
     def _judge_one(self, each: Check) -> CheckResult | Missing | None:
         if self._remaining_s() <= 0:
             return Missing(OUT_OF_TIME)
+        limit_s = self._remaining_s() / 2
+        began_s = time.thread_time()
         try:
-            with alarm(self._remaining_s() / 2, COMPUTING_S):
+            with alarm(limit_s, COMPUTING_S):
                 finding = self._finding(each)
         except OutOfTime:
-            return Missing(TOO_SLOW)
+            # Whose processor time it was tells whose fault it is.
+            return Missing(TOO_SLOW if time.thread_time() - began_s > min(COMPUTING_S, limit_s / 2) else BUSY)
         except Refusal as refusal:  # the evidence says by name why it is not enough
             return Missing(str(refusal))
         except Exception:
@@ -225,6 +219,7 @@ class _Run:
                 status = "warn" if isinstance(finding, Warn) else "fail"
                 severity = finding.severity or each.severity
                 fix = finding.fix or each.fix
+                fix = fix.for_server(self._server) if isinstance(fix, Fix) else fix
         return CheckResult(
             id=each.id,
             name=each.name,
@@ -234,7 +229,7 @@ class _Run:
             declared_severity=each.severity,
             message=plain(finding.message),
             fix=fix,
-            evidence=tuple(_plain_item(each) for each in finding.evidence[:EVIDENCE_ITEMS]),
+            evidence=tuple(plain_item(each) for each in finding.evidence[:EVIDENCE_ITEMS]),
             references=each.references,
             credit=finding.credit,
             weighs=not isinstance(finding, Warn) or finding.weighs,
@@ -253,7 +248,15 @@ class _Run:
             if not isinstance(needs, Missing) and (verdict := each.verdict.function(each, **needs)) is not None:
                 return verdict
         values = arguments(each.needs, self.evidence)
-        return values if isinstance(values, Missing) else each.function(**values)
+        if isinstance(values, Missing):
+            return values
+        # Nothing to find fault with is not the same as nothing wrong.
+        return Missing(self._unseen) if each.content and self._unseen else each.function(**values)
+
+    @property
+    def _server(self) -> Server | None:
+        page = self.evidence.get(Page)
+        return server_of(page.headers) if isinstance(page, Page) else None
 
     @property
     def _seen(self) -> BrowserLoad | None:
@@ -264,6 +267,17 @@ class _Run:
     @property
     def _is_static(self) -> bool:
         return self._seen is None
+
+    @property
+    def _unseen(self) -> str:
+        """Why nobody saw what the page shows; empty where its markup shows something, or a browser looked at it."""
+        served = self.evidence.get(ServedContent)
+        if not isinstance(served, ServedContent) or not served.is_blank:
+            return ""
+        seen = self._seen
+        if seen is not None and (seen.axe if self.type is ScanType.ACCESSIBILITY else seen.layout) is not None:
+            return ""
+        return NO_CONTENT_YET if served.has_scripts else NO_CONTENT
 
     def result(self, error: ScanError | None) -> ScanResult:
         """Score what ran and put everything together."""
@@ -284,6 +298,8 @@ class _Run:
             categories=score.categories if score else (),
             skipped_checks=() if error else tuple(self.skipped),
             caps=tuple(AppliedCap(cap.limit, cap.reason) for cap in score.held) if score else (),
+            browser=(seen.product or None) if seen else None,
+            omitted_checks=() if error else self._omitted(),
             error=error,
             facts=self._facts(completed_at),
             screenshot=seen.screenshot if seen else None,
@@ -311,13 +327,21 @@ class _Run:
         planned = [each for each in self.plan.checks if each.category_id == category_id]
         return sum(scoring.SEVERITY_WEIGHT[each.severity] for each in planned if each.id not in judged)
 
+    def _omitted(self) -> tuple[OmittedCheck, ...]:
+        planned = set(self.plan.checks)
+        return tuple(OmittedCheck(each.id, each.name) for each in checks_of(self.type) if each not in planned)
+
     def _weight(self, category: Category) -> int:
         if self._is_static and category.static_weight is not None:
             return category.static_weight
         return category.weight
 
     def _caps(self) -> tuple[Cap, ...]:
-        return tuple(cap for cap in caps(self.type) if self._is_static or not cap.is_static)
+        return tuple(
+            cap
+            for cap in caps(self.type)
+            if (self._is_static or not cap.is_static) and (self._unseen or not cap.is_unseen)
+        )
 
     def _facts(self, completed_at: datetime) -> dict[str, str | int | float]:
         facts: dict[str, str | int | float] = {"duration_s": round((completed_at - self.started_at).total_seconds(), 3)}
@@ -330,6 +354,11 @@ class _Run:
                 "redirects": len(page.hops) - 1,
                 "document_bytes": len(page.response.body),
             }
+        if isinstance(page, Page) and not page.is_html and any(each.html for each in self.plan.checks):
+            kind = f" but {excerpt(page.media_type, 60)}" if page.media_type else ""
+            facts["notice"] = f"The page is not HTML{kind}, so the checks of HTML do not apply."
+        if self._unseen:
+            facts["notice"] = f"{self._unseen} What depends on its content was not judged."
         facts |= {"checks_planned": len(self.plan.checks), "checks_known": len(checks_of(self.type))}
         if self._seen is not None and self._seen.product:
             facts["browser"] = self._seen.product
@@ -345,31 +374,17 @@ class _Run:
         return self.budget.time_limit_s * share - (time.monotonic() - self._began)
 
 
-def _plain_item(item: EvidenceItem) -> EvidenceItem:
-    return {plain(name): plain(value) if isinstance(value, str) else value for name, value in item.items()}
-
-
-def _within(seconds: float, cpu_s: float, probe: Probe, values: dict[str, object]) -> object:
-    """What the probe brings. One that still computes when nobody waits for it any more is ended.
-
-    Who waits for the network then is woken by its end, and ended at the next step.
-    """
-    with alarm(seconds, cpu_s):
-        return probe.function(**values)
-
-
 def _outcome(probe: Probe, future: concurrent.futures.Future[object]) -> object:
     """A finished probe's evidence, `Missing` where it failed, `ScanError` where the scan fails with it."""
     try:
-        return future.result()
+        value = future.result()
     except Refusal as refusal:
         if probe.essential:
             return ScanError(refusal.code, str(refusal))
         return Missing(str(refusal))
-    except OutOfTime:
-        return ScanError("TIMEOUT", TOO_SLOW) if probe.essential else Missing(TOO_SLOW)
     except Exception:
         logger.exception("probe %s failed", probe.name)
         if probe.essential:
             return ScanError("INTERNAL_ERROR", INTERNAL)
         return Missing(INTERNAL)
+    return ScanError("TIMEOUT", value.reason) if isinstance(value, Missing) and probe.essential else value

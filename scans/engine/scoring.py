@@ -31,8 +31,8 @@ class Cap:
     """A ceiling for the overall score.
 
     It holds when at least `count` checks failed, counting those of `severity` (None: any) and, where
-    `checks` names some, only those IDs. A `count` of 0 always holds. One that is `static` holds only where no
-    browser judged the page.
+    `checks` names some, only those IDs. A `count` of 0 always holds. One that `is_static` holds only where no
+    browser judged the page, one that `is_unseen` only where nobody saw its content.
     """
 
     limit: int
@@ -41,6 +41,7 @@ class Cap:
     severity: Severity | None = None
     checks: frozenset[str] = frozenset()
     is_static: bool = False
+    is_unseen: bool = False
 
     def holds(self, results: Sequence[CheckResult]) -> bool:
         """Whether these results are held down by this cap."""

@@ -219,3 +219,39 @@ def test_two_who_accept_at_once_are_one_member(home: Member, owner: User) -> Non
     with pytest.raises(members.AccountRefused):
         members.accept(invitation=invitation, user=bob)
     assert Membership.objects.filter(user=bob).count() == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "left"),
+    [
+        ({"role": "admin"}, ["admin@people.test", "viewer@people.test"]),  # an admin makes no owners
+        ({"role": "member"}, []),
+        ({"role": "owner"}, ["admin@people.test", "owner2@people.test", "viewer@people.test"]),
+        (None, []),
+    ],
+    ids=["admin", "member", "owner", "removed"],
+)
+def test_an_invitation_ends_when_who_invited_could_no_longer(
+    home: Member, owner: User, change: dict[str, str] | None, left: list[str]
+) -> None:
+    boss = home.organization.membership_set.get(user=owner)
+    inviter = home.organization.membership_set.get(user=person_of(home, "owner", "second@people.test"))
+    for email, role in (("owner2", "owner"), ("admin", "admin"), ("viewer", "viewer")):
+        members.invite(actor=inviter, email=f"{email}@people.test", role=role)
+    others = members.invite(actor=boss, email="others@people.test", role="owner")
+    if change:
+        members.change_role(actor=boss, subject=inviter, **change)
+    else:
+        members.remove_member(actor=boss, subject=inviter)
+    still_open = members.open_invitations(home.organization.id).exclude(id=others.id)
+    assert sorted(still_open.values_list("email", flat=True)) == left
+    assert members.open_invitations(home.organization.id).filter(id=others.id).exists()
+    revoked = AuditEvent.objects.filter(action="invitation.revoked", actor=owner)
+    assert revoked.count() == 3 - len(left)
+
+
+def test_an_invitation_of_who_has_left_ends(home: Member, owner: User, client: Client) -> None:
+    admin = home.organization.membership_set.get(user=person_of(home, "admin", "admin@people.test"))
+    token = members.invitation_token(members.invite(actor=admin, email=EMAIL, role="admin"))
+    members.remove_member(actor=admin, subject=admin)
+    assert client.get(f"/invite/{token}").status_code == 410

@@ -98,3 +98,11 @@ def test_wrong_keys_are_limited_per_address_and_right_ones_are_not(home: Member)
     assert limited["X-RateLimit-Limit"] == "30"
     assert elsewhere.get("/v1/scans").status_code == 401
     assert Api(home.plaintext, "10.1.1.1").get("/v1/scans").status_code == 200
+
+
+def test_wrong_keys_of_a_network_of_ipv6_are_one_clients(home: Member) -> None:
+    """A customer has a /64 of addresses: counted one by one, there would be no limit."""
+    for number in range(30):
+        assert Api("wrong", f"2001:db8:1:2::{number:x}").get("/v1/scans").status_code == 401
+    assert Api("wrong", "2001:db8:1:2:ffff::1").get("/v1/scans").status_code == 429
+    assert Api("wrong", "2001:db8:1:3::1").get("/v1/scans").status_code == 401

@@ -14,7 +14,8 @@ from django.conf import settings
 from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from config.celery import enqueue
+from config.celery import app, enqueue
+from config.logging import Outage
 from tests.scans.net.tls_servers import self_signed, tls_server
 
 
@@ -36,8 +37,11 @@ def test_a_queue_that_takes_nothing_is_told_of_and_left_to_the_sweeper(
         raise RedisConnectionError("nobody there")
 
     monkeypatch.setattr("redis.Redis.execute_command", down)
+    monkeypatch.setattr("config.celery.outage", Outage("Redis"))
     enqueue("scans.tasks.run_scan", "row_1")
     assert "scans.tasks.run_scan(row_1) could not be enqueued" in caplog.text
+    enqueue("scans.tasks.run_scan", "row_2")
+    assert "row_2" not in caplog.text  # what is known is not said again
 
 
 PROCESSES = pytest.mark.parametrize(
@@ -94,3 +98,16 @@ def test_a_queue_whose_certificate_nobody_trusts_is_told_nothing(tmp_path: Path)
     with tls_server(tmp_path, self_signed("localhost"), respond=b"+PONG\r\n") as port:
         said = ended_with(["-c", REACH], tmp_path, REDIS_URL=f"rediss://:password@localhost:{port}/0")
     assert "CERTIFICATE_VERIFY_FAILED" in said
+
+
+def test_a_worker_that_has_lost_the_queue_with_tasks_under_way_gets_an_error_that_it_expects() -> None:
+    """Anything but an error of the connection ends the worker."""
+    enqueue("scans.tasks.run_scan", "row_1")
+    connection = app.connection_for_read()
+    channel = connection.channel()
+    assert channel.basic_get("scans") is not None  # under way: not acknowledged
+    connection.transport.client = None  # as kombu leaves it when it gives the connection up
+    channel._pool = None
+    with pytest.raises(connection.connection_errors):
+        channel.close()
+    Redis.from_url(settings.REDIS_URL).flushdb()

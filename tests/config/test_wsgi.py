@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import io
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.conf import settings
 
-from config.wsgi import application
+
+@pytest.fixture
+def application() -> Iterator[Callable[..., Any]]:
+    """The web process' own; its short patience with the database ends with the test."""
+    options = settings.DATABASES["default"]["OPTIONS"]
+    before = dict(options)
+    from config.wsgi import application
+
+    yield application
+    options.clear()
+    options.update(before)
 
 
-def answered(method: str) -> tuple[str, dict[str, str], bytes]:
+def answered(application: Callable[..., Any], method: str, **more: str) -> tuple[str, dict[str, str], bytes]:
     started: list[Any] = []
-    environ = {
+    environ: dict[str, Any] = {
         "REQUEST_METHOD": method,
         "PATH_INFO": "/healthz",
         "SERVER_NAME": "localhost",
@@ -20,13 +36,55 @@ def answered(method: str) -> tuple[str, dict[str, str], bytes]:
         "wsgi.input": io.BytesIO(),
         "wsgi.url_scheme": "http",
     }
-    body = b"".join(application(environ, lambda *arguments: started.append(arguments)))
+    body = b"".join(application(environ | more, lambda *arguments: started.append(arguments)))
     status, headers = started[0][:2]
     return status, dict(headers), body
 
 
 @pytest.mark.django_db  # a request looks whether its thread's connection still lives
 @pytest.mark.parametrize(("method", "body"), [("GET", b'{"status": "ok"}'), ("HEAD", b"")])
-def test_a_head_has_the_heads_of_a_get_and_no_body(method: str, body: bytes) -> None:
-    status, headers, sent = answered(method)
+def test_a_head_has_the_heads_of_a_get_and_no_body(application: Callable[..., Any], method: str, body: bytes) -> None:
+    status, headers, sent = answered(application, method)
     assert (status, headers["Content-Type"], sent) == ("200 OK", "application/json", body)
+
+
+SHOW = """
+import {module}
+import django
+django.setup()
+from django.db import connection
+with connection.cursor() as cursor:
+    cursor.execute("SELECT current_setting('statement_timeout'), current_setting('lock_timeout')")
+    print(*cursor.fetchone())
+"""
+
+
+@pytest.mark.parametrize(("module", "limits"), [("config.wsgi", "15s 5s"), ("config.celery", "0 0")])
+def test_a_request_waits_for_a_lock_or_a_statement_for_a_while_only_and_a_task_longer(
+    db: None, module: str, limits: str
+) -> None:
+    shown = subprocess.run(
+        [sys.executable, "-c", SHOW.format(module=module)],
+        env=os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert shown.stdout.strip() == limits
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("request_line", "expected"),
+    [
+        ({"SERVER_PROTOCOL": "HTTP/1.1"}, "400 Bad Request"),
+        ({"SERVER_PROTOCOL": "HTTP/1.1", "HTTP_HOST": "localhost"}, "200 OK"),
+        ({"SERVER_PROTOCOL": "HTTP/1.0"}, "200 OK"),  # which knew no Host
+    ],
+)
+def test_a_request_of_http_1_1_names_its_host(
+    application: Callable[..., Any], request_line: dict[str, str], expected: str
+) -> None:
+    status, headers, body = answered(application, "GET", **request_line)
+    assert (status, headers["Content-Type"]) == (expected, "application/json")
+    assert ("code" in json.loads(body)) == (expected != "200 OK")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import asdict
 from datetime import timedelta
 
 import pytest
@@ -12,8 +13,10 @@ from django.utils import timezone
 
 from reports.models import Report
 from reports.tasks import delete_expired
+from scans.engine.result import OmittedCheck
 from scans.models import Scan
-from tests.world import Member, finished_scan, make_scan
+from scans.services import claim_scan, finish_scan
+from tests.world import Member, browser_of, finished_scan, make_result, make_scan, person_of
 
 TOP = ["id", "type", "url", "score", "grade", "created_at", "completed_at", "categories", "summary"]
 
@@ -138,7 +141,16 @@ def test_the_json_export_is_the_report_and_more(home: Member) -> None:
     assert {name: export[name] for name in TOP if name != "categories"} == {
         name: report[name] for name in TOP if name != "categories"
     }
-    assert set(export) - set(TOP) == {"report_id", "status", "skipped_checks", "caps", "catalogue_version"}
+    assert set(export) - set(TOP) == {
+        "report_id",
+        "status",
+        "skipped_checks",
+        "browser",
+        "omitted_checks",
+        "caps",
+        "catalogue_version",
+    }
+    assert (export["browser"], export["omitted_checks"]) == (None, [])
     assert export["report_id"] == scan.report.id
     assert export["status"] == "partial"
     assert export["skipped_checks"][0]["name"] == "Gone thing"
@@ -183,6 +195,48 @@ def test_the_csv_export_has_a_line_per_check_and_no_formulas(home: Member) -> No
     assert [row["id"] for row in rows] == ["good", "bad", "meh"]
     assert rows[0]["category"] == "'=cmd()"
     assert response["Content-Disposition"] == f'attachment; filename="{scan.id}.csv"'
+
+
+def test_exports_say_that_no_browser_judged_and_what_was_left_out(home: Member) -> None:
+    scan = make_scan(home, type="performance")
+    claim = claim_scan(scan.id)
+    assert claim is not None
+    omitted = (OmittedCheck("lcp", "Largest contentful paint"), OmittedCheck("tbt", "Total blocking time"))
+    assert finish_scan(claim, make_result(scan, omitted_checks=omitted))
+    export = home.api.get(f"/v1/report/{scan.id}/export").json()
+    assert export["status"] == "completed"
+    assert export["browser"] is None
+    assert export["omitted_checks"] == [asdict(each) for each in omitted]
+    (run,) = home.api.get(f"/v1/report/{scan.id}/export?format=sarif").json()["runs"]
+    assert run["properties"]["browser"] is None
+    (note,) = run["invocations"][0]["toolExecutionNotifications"]
+    assert note["level"] == "note"
+    assert note["message"]["text"].startswith("Judged without a browser: 2 checks were left out. Nothing was measured")
+    assert note["message"]["text"].endswith("Left out: Largest contentful paint, Total blocking time.")
+    rows = list(csv.DictReader(io.StringIO(home.api.get(f"/v1/report/{scan.id}/export?format=csv").content.decode())))
+    assert [row["id"] for row in rows if row["status"] == "left out"] == ["lcp", "tbt"]
+
+
+def test_exports_name_the_browser_that_judged(home: Member) -> None:
+    scan = make_scan(home, type="performance")
+    claim = claim_scan(scan.id)
+    assert claim is not None
+    assert finish_scan(claim, make_result(scan, browser="Chromium 156.0"))
+    assert home.api.get(f"/v1/report/{scan.id}/export").json()["browser"] == "Chromium 156.0"
+    (run,) = home.api.get(f"/v1/report/{scan.id}/export?format=sarif").json()["runs"]
+    assert run["properties"]["browser"] == "Chromium 156.0"
+    assert "toolExecutionNotifications" not in run["invocations"][0]
+
+
+def test_an_export_from_before_there_were_omitted_checks_can_still_be_had(home: Member) -> None:
+    scan = finished_scan(home)
+    document = {
+        name: value for name, value in scan.report.document.items() if name not in ("browser", "omitted_checks")
+    }
+    Report.objects.update(export=json.dumps(document))
+    for each in ("json", "sarif", "csv"):
+        assert home.api.get(f"/v1/report/{scan.id}/export?format={each}").status_code == 200
+    assert browser_of(person_of(home, "member", "a@example.com")).get(f"/report/{scan.id}").status_code == 200
 
 
 def test_an_unknown_format_is_INVALID_PARAMS(home: Member) -> None:

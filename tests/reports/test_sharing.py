@@ -11,6 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Membership
+from reports import views
 from reports.models import Report
 from scans.models import Scan
 from scans.services import claim_scan, finish_scan
@@ -212,3 +213,15 @@ def test_what_surrounds_a_report_is_about_its_organization(home: Member, strange
     assert {each.split("/")[2] for each in page.xpath("//a/@href") if each.startswith("/o/")} == {"stranger"}
     assert client.get("/dashboard/")["Location"] == "/o/home/", "to look at a report chooses nothing"
     assert not page.xpath("//button[text()='Scan again']")
+
+
+def test_strangers_ask_for_a_bounded_number_of_pages(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page of a long report costs seconds, and nobody's plan bounds who has only the link."""
+    monkeypatch.setattr(views, "STRANGERS_PER_MINUTE", 2)
+    scan, member = seen_scan(home), person(home.organization)
+    switch(member, scan)
+    answers = [Client().get(f"/report/{scan.id}{part}") for part in ("", "/export/json", "")]
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+    assert int(answers[-1]["Retry-After"]) >= 1
+    assert Client(REMOTE_ADDR="192.0.2.1").get(f"/report/{scan.id}").status_code == 200
+    assert member.get(f"/report/{scan.id}").status_code == 200

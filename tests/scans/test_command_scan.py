@@ -96,11 +96,26 @@ def test_json_is_exactly_the_report_of_the_api(site: Site, scan_type: ScanType) 
             assert (check["severity"] is None) == (check["status"] == "pass")
 
 
+def test_the_text_says_first_that_a_page_shows_nothing(site: Site) -> None:
+    site.routes["/app"] = Answer("<!doctype html><html lang=en><title>App</title><div id=root></div><script></script>")
+    lines = scan(site, "--type", "accessibility", path="/app").stdout.splitlines()
+    assert lines[1].startswith("  The page shows no content until its scripts have run, and no browser ran them.")
+
+
 def test_full_has_ids_evidence_and_caps(site: Site) -> None:
     ran = scan(site, "--type", "seo", "--format", "full", path="/hidden")
     assert ran.returncode == 0
     export = json.loads(ran.stdout)
-    assert list(export) == [*REPORT, "report_id", "status", "skipped_checks", "caps", "catalogue_version"]
+    assert list(export) == [
+        *REPORT,
+        "report_id",
+        "status",
+        "skipped_checks",
+        "browser",
+        "omitted_checks",
+        "caps",
+        "catalogue_version",
+    ]
     assert export["report_id"].startswith("rpt_")
     assert export["status"] == "completed"
     assert export["catalogue_version"] == catalogue_version(ScanType(export["type"]))
@@ -364,6 +379,8 @@ def test_with_a_browser_a_scan_judges_what_is_rendered(site: Site, scan_type: Sc
     found = {check["id"] for category in export["categories"] for check in category["checks"]}
     assert found & {check.id for check in checks(scan_type) if needs_browser(check)}
     assert not any("without a browser" in cap["reason"] for cap in export["caps"])
+    assert export["browser"].startswith("Chromium ")
+    assert export["omitted_checks"] == []
 
 
 def test_a_browser_that_does_not_start_makes_a_scan_partial(site: Site) -> None:
@@ -382,6 +399,21 @@ def test_without_a_browser_a_scan_is_complete_and_at_most_an_a(site: Site) -> No
     found = {check["id"] for category in export["categories"] for check in category["checks"]}
     assert not found & {check.id for check in checks(ScanType.ACCESSIBILITY) if needs_browser(check)}
     assert export["score"] <= 96
+
+
+@pytest.mark.parametrize("scan_type", list(ScanType))
+def test_without_a_browser_every_format_says_what_was_left_out(site: Site, scan_type: ScanType) -> None:
+    """The same page had 63 D with a browser and 80 B without, both complete, and nothing said which."""
+    left_out = [check for check in checks(scan_type) if needs_browser(check)]
+    export = json.loads(scan(site, "--type", scan_type, "--format", "full").stdout)
+    assert export["browser"] is None
+    assert export["omitted_checks"] == [{"id": each.id, "name": each.name} for each in left_out]
+    text = scan(site, "--type", scan_type).stdout
+    assert ("judged without a browser" in text) == bool(left_out)
+    assert all(f"    - {each.name}\n" in text for each in left_out)
+    (sarif,) = json.loads(scan(site, "--type", scan_type, "--format", "sarif").stdout)["runs"]
+    notes = [each["message"]["text"] for each in sarif["invocations"][0].get("toolExecutionNotifications", [])]
+    assert any("The score is an upper limit" in each for each in notes) == bool(left_out)
 
 
 def test_several_types_of_a_page_share_one_load(site: Site) -> None:

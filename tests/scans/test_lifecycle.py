@@ -11,7 +11,9 @@ from accounts.models import MonthlyUsage
 from reports.models import Report
 from scans.engine.result import Progress, ScanError
 from scans.models import Scan
-from scans.services import MAX_ATTEMPTS, claim_scan, finish_scan, renew_claim, sweep_scans
+from scans.queue import MAX_ATTEMPTS
+from scans.services import claim_scan, finish_scan, renew_claim
+from scans.sweeping import sweep_scans
 from tests.world import Member, make_result, make_scan
 
 
@@ -31,7 +33,8 @@ def scan(home: Member) -> Scan:
 
 
 def expire_lease() -> None:
-    Scan.objects.update(lease_expires_at=timezone.now() - timedelta(seconds=1))
+    now = timezone.now()
+    Scan.objects.update(lease_expires_at=now - timedelta(seconds=1), enqueued_at=now - timedelta(seconds=25))
 
 
 def test_a_scan_is_claimed_once(scan: Scan) -> None:
@@ -122,8 +125,13 @@ def test_an_interrupted_scan_is_put_back_whatever_the_queue(scan: Scan) -> None:
     claim_scan(scan.id)
     expire_lease()
     put_back: list[str] = []
+    for _ in range(3):
+        sweep_scans(lambda: 10_000, lambda id, _: put_back.append(id))
+    assert put_back == [scan.id], "once, not with every sweep"
+    assert claim_scan(scan.id)
+    expire_lease()
     sweep_scans(lambda: 10_000, lambda id, _: put_back.append(id))
-    assert put_back == [scan.id]
+    assert put_back == [scan.id, scan.id], "once for each interruption"
 
 
 def test_a_scan_that_dies_too_often_fails_and_does_not_count(home: Member, scan: Scan) -> None:

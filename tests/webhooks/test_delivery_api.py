@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta
 from ipaddress import ip_network
 
 import pytest
@@ -262,6 +262,21 @@ def test_all_that_failed_since_a_time_is_recovered(home: Member, webhook: Webhoo
     home.api.patch(path, {"enabled": False})
     with pytest.raises(services.WebhookDisabled):
         services.recover_failed(**own, since=since)
+
+
+def test_a_leaked_secret_ends_at_once_with_all_before_it(home: Member, receiver: Site) -> None:
+    webhook, _ = register_webhook(home, f"{receiver.url}/hook")
+    path = f"/api/webhooks/{webhook.id}/rotate-secret"
+    home.api.post(path, b"")
+    assert home.api.post(path, {"immediately": "yes"}).json()["code"] == "INVALID_PARAMS"
+    body = home.api.post(path, {"immediately": True}).json()
+    assert datetime.fromisoformat(body["previous_secret_expires_at"]) <= timezone.now()
+    finished_scan(home)
+    attempt_deliveries()
+    headers = dict(receiver.requests[0].headers)
+    StandardWebhook(body["secret"]).verify(receiver.requests[0].body, headers)
+    assert " " not in headers["webhook-signature"]
+    assert not FormerSecret.objects.exists()
 
 
 def test_a_rotated_secret_overlaps_with_the_one_before(home: Member, receiver: Site) -> None:

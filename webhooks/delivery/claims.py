@@ -14,6 +14,8 @@ PER_RECEIVER = 8
 PER_FAILING_WEBHOOK = 1
 # An attempt takes ten seconds at most; after so long its worker has died.
 LEASE = timedelta(seconds=20)
+# A lease that is much longer was written before the clock was put back; much, as who stands in line has an older `now`.
+LONGEST_LEASE = LEASE + timedelta(minutes=5)
 # Claims stand in line, so that each sees what the one before has taken.
 CLAIM_LOCK = 0x77655F636C61696D
 
@@ -34,6 +36,7 @@ CLAIM = """
         SELECT delivery.webhook_id, webhook.receiver
         FROM webhooks_delivery AS delivery JOIN webhooks_webhook AS webhook ON webhook.id = delivery.webhook_id
         WHERE delivery.status = 'pending' AND delivery.lease_expires_at > %(now)s
+            AND delivery.lease_expires_at <= %(longest)s
     ), of_webhook AS (
         SELECT webhook_id, count(*) AS busy FROM in_flight GROUP BY webhook_id
     ), of_receiver AS (
@@ -48,7 +51,7 @@ CLAIM = """
             SELECT id, next_attempt_at, row_number() OVER (ORDER BY next_attempt_at, id) AS turn
             FROM webhooks_delivery
             WHERE webhook_id = webhook.id AND status = 'pending' AND next_attempt_at <= %(now)s
-                AND (lease_expires_at IS NULL OR lease_expires_at <= %(now)s)
+                AND (lease_expires_at IS NULL OR lease_expires_at <= %(now)s OR lease_expires_at > %(longest)s)
             ORDER BY next_attempt_at, id
             LIMIT greatest(0, CASE WHEN webhook.failing_since IS NULL THEN %(per_receiver)s ELSE %(per_failing)s END
                 - coalesce(of_webhook.busy, 0))
@@ -118,11 +121,12 @@ def claim(*, limit: int, failing_limit: int, now: datetime) -> list[DeliveryClai
     bounds = {"limit": limit, "failing_limit": failing_limit}
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [CLAIM_LOCK])
-        cursor.execute(CLAIM, {"now": now, **shares, **bounds})
+        lease = {"now": now, "lease_expires_at": now + LEASE}
+        cursor.execute(CLAIM, {"now": now, "longest": now + LONGEST_LEASE, **shares, **bounds})
         ids = [id for (id,) in cursor.fetchall()]
         if not ids:
             return []
-        cursor.execute(TAKE, {"ids": ids, "token": token, "lease_expires_at": now + LEASE, "now": now})
+        cursor.execute(TAKE, {"ids": ids, "token": token, **lease})
         taken = cursor.fetchall()
     return [
         DeliveryClaim(

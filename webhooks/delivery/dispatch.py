@@ -14,8 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
-from django.utils import timezone
 
+from config.postgresql import statements
+from config.postgresql.silence import log_failure
 from scans.net.policy import Policy
 from scans.policy import scan_policy
 from webhooks.delivery.attempts import record
@@ -79,7 +80,7 @@ class Dispatcher:
                     ended = []
                     wait_s = LOOK_EVERY_S
                     if not is_over:
-                        now = timezone.now()
+                        now = statements.now()
                         self._begin(pool, in_flight, now)
                         if not in_flight:
                             moment = next_due(now=now, within=LINGER)
@@ -89,7 +90,7 @@ class Dispatcher:
                     elif not in_flight:
                         return self._stopping.is_set()
                 except (OperationalError, InterfaceError) as error:
-                    logger.error("deliveries wait for the database: %s", error)
+                    log_failure(error)  # deliveries wait for the database
                     connection.close()
                     if self._stopping.wait(DATABASE_PAUSE_S):
                         return True  # what has ended but is not written is sent again when its lease runs out

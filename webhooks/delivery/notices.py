@@ -8,7 +8,6 @@ from smtplib import SMTPException
 
 from django.conf import settings
 from django.core.mail import EmailMessage
-from django.db import transaction
 from django.template.loader import render_to_string
 from django.utils import timezone
 
@@ -31,28 +30,26 @@ def send_due() -> None:
 
 
 def _send(webhook_id: str) -> None:
-    with transaction.atomic():
-        now = timezone.now()
-        webhook = (
-            Webhook.objects.select_for_update(no_key=True, skip_locked=True, of=("self",))
-            .select_related("organization")
-            .filter(id=webhook_id, notice_due_at__lte=now)
-            .first()
-        )
-        if webhook is None:
-            return
-        webhook.notice_due_at = None
-        recipients = _recipients(webhook.organization_id)
-        if not recipients:
-            logger.warning("nobody to tell that webhook %s was disabled: no owner or admin", webhook.id)
-        elif not webhook.enabled:
-            try:
-                _message(webhook, recipients).send()
-            except (OSError, SMTPException) as error:
-                logger.error("the notice of webhook %s could not be sent: %s", webhook.id, error)
-                if webhook.disabled_at and now - webhook.disabled_at < GIVEN_UP_AFTER:
-                    webhook.notice_due_at = now + RETRY_AFTER
-        webhook.save(update_fields=["notice_due_at"])
+    now = timezone.now()
+    later = now + RETRY_AFTER
+    # Nobody else sends it meanwhile; no lock is held while the mail server thinks.
+    if not Webhook.objects.filter(id=webhook_id, notice_due_at__lte=now).update(notice_due_at=later):
+        return
+    ours = Webhook.objects.filter(id=webhook_id, notice_due_at=later)
+    webhook = ours.select_related("organization").first()
+    if webhook is None:
+        return
+    recipients = _recipients(webhook.organization_id)
+    if not recipients:
+        logger.warning("nobody to tell that webhook %s was disabled: no owner or admin", webhook.id)
+    elif not webhook.enabled:
+        try:
+            _message(webhook, recipients).send()
+        except (OSError, SMTPException) as error:
+            logger.error("the notice of webhook %s could not be sent: %s", webhook.id, error)
+            if webhook.disabled_at and now - webhook.disabled_at < GIVEN_UP_AFTER:
+                return
+    ours.update(notice_due_at=None)
 
 
 def _recipients(organization_id: int) -> list[str]:

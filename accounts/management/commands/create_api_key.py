@@ -6,7 +6,7 @@ from argparse import ArgumentParser, ArgumentTypeError
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
-from django.db import InterfaceError, OperationalError, ProgrammingError, transaction
+from django.db import ProgrammingError, transaction
 
 from accounts.models import Tier
 from accounts.services import create_api_key, ensure_organization
@@ -37,10 +37,6 @@ class Command(BaseCommand):
             ) from None
         except ValueError as error:
             raise CommandError(str(error), returncode=EXIT_USAGE) from None
-        except (OperationalError, InterfaceError) as error:
-            first_line = str(error).partition("\n")[0]
-            message = f"PostgreSQL does not answer ({first_line}). DATABASE_URL names the database."
-            raise CommandError(message, returncode=EXIT_UNAVAILABLE) from None
         except ProgrammingError:
             message = "The database has no tables of this version. Run `python manage.py migrate` first."
             raise CommandError(message, returncode=EXIT_UNAVAILABLE) from None

@@ -7,6 +7,7 @@ from scans.engine.scoring import Cap
 CAPS = (
     Cap(79, "Three or more critical checks failed.", severity=CRITICAL, count=3),
     Cap(89, "A critical check failed.", severity=CRITICAL),
+    Cap(79, "The page's content was not judged, so at most a C.", count=0, is_unseen=True),
     Cap(96, "Judged without a browser, so at most an A.", count=0, is_static=True),
 )
 

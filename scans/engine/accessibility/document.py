@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from selectolax.lexbor import LexborNode
 
 from scans.engine.accessibility.ancestors import Inherited
-from scans.engine.accessibility.css import page_rules
+from scans.engine.accessibility.styles.cascade import Cascade
+from scans.engine.accessibility.styles.rules import page_rules
 from scans.engine.accessibility.visibility import Visibility
 from scans.engine.page.evidence import Document
 from scans.engine.page.markup import attribute, enclosing, live
@@ -25,7 +26,7 @@ class AccessibleDocument:
 
     def __init__(self, document: Document) -> None:
         self._document = document
-        self._visibility = Visibility(page_rules(document))
+        self._visibility = Visibility(Cascade(document.tree, page_rules(document)))
         self._by_id: dict[str, LexborNode] = {}
         for node in live(document, "[id]"):
             self._by_id.setdefault(attribute(node, "id") or "", node)  # the first of each ID counts

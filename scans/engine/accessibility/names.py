@@ -49,6 +49,7 @@ class _Walk:
     """One name's way through the tree: what it has visited, and where it is."""
 
     seen: set[int] = field(default_factory=set)
+    start: int = 0  # the element that is named (`mem_id`), whose own value names it nowhere
     depth: int = 0
     in_reference: bool = False  # below an element that aria-labelledby names, which names no further
     in_label: bool = False  # below a label, where a control is its value
@@ -57,7 +58,7 @@ class _Walk:
 
 def accessible_name(document: AccessibleDocument, node: LexborNode) -> str:
     """The name with its whitespace collapsed; empty where assistive technology finds none."""
-    return _collapsed(_name(document, node, _Walk()))
+    return _collapsed(_name(document, node, _Walk(start=node.mem_id)))
 
 
 def has_content_name(document: AccessibleDocument, node: LexborNode) -> bool:
@@ -82,6 +83,14 @@ def label_text(document: AccessibleDocument, label: LexborNode, control: LexborN
     return _collapsed(_name(document, label, _Walk({control.mem_id}, in_label=True), in_content=True))
 
 
+def is_labelled(document: AccessibleDocument, control: LexborNode) -> bool:
+    """By a label, for which axe-core also takes one that is named to the control, but hidden."""
+    return any(
+        label_text(document, each, control) or (document.visibility.is_hidden(each) and attribute(each, "for"))
+        for each in document.labels(control)
+    )
+
+
 def visible_text(document: AccessibleDocument, node: LexborNode) -> str:
     """The text in an element that is not hidden, without names of images and controls."""
     return _collapsed("".join(_texts(document.visibility.is_hidden_from_at, node, MAX_NODES)))
@@ -104,7 +113,9 @@ def shown_text(document: AccessibleDocument, node: LexborNode, enough: int | Non
 
 def has_aria_name(document: AccessibleDocument, node: LexborNode) -> bool:
     """Whether aria-label or aria-labelledby gives a name."""
-    return bool((attribute(node, "aria-label") or "").strip() or _labelledby(document, node, _Walk()).strip())
+    if (attribute(node, "aria-label") or "").strip():
+        return True
+    return bool(_labelledby(document, node, _Walk(start=node.mem_id)).strip())
 
 
 def has_title(node: LexborNode) -> bool:
@@ -176,8 +187,9 @@ def _native(document: AccessibleDocument, node: LexborNode, walk: _Walk, *, in_c
             if (text := " ".join(parts)).strip():
                 return text
         if in_content and kind not in BUTTONS:
-            # A control inside a label adds its value to that label's text.
-            return "" if explicit_role(node) in SILENT_WIDGETS else _value(node) or _default(kind)
+            # A control inside a label adds its value to that label's text, unless it is the one that is labelled.
+            is_silent = node.mem_id == walk.start or explicit_role(node) in SILENT_WIDGETS
+            return "" if is_silent else _value(node) or _default(kind)
     if kind in BUTTONS:
         return (attribute(node, "value") or "").strip() or _default(kind)
     if kind == "image" and not has_title(node):

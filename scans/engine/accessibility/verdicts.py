@@ -11,15 +11,16 @@ from selectolax.lexbor import LexborNode
 from scans.engine.accessibility.document import AccessibleDocument
 from scans.engine.accessibility.names import shown_text
 from scans.engine.accessibility.wcag import Criterion
-from scans.engine.findings import EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
+from scans.engine.findings import LOW, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.messages import excerpt, some
-from scans.engine.page.markup import attribute, live
+from scans.engine.page.markup import attribute, live, select
 
 SHOWN = 3  # in the message
 MOST_SHOWN = 20  # as many as a report takes: to say where an element is, its siblings have to be counted
-SELECTOR_LEVELS = 5
+SELECTOR_LEVELS = 100  # of real pages; a selector must not be as long as a page is made deep
 IDENTIFIER = re.compile(r"-?[A-Za-z_][\w-]*")
 MAY_CHANGE = "Scripts or style sheets may still change this."
+LOOK = "A program cannot tell, so somebody has to look."
 # What scripts put on the page is not in the page as served, so nothing can be missed there.
 NO_TEXT = NotApplicable("The page as served shows no text.")
 
@@ -63,19 +64,27 @@ class Faults:
 
 
 def judge(
-    found: Faults, criterion: Criterion, what: str, *, passed: str, failed: str, caveat: str = MAY_CHANGE
+    found: Faults, criterion: Criterion, what: str, *, passed: str, failed: str, caveat: str | None = None
 ) -> Finding:
     """Not applicable without `what` ("images"); else what all of them do (`passed`: "have alternative text"), or the
     first that are `failed` ("without alternative text").
 
-    A warning where all of those are uncertain (with the `caveat`), or may be hidden by a style sheet that is not in
-    the page. What somebody has to look at is not a finding yet, so it does not weigh.
+    A warning where all of those are uncertain, or may be hidden by a style sheet that is not in the page. What
+    somebody has to look at is not a finding yet, so it is low and does not weigh, as in the browser. `caveat` says
+    instead of the usual sentence what is uncertain in both.
     """
     if not found.judged:
         return NotApplicable(f"The page has no {what}.")
     if found.review and not (found.certain or found.uncertain):
-        finding = warn_at_most(replace(found, certain=found.review), criterion, what, passed=passed, failed=failed)
-        return replace(finding, weighs=False) if isinstance(finding, Warn) else finding
+        finding = warn_at_most(
+            replace(found, certain=found.review),
+            criterion,
+            what,
+            passed=passed,
+            failed=failed,
+            caveat=LOOK if caveat is None else caveat,
+        )
+        return replace(finding, severity=LOW, weighs=False) if isinstance(finding, Warn) else finding
     faulty = found.certain or found.uncertain
     if not faulty:
         return Pass(f"All {what} ({len(found.judged)}) {passed}.")
@@ -90,16 +99,19 @@ def judge(
     evidence = [evidence_item(each, criterion) for each in shown[:MOST_SHOWN]]
     if visible and found.certain:
         return Fail(message, evidence=evidence)
-    return Warn(f"{message} {caveat}".strip() if visible else message, evidence=evidence)
+    doubt = MAY_CHANGE if caveat is None else caveat
+    return Warn(f"{message} {doubt}".strip() if visible else message, evidence=evidence)
 
 
-def warn_at_most(found: Faults, criterion: Criterion, what: str, *, passed: str, failed: str) -> Finding:
+def warn_at_most(
+    found: Faults, criterion: Criterion, what: str, *, passed: str, failed: str, caveat: str = ""
+) -> Finding:
     """As `judge` of what is certain, but never a fail; what a style sheet may hide passes."""
     visible = _visible(found.document, found.certain)
     if found.certain or found.uncertain:
         passed = f"{passed}, or may be hidden or changed"
     warned = replace(found, certain=(), uncertain=visible, review=())
-    return judge(warned, criterion, what, passed=passed, failed=failed, caveat="")
+    return judge(warned, criterion, what, passed=passed, failed=failed, caveat=caveat)
 
 
 def page_lacks(document: AccessibleDocument, selector: str, message: str) -> Finding:
@@ -139,16 +151,14 @@ def evidence_item(node: LexborNode, criterion: Criterion) -> EvidenceItem:
 
 
 def selector(node: LexborNode) -> str:
-    """A CSS selector that leads to the element, from the nearest ID or a few levels up."""
+    """A CSS selector that leads to the element and to no other: from the nearest ID that is unique, else the root."""
     steps: list[str] = []
     current: LexborNode | None = node
     while current is not None and current.is_element_node and len(steps) < SELECTOR_LEVELS:
-        own_id = attribute(current, "id") or ""
-        tag = current.tag or "*"
-        if IDENTIFIER.fullmatch(own_id):
+        if (own_id := attribute(current, "id") or "") and _is_unique(current, own_id):
             steps.append(f"#{own_id}")
             break
-        steps.append(tag if tag in ("html", "head", "body") else f"{tag}{_position(current)}")
+        steps.append(_step(current))
         current = current.parent
     return " > ".join(reversed(steps))
 
@@ -165,16 +175,26 @@ def _visible(document: AccessibleDocument, nodes: Iterable[LexborNode]) -> list[
     return [each for each in nodes if not document.visibility.may_be_hidden(each)]
 
 
-def _position(node: LexborNode) -> str:
-    """`:nth-of-type(n)` where the element has siblings of its kind."""
-    before = _count(node, "prev")
-    return f":nth-of-type({before + 1})" if before or _count(node, "next") else ""
+def _is_unique(node: LexborNode, own_id: str) -> bool:
+    return bool(IDENTIFIER.fullmatch(own_id)) and len(select(node.parser, f"#{own_id}")) == 1
 
 
-def _count(node: LexborNode, direction: str) -> int:
+def _step(node: LexborNode) -> str:
+    """The element among its siblings: its tag, and its number where it has siblings of its kind."""
+    tag = node.tag or ""
+    if tag in ("html", "head", "body"):
+        return tag
+    if not IDENTIFIER.fullmatch(tag):  # such as `svg:a`
+        return f":nth-child({_count(node, 'prev', None) + 1})"
+    before = _count(node, "prev", tag)
+    return f"{tag}:nth-of-type({before + 1})" if before or _count(node, "next", tag) else tag
+
+
+def _count(node: LexborNode, direction: str, tag: str | None) -> int:
+    """The sibling elements in a direction, of a tag or of any."""
     count = 0
     current = getattr(node, direction)
     while current is not None:
-        count += current.tag == node.tag
+        count += current.is_element_node and tag in (None, current.tag)
         current = getattr(current, direction)
     return count

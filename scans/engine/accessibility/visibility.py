@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
 from scans.engine.accessibility.ancestors import Inherited
-from scans.engine.accessibility.css import DisplayRule, inline_style
+from scans.engine.accessibility.styles.cascade import Cascade
+from scans.engine.accessibility.styles.class_names import may_hide
+from scans.engine.accessibility.styles.rules import inline_style
 from scans.engine.page.markup import attribute, enclosing
 
 # HTML Standard, section 15.3.1; but an area is where its image is.
@@ -23,16 +24,6 @@ NEVER_HIDDEN = frozenset({"embed", "marquee"})
 FOREIGN = frozenset({"svg", "math"})
 # Elements of these in which there is HTML again (HTML Standard, section 13.2.6).
 INTEGRATION_POINTS = frozenset({"annotation-xml", "desc", "foreignobject", "mi", "mn", "mo", "ms", "mtext", "title"})
-# Class names by which style sheets hide what scripts show later, or show at some widths only. Names for texts
-# that are meant for screen readers are not among them, nor is overflow-hidden.
-HIDING_CLASS = re.compile(
-    r"(?!.*(?:overflow|visually|backface|sr-))(?:.*[:_-])?(?:hidden|hide|d-none|invisible|collapse|modal|popup"
-    r"|dialog|offcanvas|drawer|dropdown|submenu|sub-menu|tab-pane|lightbox|overlay|tooltip|mobile|desktop|print)"
-    r"(?:[_-].*)?",
-    re.IGNORECASE,
-)
-# Every element that has the key is held against each of them.
-MAX_RULES_OF_A_KEY = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +33,15 @@ class State:
     undisplayed: bool = False  # it or an ancestor has no box
     invisible: bool = False  # visibility: hidden, which a descendant may undo
     unexposed: bool = False  # aria-hidden or inert, itself or above
-    uncertain: bool = False  # named as if a style sheet hid it
+    uncertain: bool = False  # a style sheet may hide it
     holds_foreign: bool = False  # what is in it is SVG or MathML
 
 
 class Visibility:
     """Answers for the elements of one document; remembers what it found out about their ancestors."""
 
-    def __init__(self, rules: tuple[DisplayRule, ...] = ()) -> None:
-        # By what an element must have for them, so that each element meets a few of many.
-        self._rules: dict[str, list[DisplayRule]] = {}
-        for rule in dict.fromkeys(rules):
-            of_key = self._rules.setdefault(rule.key, [])
-            if len(of_key) < MAX_RULES_OF_A_KEY:
-                of_key.append(rule)
+    def __init__(self, cascade: Cascade) -> None:
+        self._cascade = cascade
         self._states = Inherited(State(), self._next)
 
     def is_hidden(self, node: LexborNode) -> bool:
@@ -68,22 +54,15 @@ class Visibility:
         return self.is_hidden(node) or self._states.of(node).unexposed
 
     def may_be_hidden(self, node: LexborNode) -> bool:
-        """Whether a class of its own or of an ancestor suggests that a style sheet hides it."""
+        """Whether a rule that may not hold, or a class of its own or of an ancestor, suggests that it is hidden."""
         return self._states.of(node).uncertain
 
     def _next(self, node: LexborNode, above: State) -> State:
         is_foreign = above.holds_foreign or node.tag in FOREIGN
-        inline = inline_style(node)
-        classes = frozenset((attribute(node, "class") or "").split())
-        names = (node.tag or "", attribute(node, "id") or "", classes)
-        keys = ["*", names[0], f"#{names[1]}", *(f".{name}" for name in classes)]
-        matching = [rule for key in keys for rule in self._rules.get(key, ()) if rule.compound.may_match(*names)]
-        displays = {rule.display for rule in matching if rule.display}
-        visibilities = {rule.visibility for rule in matching if rule.visibility}
-        display = inline.get("display") or (displays.pop() if len(displays) == 1 else "")
-        visibility = inline.get("visibility") or (visibilities.pop() if len(visibilities) == 1 else "")
-        # Rules that contradict each other are a matter of the cascade, which is not played out here.
-        uncertain = bool(displays or visibilities) or any(HIDING_CLASS.fullmatch(name) for name in classes)
+        keywords, uncertain = self._cascade.of(node)
+        display, visibility = keywords.get("display", ""), keywords.get("visibility", "")
+        classes = (attribute(node, "class") or "").split()
+        uncertain = uncertain or may_hide(node.tag or "", classes)
         return State(
             undisplayed=above.undisplayed or _has_no_box(node, display, is_html=not is_foreign) or _is_skipped(node),
             invisible=visibility in ("hidden", "collapse") if visibility else above.invisible,

@@ -2,11 +2,12 @@
 (async (options, parts) => {
   const NODES = 20;
   const results = await axe.finishRun([globalThis.__partial, ...parts.map((each) => each && JSON.parse(each))], options);
+  // Steps into a frame or a shadow tree are no part of CSS, so that `>>>` stands between.
   const rule = (each) => ({
     id: each.id, impact: each.impact, tags: each.tags, help: each.help, description: each.description,
     count: each.nodes.length,
     nodes: each.nodes.slice(0, NODES).map((node) => ({
-      selector: node.target.flat(2).join(' '), snippet: node.html.slice(0, 400), impact: node.impact,
+      selector: node.target.flat(2).join(' >>> '), snippet: node.html.slice(0, 400), impact: node.impact,
       why: [...node.any, ...node.all, ...node.none].map((check) => check.message).slice(0, 1).join(' ').slice(0, 300),
     })),
   });

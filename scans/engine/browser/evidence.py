@@ -55,11 +55,31 @@ class LayoutShift:
 
 
 @dataclass(frozen=True, slots=True)
-class LongTask:
-    """A task that kept the main thread for 50 ms or longer."""
+class Task:
+    """Something that the main thread did without a break: when, how long by the clock, and in processor time."""
 
     time_s: float
     duration_s: float
+    processor_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A script was run, inline ones under the document's address; what it put off runs in tasks of its own."""
+
+    url: str
+    time_s: float
+    duration_s: float
+    processor_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class MainThread:
+    """What the main thread did, in the order of time; `frames_s` is when it had handed over each frame to be drawn."""
+
+    tasks: tuple[Task, ...] = ()
+    evaluations: tuple[Evaluation, ...] = ()
+    frames_s: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +89,12 @@ class Load:
     fcp_s: float | None
     lcp: LargestPaint | None
     shifts: tuple[LayoutShift, ...]
-    long_tasks: tuple[LongTask, ...]
     load_s: float | None  # None: the page was still loading when the time was up
     main_thread_s: float  # processor time of the page's main thread
     script_s: float  # of these, in scripts
     requests: tuple[LoadedRequest, ...]
     left_out: int = 0  # requests beyond those that are listed
+    main_thread: MainThread = MainThread()  # as far as it was traced
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,10 +26,10 @@ from scans.engine.browser.evidence import (
     Layout,
     LayoutShift,
     Load,
-    LongTask,
     UsedFile,
 )
 from scans.engine.browser.injected_scripts import expression, read_layout
+from scans.engine.browser.main_thread import Trace, main_thread
 from scans.engine.browser.network_log import NetworkLog
 from scans.engine.browser.processes import Usage
 from scans.engine.browser.reasons import explain, overrun
@@ -78,7 +78,7 @@ async def visit_page(browser: Browser, visit: Visit, usage: Callable[[], Usage])
     """
     began = time.monotonic()
     bounds = _Bounds(began + visit.time_limit_s, visit.time_limit_s, usage, Meter(Limits()))
-    found = await _in_context(browser, visit, bounds, is_full=True)
+    found = await _in_context(browser, visit, bounds, is_full=True, is_traced=visit.again > 0)
     again: list[Load] = []
     took_s = time.monotonic() - began
     if found.problems:
@@ -86,12 +86,19 @@ async def visit_page(browser: Browser, visit: Visit, usage: Callable[[], Usage])
     for load in range(1, visit.again + 1):
         if bounds.ends - time.monotonic() < 2 * took_s or not bounds.meter.has_room_again(load):
             break
-        with contextlib.suppress(_TooManyRequests):
-            again.append((await _in_context(browser, visit, bounds, is_full=False)).first)
+        try:
+            # A trace costs a sixth of a load, so not every load has one.
+            further = await _in_context(browser, visit, bounds, is_full=False, is_traced=not again)
+        except _TooManyRequests as error:
+            found = replace(found, problems={"again": str(error)})
+            break
+        again.append(further.first)
     return replace(found, again=tuple(again))
 
 
-async def _in_context(browser: Browser, visit: Visit, bounds: _Bounds, *, is_full: bool) -> BrowserLoad:
+async def _in_context(
+    browser: Browser, visit: Visit, bounds: _Bounds, *, is_full: bool, is_traced: bool
+) -> BrowserLoad:
     context = await browser.new_context(
         **context_options(visit.proxy),
         viewport=SCREEN,  # type: ignore[arg-type]  # a TypedDict of the same shape
@@ -103,11 +110,7 @@ async def _in_context(browser: Browser, visit: Visit, bounds: _Bounds, *, is_ful
         service_workers="block",
         ignore_https_errors=visit.trusts_anybody,
     )
-    try:
-        found = await _Look(context, visit, bounds).until_crash(is_full=is_full)
-    except _TooManyRequests:
-        await context.close()
-        raise
+    found = await _Look(context, visit, bounds).until_crash(is_full=is_full, is_traced=is_traced)
     # After a failure the whole browser goes, and a page that is busy would not let itself be closed.
     if not found.problems:
         await context.close()
@@ -130,7 +133,7 @@ class _Look:
         self._popups = 0
         self._documents = 0  # that the page's own frame showed
 
-    async def until_crash(self, *, is_full: bool) -> BrowserLoad:
+    async def until_crash(self, *, is_full: bool, is_traced: bool) -> BrowserLoad:
         """Raises `BrowserFailed` at once when the page's process dies: questions to it would never be answered.
 
         And when it asks for more than a scan may: what came then would not be the page.
@@ -138,7 +141,7 @@ class _Look:
         page = await self._context.new_page()
         page.on("crash", lambda _: self._end(BrowserFailed("The page made the browser crash.")))
         self._context.on("request", self._count_request)
-        looking = asyncio.ensure_future(self._look(page, is_full=is_full))
+        looking = asyncio.ensure_future(self._look(page, is_full=is_full, is_traced=is_traced))
         try:
             await asyncio.wait((looking, self._over), return_when=asyncio.FIRST_COMPLETED)
             return (self._over if self._over.done() else looking).result()
@@ -160,15 +163,19 @@ class _Look:
             except BudgetExceeded as error:
                 self._end(_TooManyRequests(f"The browser left the page. {error}"))
 
-    async def _look(self, page: Page, *, is_full: bool) -> BrowserLoad:
+    async def _look(self, page: Page, *, is_full: bool, is_traced: bool) -> BrowserLoad:
         page.on("dialog", _dismiss)
         self._context.on("page", self._close_popup)
         self._cdp = await self._context.new_cdp_session(page)
         await self._prepare(is_full)
+        trace = Trace(self._cdp) if is_traced else None
+        if trace:
+            await trace.start()
         await self._load(page)
         self._world = await self._isolated_world()
         vitals = await self._ask("vitals.js")
-        first = await self._first(vitals)
+        traced = await self._within(trace.stop()) if trace else []
+        first = await self._first(vitals, traced)
         browser = self._context.browser
         product = f"Chromium {browser.version}" if browser else "Chromium"
         if not is_full:
@@ -245,10 +252,9 @@ class _Look:
 
     async def _isolated_world(self) -> int:
         tree = await self._within(self._cdp.send("Page.getFrameTree"))
+        self._frame = str(tree["frameTree"]["frame"]["id"])
         created = await self._within(
-            self._cdp.send(
-                "Page.createIsolatedWorld", {"frameId": tree["frameTree"]["frame"]["id"], "worldName": WORLD}
-            )
+            self._cdp.send("Page.createIsolatedWorld", {"frameId": self._frame, "worldName": WORLD})
         )
         return int(created["executionContextId"])
 
@@ -270,7 +276,7 @@ class _Look:
             raise BrowserFailed("The page could not be looked at in the browser.")
         return answer["result"].get("value")
 
-    async def _first(self, vitals: Mapping[str, Any]) -> Load:
+    async def _first(self, vitals: Mapping[str, Any], traced: list[Mapping[str, Any]]) -> Load:
         metrics = await self._within(self._cdp.send("Performance.getMetrics"))
         values = {each["name"]: float(each["value"]) for each in metrics["metrics"]}
         largest = vitals["largestContentfulPaint"]
@@ -290,12 +296,12 @@ class _Look:
                 LayoutShift(each["time"] / 1000, float(each["value"]), each["source"])
                 for each in vitals["layoutShifts"]
             ),
-            long_tasks=tuple(LongTask(each["time"] / 1000, each["duration"] / 1000) for each in vitals["longTasks"]),
             load_s=_seconds(vitals["load"]),
             main_thread_s=values.get("TaskDuration", 0.0),
             script_s=values.get("ScriptDuration", 0.0),
             requests=self._log.requests(frozenset(vitals["renderBlocking"])),
             left_out=self._log.left_out,
+            main_thread=main_thread(traced, self._frame, values.get("NavigationStart", 0.0)),
         )
 
     async def _coverage(self) -> list[UsedFile]:

@@ -25,7 +25,7 @@ FURTHER_LOADS = 2
 NO_PAGE = "The page is no page that a browser shows."
 NOTHING = BrowserLoad(
     product="",
-    first=Load(None, None, (), (), None, 0.0, 0.0, ()),
+    first=Load(None, None, (), None, 0.0, 0.0, ()),
     layout=Layout(None, {}, (), (), Viewport(0, 0, 0.0)),
     files=(),
 )

@@ -1,17 +1,18 @@
-// A CSS selector that leads to an element, from the nearest ID or a few levels up; and its start tag.
+// A CSS selector that leads to an element, and to no other, from the nearest unique ID or the root; and its start tag.
 // Methods are taken from prototypes: a form that names its fields after them would hide them.
-const LEVELS = 5;
+const LEVELS = 100;
 const attribute = (node, name) => Element.prototype.getAttribute.call(node, name) || '';
 const parentOf = (node) => Object.getOwnPropertyDescriptor(Node.prototype, 'parentElement').get.call(node);
 const tagOf = (node) => Object.getOwnPropertyDescriptor(Element.prototype, 'localName').get.call(node);
 const childrenOf = (node) => Object.getOwnPropertyDescriptor(Element.prototype, 'children').get.call(node);
+const isUnique = (id) => Document.prototype.querySelectorAll.call(document, `#${id}`).length === 1;
 
 function selectorOf(node) {
   const steps = [];
   for (let each = node; each && steps.length < LEVELS; each = parentOf(each)) {
     const id = attribute(each, 'id');
     const tag = tagOf(each);
-    if (/^-?[A-Za-z_][\w-]*$/.test(id) && id.length <= 80) {
+    if (/^-?[A-Za-z_][\w-]*$/.test(id) && id.length <= 80 && isUnique(id)) {
       steps.unshift('#' + id);
       break;
     }

@@ -18,7 +18,10 @@ class BrowserFailed(NetError):
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What to load, and how. `again`: how many further loads there may be, for the spread of the figures."""
+    """What to load, and how. `again`: how many further loads there may be, for the spread of the figures.
+
+    Only where there may be some, the main thread's tasks are traced, in the first two loads: nobody else asks for them.
+    """
 
     url: str
     proxy: BrowserProxy

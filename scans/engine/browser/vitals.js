@@ -10,8 +10,7 @@
       done(entries);
     }, 20);
   });
-  const [largest, shifts, tasks] = await Promise.all(
-    ['largest-contentful-paint', 'layout-shift', 'longtask'].map(observed));
+  const [largest, shifts] = await Promise.all(['largest-contentful-paint', 'layout-shift'].map(observed));
   const navigation = performance.getEntriesByType('navigation')[0] || {};
   const paint = performance.getEntriesByName('first-contentful-paint')[0];
   const last = largest[largest.length - 1];
@@ -31,7 +30,6 @@
     } : null,
     // Emulation of a phone marks early shifts as caused by input; there was none.
     layoutShifts: shifts.map((each) => ({time: each.startTime, value: each.value, source: shown(each)})),
-    longTasks: tasks.map((each) => ({time: each.startTime, duration: each.duration})),
     load: navigation.loadEventEnd || null,
     renderBlocking: blocking,
   };

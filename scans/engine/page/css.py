@@ -149,13 +149,6 @@ def last_compounds(selectors: str) -> Iterator[Compound]:
         yield Compound(tag[0].lower() if tag else "", names["#"][:2][-1], frozenset(names["."]))
 
 
-def simple_selectors(selectors: str) -> Iterator[Compound]:
-    """The selectors of a list that are a tag, classes and an ID, so that looking at an element alone decides."""
-    for selector in selectors.split(","):
-        if (simple := selector.strip()) and SIMPLE.fullmatch(simple):
-            yield from last_compounds(simple)
-
-
 def style_references(css: str) -> StyleReferences:
     """The addresses in a style sheet; `data:` and fragments are left out."""
     imports: list[str] = []

@@ -59,3 +59,14 @@ class Document:
     text: str  # the decoded source
     encoding: str
     base: Target
+
+
+@dataclass(frozen=True, slots=True)
+class ServedContent:
+    """Whether the HTML as it was sent shows people anything, before scripts have run, and whether there are any.
+
+    What is not HTML is not blank.
+    """
+
+    is_blank: bool
+    has_scripts: bool

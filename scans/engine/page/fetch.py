@@ -14,6 +14,7 @@ from scans.engine.findings import ScanType
 from scans.engine.page.bounded_parser import bounded
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.markup import select
+from scans.engine.page.references import References, references
 from scans.engine.result import ScanFailed
 from scans.net.client import Network
 from scans.net.errors import NetError, TlsFailed
@@ -49,6 +50,7 @@ CHALLENGE_HEADERS = {
     "cf-mitigated": ("challenge", "block"),
     "x-vercel-mitigated": ("challenge", "deny"),
     "x-amzn-waf-action": ("challenge", "captcha"),
+    "sg-captcha": ("challenge",),
 }
 CHALLENGE_STATUSES = frozenset({401, 403, 405, 429, 503})
 CHALLENGE_TITLES = re.compile(
@@ -57,6 +59,20 @@ CHALLENGE_TITLES = re.compile(
     r"|are you a robot\?|security check(point)?",
     re.IGNORECASE,
 )
+# In pages that refuse: DataDome's and PerimeterX' (HUMAN).
+REFUSAL_MARKS = re.compile(rb"captcha-delivery\.com|\bpx-captcha\b|\b_pxAppId\b")
+REFUSAL_BYTES = 64 * 1024
+# Some protections answer with status 200. Then the page is short and has nothing of the site's.
+SHORT_BYTES = 16 * 1024
+SHORT_PAGES = {
+    "an Imperva incident": re.compile(rb"<iframe\b[^>]{1,300}?\bsrc=[\"']?/_Incapsula_Resource\?", re.IGNORECASE),
+    "F5's page “Request Rejected”": re.compile(rb"<title>Request Rejected</title>.{1,2000}support ID is", re.I | re.S),
+    "an Anubis challenge": re.compile(rb"<script id=\"anubis_(?:challenge|version)\"", re.IGNORECASE),
+}
+# Which Imperva puts into ordinary pages as well.
+IMPERVA_SCRIPT = re.compile(rb"<script\b[^>]{1,300}?\bsrc=[\"']?/_Incapsula_Resource\?[^>]{0,2000}>\s*</script>", re.I)
+CONTENT = re.compile(rb"<(?:script|link|img|svg|iframe|form)\b", re.IGNORECASE)
+TAG = re.compile(rb"<[^<>]*+>")
 TITLE = re.compile(rb"<title[^>]*>([^<]{0,200})", re.IGNORECASE)
 COMMENT = re.compile(rb"<!--.*?(-->|\Z)", re.DOTALL)
 
@@ -144,8 +160,15 @@ def challenge_sign(response: Response) -> str | None:
         value = (response.headers.get(name) or "").strip().lower()
         if value in values:
             return f"{name}: {value}"
+    if sign := _short_page(response.body):
+        return sign
     if response.status not in CHALLENGE_STATUSES:
         return None
+    # Behind DataDome every answer has the field. A refusal with it may be the site's own, but rarely is.
+    if response.status == 403 and "X-DataDome" in response.headers:
+        return "a refusal by DataDome"
+    if mark := REFUSAL_MARKS.search(response.body, 0, REFUSAL_BYTES):
+        return f"a page with {mark[0].decode()}"
     found = TITLE.search(response.body[: PRESCAN_BYTES * 8])
     title = found[1].decode("utf-8", "replace").strip() if found else ""
     if CHALLENGE_TITLES.match(title):
@@ -153,6 +176,18 @@ def challenge_sign(response: Response) -> str | None:
     if title == "Access Denied" and (response.headers.get("Server") or "").startswith("AkamaiGHost"):
         return "an Akamai page titled “Access Denied”"
     return None
+
+
+def _short_page(body: bytes) -> str | None:
+    """What a short page is that a protection sends with any status, also 200."""
+    if len(body) > SHORT_BYTES:
+        return None
+    for name, mark in SHORT_PAGES.items():
+        if mark.search(body):
+            return name
+    rest, count = IMPERVA_SCRIPT.subn(b"", body)
+    is_bare = CONTENT.search(rest) is None and not TAG.sub(b"", rest).strip()
+    return "an Imperva challenge" if count and is_bare else None
 
 
 @probe()
@@ -165,6 +200,11 @@ def parse_document(page: Page) -> Document:
     text, encoding = decode(page.response) if textual else ("", "")
     tree = LexborHTMLParser(bounded(text) if page.is_html else "", scripting=True)
     return Document(tree=tree, text=text, encoding=encoding, base=_base(tree, page.target))
+
+
+@probe()
+def page_references(document: Document) -> References:
+    return References(references(document))
 
 
 def decode(response: Response) -> tuple[str, str]:

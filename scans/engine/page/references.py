@@ -26,6 +26,8 @@ class ResourceKind(StrEnum):
     OTHER = "other"
 
 
+# Of style sheets, `style` and `srcset`, in sum.
+MAX_CHARACTERS = 512 * 1024
 # 412 CSS pixels wide with two device pixels each, for images that fill the width.
 PHONE_PIXELS = 824
 PHONE_DENSITY = 2.0
@@ -58,11 +60,32 @@ class Reference:
     eager: bool
 
 
+@dataclass(frozen=True, slots=True)
+class References:
+    """The page's sub-resources as evidence, in the order of the markup, each address once."""
+
+    items: tuple[Reference, ...]
+
+
+class Reading:
+    """How much more of a page's style sheets and lists of images is read, so that no page takes long to look at."""
+
+    def __init__(self, characters: int = MAX_CHARACTERS) -> None:
+        self._left = characters
+
+    def take(self, text: str | None) -> str:
+        """The text, or as much of it as there is room for."""
+        taken = (text or "")[: self._left]
+        self._left -= len(taken)
+        return taken
+
+
 def references(document: Document) -> tuple[Reference, ...]:
     """The document's sub-resources in the order of the markup, each address once; frames are not entered."""
     found: dict[str, Reference] = {}
+    reading = Reading()
     for node in live(document, "script, link, img, input, video, audio, source, image, style, [style]"):
-        for address, kind, eager in _of_element(node):
+        for address, kind, eager in _of_element(node, reading):
             keep(found, document.base.url, address, kind, eager)
     return tuple(found.values())
 
@@ -105,7 +128,7 @@ def _density(descriptors: str) -> float:
     return size / PHONE_PIXELS * PHONE_DENSITY if found[2] == "w" else size
 
 
-def _of_element(node: LexborNode) -> Iterator[tuple[str, ResourceKind, bool]]:
+def _of_element(node: LexborNode, reading: Reading) -> Iterator[tuple[str, ResourceKind, bool]]:
     match node.tag:
         case "script":
             source = attribute(node, "src")
@@ -113,9 +136,10 @@ def _of_element(node: LexborNode) -> Iterator[tuple[str, ResourceKind, bool]]:
             if source and not is_skipped and JAVASCRIPT_TYPES.fullmatch((attribute(node, "type") or "").strip()):
                 yield source, ResourceKind.SCRIPT, True
         case "link":
-            yield from _of_link(node)
+            yield from _of_link(node, reading)
         case "img":
-            chosen = _of_picture(node) or best_candidate(attribute(node, "srcset") or "") or attribute(node, "src")
+            listed = _of_picture(node, reading) or best_candidate(reading.take(attribute(node, "srcset")))
+            chosen = listed or attribute(node, "src")
             if chosen:
                 yield chosen, ResourceKind.IMAGE, (attribute(node, "loading") or "").strip().lower() != "lazy"
         case "input":
@@ -130,7 +154,7 @@ def _of_element(node: LexborNode) -> Iterator[tuple[str, ResourceKind, bool]]:
         case "image":
             yield attribute(node, "href") or attribute(node, "xlink:href") or "", ResourceKind.IMAGE, True
         case "style":
-            inside = style_references(node.text() or "")
+            inside = style_references(reading.take(node.text()))
             for address in inside.imports:
                 yield address, ResourceKind.STYLESHEET, True
             for address in inside.fonts:
@@ -138,11 +162,11 @@ def _of_element(node: LexborNode) -> Iterator[tuple[str, ResourceKind, bool]]:
             for address in inside.images:
                 yield address, ResourceKind.IMAGE, False
     if node.tag != "style":
-        for address in style_images(attribute(node, "style") or ""):
+        for address in style_images(reading.take(attribute(node, "style"))):
             yield address, ResourceKind.IMAGE, True
 
 
-def _of_link(node: LexborNode) -> Iterator[tuple[str, ResourceKind, bool]]:
+def _of_link(node: LexborNode, reading: Reading) -> Iterator[tuple[str, ResourceKind, bool]]:
     relations = frozenset((attribute(node, "rel") or "").lower().split())
     address = attribute(node, "href") or ""
     if "stylesheet" in relations:
@@ -152,14 +176,14 @@ def _of_link(node: LexborNode) -> Iterator[tuple[str, ResourceKind, bool]]:
         yield address, ResourceKind.SCRIPT, True
     elif "preload" in relations:
         kind = DESTINATIONS.get((attribute(node, "as") or "").strip().lower())
-        chosen = best_candidate(attribute(node, "imagesrcset") or "") or address
+        chosen = best_candidate(reading.take(attribute(node, "imagesrcset"))) or address
         if kind is not None and attribute(node, "media") is None:
             yield chosen, kind, True
     elif relations & ICONS:
         yield address, ResourceKind.ICON, False
 
 
-def _of_picture(image: LexborNode) -> str | None:
+def _of_picture(image: LexborNode, reading: Reading) -> str | None:
     """The candidate of the first source that holds at every width and has a type that browsers show."""
     if image.parent is None or image.parent.tag != "picture":
         return None
@@ -170,7 +194,7 @@ def _of_picture(image: LexborNode) -> str | None:
         if child.tag == "source":
             kind = (attribute(child, "type") or "").partition(";")[0].strip().lower()
             if kind in IMAGE_TYPES and not (attribute(child, "media") or "").strip():
-                return best_candidate(attribute(child, "srcset") or "")
+                return best_candidate(reading.take(attribute(child, "srcset")))
         child = child.next
     return None
 

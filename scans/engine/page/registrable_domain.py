@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import functools
 import ipaddress
+import threading
 
 import tldextract
 
-_extract = tldextract.TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
+_suffixes = tldextract.TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
+_one_reader = threading.Lock()
+
+
+def _extract(host: str) -> tldextract.ExtractResult:
+    """The parts of a name. The first call reads the list, which the probes' threads would each do otherwise."""
+    with _one_reader:
+        return _suffixes(host)
 
 
 @functools.lru_cache(maxsize=4096)

@@ -12,10 +12,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from scans.engine.browser.evidence import LoadedRequest
+from scans.engine.browser.evidence import Evaluation, LoadedRequest
 from scans.engine.page.references import ResourceKind
 from scans.engine.performance.connections import origin_of
+from scans.engine.performance.processor import SLOWDOWN, Processor
 
 BYTES_PER_S = 1_600_000 / 8
 ROUND_TRIP_S = 0.15
@@ -43,33 +45,43 @@ URGENCY: Mapping[ResourceKind | None, float] = {
 class _Transfer:
     index: int
     request: LoadedRequest
-    parent: int | None
-    after_s: float  # between what led to it and its own beginning
+    parents: set[int]  # all that has to be there before it is asked for
+    after_s: float  # between these and its own beginning
     server_s: float  # that the server thinks
+    asked_s: float = 0.0
     ready_s: float = 0.0  # when its first byte may arrive
     left_bytes: float = 0.0
     is_first: bool = False  # on its connection
 
 
-def simulate(requests: Sequence[LoadedRequest]) -> tuple[float, ...]:
-    """When each request would end, in seconds since the navigation began, in the order given.
+class Arrival(NamedTuple):
+    """When a request was made, its answer began to arrive, and was there; in seconds since the navigation began."""
+
+    asked_s: float
+    began_s: float
+    ended_s: float
+
+
+def simulate(requests: Sequence[LoadedRequest], processor: Processor) -> tuple[Arrival, ...]:
+    """When each request would arrive, in the order given; `processor` tells the work that led to it.
 
     The first one is the document. Of very many, the first 400 share the link, and the others are taken to end with
     the last of these.
     """
     if not requests:
         return ()
-    ends = _Link(requests[:MAX_REQUESTS]).run()
-    return ends + (max(ends),) * (len(requests) - len(ends))
+    found = _Link(requests[:MAX_REQUESTS], processor).run()
+    return found + (max(found, key=lambda each: each.ended_s),) * (len(requests) - len(found))
 
 
 class _Link:
-    def __init__(self, requests: Sequence[LoadedRequest]) -> None:
-        self._transfers = _transfers(requests)
+    def __init__(self, requests: Sequence[LoadedRequest], processor: Processor) -> None:
+        self._transfers = _transfers(requests, processor)
         self._ends: list[float | None] = [None] * len(requests)
         self._children: dict[int, list[_Transfer]] = defaultdict(list)
         for each in self._transfers[1:]:
-            self._children[each.parent or 0].append(each)
+            for parent in each.parents:
+                self._children[parent].append(each)
         self._busy: Counter[str] = Counter()  # connections in use, by origin
         self._open: Counter[str] = Counter()
         self._known: dict[str, float] = {}  # when the first connection to an origin stands
@@ -78,12 +90,15 @@ class _Link:
         self._scheduled: list[tuple[float, int, _Transfer]] = []
         self._now = 0.0
 
-    def run(self) -> tuple[float, ...]:
+    def run(self) -> tuple[Arrival, ...]:
         self._ask(self._transfers[0])
         while self._active or self._scheduled:
             self._step()
         latest = self._now
-        return tuple(latest if end is None else end for end in self._ends)
+        return tuple(
+            Arrival(latest, latest, latest) if end is None else Arrival(each.asked_s, each.ready_s, end)
+            for each, end in zip(self._transfers, self._ends, strict=True)
+        )
 
     def _step(self) -> None:
         """To the next moment at which anything changes: a transfer begins to flow or ends, or a request begins."""
@@ -107,6 +122,7 @@ class _Link:
 
     def _ask(self, transfer: _Transfer) -> None:
         origin = origin_of(transfer.request.url)
+        transfer.asked_s = transfer.asked_s or self._now
         if not _is_shared(transfer.request) and self._busy[origin] >= CONNECTIONS:
             self._queued[origin].append(transfer)
             return
@@ -132,7 +148,7 @@ class _Link:
             transfer.ready_s += ROUND_TRIP_S / 2
         transfer.left_bytes = float(max(request.wire_bytes, 1))
         self._active.append(transfer)
-        if transfer.parent is None:
+        if not transfer.index:
             # Browsers look ahead for what they need first while the document still comes in.
             self._schedule(transfer.index, transfer.ready_s, _is_urgent)
 
@@ -151,11 +167,14 @@ class _Link:
     def _schedule(self, index: int, at_s: float, is_meant: Callable[[_Transfer], bool] = lambda _: True) -> None:
         """Have those begin that a request led to."""
         children = self._children.pop(index, [])
-        self._scheduled += [(at_s + child.after_s, child.index, child) for child in children if is_meant(child)]
         self._children[index] = [child for child in children if not is_meant(child)]
+        for child in filter(is_meant, children):
+            child.parents.remove(index)
+            if not child.parents:
+                self._scheduled.append((at_s + child.after_s, child.index, child))
 
 
-def _transfers(requests: Sequence[LoadedRequest]) -> list[_Transfer]:
+def _transfers(requests: Sequence[LoadedRequest], processor: Processor) -> list[_Transfer]:
     """Each request with what led to it: the document, unless a style sheet or script did."""
     by_url: dict[str, int] = {}
     # The shortest wait for an origin's answers is the way there and back, which the slow link has of its own.
@@ -165,16 +184,44 @@ def _transfers(requests: Sequence[LoadedRequest]) -> list[_Transfer]:
         shortest[origin] = min(shortest.get(origin, request.wait_s), request.wait_s)
     found: list[_Transfer] = []
     for index, request in enumerate(requests):
-        parent = by_url.get(request.initiator.partition("#")[0], 0) if index else None
-        after_s = 0.0
-        if parent is not None:
-            ended = requests[parent].end_s
-            pause_s = request.start_s - (request.start_s if ended is None else ended)
-            after_s = min(pause_s, MAX_PAUSE_S) if pause_s > PAUSE_S else 0.0
+        parents, after_s = set[int](), 0.0
+        if index:
+            # While a script runs, nobody else asks for anything: what it writes into the page is its own.
+            run = processor.running(request.start_s)
+            parent = by_url.get(run.url if run else request.initiator.partition("#")[0], 0)
+            run = run or (processor.evaluated(requests[parent].url, request.start_s) if parent else None)
+            parents = {parent} | _laid_out_with(requests, index, parent)
+            after_s = _after_s(requests[parent], request, run, processor)
         server_s = request.wait_s - shortest[origin_of(request.url)]
-        found.append(_Transfer(index, request, parent, after_s, server_s))
+        found.append(_Transfer(index, request, parents, after_s, server_s))
         by_url.setdefault(request.url, index)
     return found
+
+
+def _laid_out_with(requests: Sequence[LoadedRequest], index: int, parent: int) -> set[int]:
+    """What the layout waited for, where a style sheet's request did: that its rule holds is known with all others."""
+    if requests[parent].kind is not ResourceKind.STYLESHEET or requests[index].kind is ResourceKind.STYLESHEET:
+        return set()
+    began_s = requests[index].start_s
+    return {
+        at
+        for at, each in enumerate(requests[:index])
+        if each.is_blocking and each.end_s is not None and each.end_s <= began_s
+    }
+
+
+def _after_s(parent: LoadedRequest, request: LoadedRequest, run: Evaluation | None, processor: Processor) -> float:
+    """From the arrival of what led to a request to the request: a script's work, on a slow processor, and idle pauses.
+
+    What the document's own markup names is found by the look-ahead, whatever the main thread does.
+    """
+    if parent.end_s is None or request.start_s <= parent.end_s:
+        return 0.0
+    work_s = 0.0
+    if run or request.is_programmed:
+        work_s = processor.worked_s(max(parent.end_s, run.time_s if run else 0.0), request.start_s)
+    idle_s = processor.idle_s(parent.end_s, request.start_s)
+    return SLOWDOWN * work_s + (min(idle_s, MAX_PAUSE_S) if idle_s > PAUSE_S else 0.0)
 
 
 def _urgency(request: LoadedRequest) -> float:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from scans.engine.messages import SHAPED, USERINFO
 from scans.engine.page.evidence import Document
 
 MAX_COMMENTS = 5_000
 MAX_LENGTH = 4_000
+MAX_PLACES = 20
+FIRST_WORDS = 200  # characters
 
 SECRET = re.compile(
     r"(?<![a-z])(?:(?P<password>passw(?:or)?d|passphrase|pwd)"
@@ -31,9 +33,18 @@ ORDINARY = re.compile(
     re.IGNORECASE,
 )
 HEXADECIMAL = re.compile(r"[0-9a-f]+")
+# Work on a page's words and looks is none of security, nor are a part of a page and a field that are called after it.
+EDITORIAL = r"(?:translat|locali[sz]|styl|restyl|redesign|align|cent(?:er|re)|reword|proofread|typo)\w*"
+PART_OF_A_PAGE = (
+    r"(?:pages?|sections?|tabs?|links?|texts?|icons?|menus?|headings?|headlines?|titles?|labels?|copy|badges?|banners?"
+    r"|images?|logos?|teams?|columns?|cards?|articles?|posts?|docs?|documentation|placeholders?|fields?|inputs?|forms?"
+    r"|settings)\b"
+)
 UNDONE = re.compile(
-    r"\b(?:todo|fixme|hack|xxx)\b[^\n]{0,120}?\b(?:passwords?|credentials?|authenticat\w*|authoriz\w*|security|insecure"
-    r"|vulnerab\w*|xss|csrf|sql ?injection|sanitiz\w*|sanitis\w*|secrets?|api ?keys?|bypass\w*|backdoor|admin login)\b",
+    r"\b(?:todo|fixme|hack|xxx)\b[^\n]{0,120}?\b(?:insecure|vulnerab\w*|xss|csrf|sql ?injection|sanitiz\w*|sanitis\w*"
+    r"|bypass\w*|backdoor|admin login)\b"
+    rf"|\b(?:todo|fixme|hack|xxx)\b(?!\W{{0,5}}{EDITORIAL})[^\n]{{0,120}}?\b(?:passwords?|credentials?|authenticat\w*"
+    rf"|authoriz\w*|security|secrets?|api ?keys?)\b(?!\W{{1,3}}{PART_OF_A_PAGE})",
     re.IGNORECASE,
 )
 
@@ -50,6 +61,22 @@ def comments(document: Document) -> Iterator[str]:
             count += 1
             if count >= MAX_COMMENTS:
                 return
+
+
+def places(found: Sequence[str], source: str) -> list[int | None]:
+    """In which line of the page's source each of these comments begins, counted from 1; None where it isn't found.
+
+    They come in document order; those beyond the first 20 are not looked for. Their first words decide, as the
+    parser writes ends of lines anew.
+    """
+    lines: list[int | None] = []
+    end = 0
+    for comment in found[:MAX_PLACES]:
+        words = re.escape(comment.strip().partition("\n")[0][:FIRST_WORDS])
+        place = re.compile(rf"<!--\s*+{words}").search(source, end)
+        end = place.end() if place else end
+        lines.append(source.count("\n", 0, place.start()) + 1 if place else None)
+    return lines + [None] * (len(found) - len(lines))
 
 
 def has_credentials(comment: str) -> bool:

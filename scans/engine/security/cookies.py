@@ -27,11 +27,32 @@ _SESSION_WORDS = frozenset(
         *("aspxauth", "cftoken", "authtoken", "accesstoken", "authorization", "sessiontoken", "sso", "login"),
     }
 )
-# Names of frameworks that have none of the words: classic ASP, Drupal, WordPress, ASP.NET Core.
+# A number that whoever wants to get in can't guess is longer than what says yes, a theme or a language.
+_MIN_VALUE = 8
+# Names of sessions and nothing else, whatever their value: of PHP, Java, ASP, ASP.NET, Drupal, WordPress, TYPO3, ….
 _SESSION_NAMES = re.compile(
-    r"aspsessionid[a-z]{8}|s?sess[0-9a-f]{32}|wordpress(_sec|_logged_in)?_[0-9a-f]{32}"
-    r"|\.aspnetcore\.(session|cookies|identity\.application)",
+    r"(?:__(?:host|secure)-)?(?:sid|sess|session|jwt|connect\.sid)|(?:\w*_|j)?sess(?:ion)?[._-]?(?:id|hash)"
+    r"|[a-z]{2,4}sess(?:id|ionhash)"
+    r"|aspsessionid[a-z]{8}|s?sess[0-9a-f]{32}|wordpress(?:_sec|_logged_in)?_[0-9a-f]{32}|asp\.net_sessionid"
+    r"|\.aspnetcore\.(?:session|cookies|identity\.application)|\.aspnet\.applicationcookie|\.aspxauth"
+    r"|oscsid|(?:fe|be)_typo_user|remember_web_[0-9a-f]{40}",
     re.IGNORECASE,
+)
+# Of load balancers and of those who count visitors: Application Insights, Hotjar, Google, Adobe, Stripe, Mautic, ….
+_TRACKERS = re.compile(
+    r"_?(?:ai|ga|gd|rl|mtc|utm|amplitude|intercom|crisp|optimizely|nrba)[_.-]|_hj|__stripe_|s_sess\Z",
+    re.IGNORECASE,
+)
+# With one of these the cookie says something of a session or a log-in, and is not it.
+_OTHER_WORDS = frozenset(
+    {
+        *("affinity", "sticky", "route", "routing", "balancer", "analytics", "tracking", "stats", "visit", "visits"),
+        *("hint", "redirect", "return", "referrer", "referer", "url", "type", "provider", "method", "mode", "state"),
+        *("consent", "banner", "popup", "seen", "dismissed", "theme", "lang", "language", "locale", "country"),
+        *("timeout", "expires", "expiry", "expiration", "expired", "start", "started", "time", "timestamp", "count"),
+        *("counter", "depth", "views", "pages", "test", "check", "enabled", "status", "flag", "captcha", "recaptcha"),
+        *("experiment", "variant", "bucket", "error", "message", "attempts", "preferences", "currency"),
+    }
 )
 # Nothing else has these in its name, so they need no boundaries; the last two are ASP.NET's.
 _CSRF = re.compile(r"csrf|xsrf|antiforgery|requestverificationtoken", re.IGNORECASE)
@@ -44,6 +65,7 @@ class Cookie:
     name: str
     host: str  # whose answer set it
     over_https: bool
+    value_length: int  # the value itself is not kept
     domain: str | None = None
     path: str | None = None
     secure: bool = False
@@ -58,11 +80,14 @@ class Cookie:
 
     @property
     def is_session_like(self) -> bool:
-        """Whether whoever has the cookie is probably taken for the user, by its name."""
-        if self.is_csrf_token:
-            return False
+        """Whether whoever has the cookie is probably taken for the user, by its name and the length of its value."""
         words = _words(self.name)
-        return not _SESSION_WORDS.isdisjoint(words) or _SESSION_NAMES.fullmatch(self.name) is not None
+        is_other = self.is_csrf_token or _TRACKERS.match(self.name) or not _OTHER_WORDS.isdisjoint(words)
+        if is_other or self.value_length == 0:
+            return False
+        if _SESSION_NAMES.fullmatch(self.name):
+            return True
+        return self.value_length >= _MIN_VALUE and not _SESSION_WORDS.isdisjoint(words)
 
     @property
     def broken_prefix(self) -> str | None:
@@ -123,7 +148,7 @@ def parse_cookie(line: str, host: str, now: datetime, *, over_https: bool) -> Co
     if _CONTROL.search(line) or not (name or value) or len(name) + len(value) > MAX_PAIR:
         return None
     attributes = dict(_attributes(parts))
-    domain = attributes.get("domain", "").lstrip(".").lower() or None
+    domain = attributes.get("domain", "").removeprefix(".").lower() or None
     if domain is not None and not _covers(domain, host):
         return None
     same_site = attributes.get("samesite")
@@ -134,6 +159,7 @@ def parse_cookie(line: str, host: str, now: datetime, *, over_https: bool) -> Co
         name=name,
         host=host,
         over_https=over_https,
+        value_length=len(value),
         domain=domain,
         path=path if path.startswith("/") else None,
         secure="secure" in attributes,

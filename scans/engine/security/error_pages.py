@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from scans.engine.security.soft_404 import media_type
+from scans.engine.page.soft_404 import media_type
 from scans.net.http.response import Response
 
 # What pages of a site have, and debug pages never: there the marks would be quoted.

@@ -64,6 +64,10 @@ PHP_VERSION = re.compile(r"PHP Version(?:</td><td class=\"v\">|\s|</?\w+>)*(\d+\
 STATUS_TITLE = re.compile(
     r"<title>\s*(Apache Status|(?:Apache )?Server (?:Status|Information))\b[^<]{0,80}</title>", re.I
 )
+# Others have pages of such a title, and servers of games a version.
+STATUS_BODY = re.compile(
+    r"<h1[^>]{0,100}>\s*Apache Server (?:Status|Information)\b|Server Version:\s*(?:<[^>]{1,100}>\s*){0,4}Apache\b"
+)
 
 COMPOSE_TOP = re.compile(
     r"(?:version|name|services|volumes|networks|configs|secrets|include|x-[\w.-]+)\s*:.*|---.*|\.\.\."
@@ -216,7 +220,7 @@ def phpinfo(body: bytes) -> str | None:
 def server_status(body: bytes) -> str | None:
     text = _text(body)
     title = STATUS_TITLE.search(text)
-    return f"a page titled “{title[1]}”" if title and "Server Version" in text else None
+    return f"a page titled “{title[1]}”" if title and "Server Version" in text and STATUS_BODY.search(text) else None
 
 
 def actuator(body: bytes) -> str | None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import ada_url
 from selectolax.lexbor import LexborNode
 
+from scans.engine.page.css import style_images, style_references
 from scans.engine.page.evidence import Document
 from scans.engine.page.markup import attribute, enclosing, is_plaintext, live, resolve
-from scans.engine.page.references import candidates
+from scans.engine.page.references import Reading, candidates
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ SOURCES = (
     ("use", "href", False),
     ("use", "xlink:href", False),
 )
+MAX_REFERENCES = 20_000
+MAX_SOURCE_SET = 64 * 1024  # characters
 SOURCE_SETS = (("img", "srcset"), ("picture > source", "srcset"), ("link[rel~=preload i]", "imagesrcset"))
 # What a `<link>` fetches by its relation; other relations are mere links.
 ACTIVE_RELATIONS = frozenset({"stylesheet", "manifest", "modulepreload"})
@@ -59,7 +63,7 @@ def insecure_resources(document: Document) -> list[InsecureResource]:
     """Every sub-resource that the markup itself loads over http, active ones first."""
     found = [
         InsecureResource(element, url, passive)
-        for element, reference, passive in _references(document)
+        for element, reference, passive in itertools.islice(_references(document), MAX_REFERENCES)
         if (url := _plaintext_url(document, reference)) is not None
     ]
     return sorted(found, key=lambda each: each.passive)
@@ -108,12 +112,25 @@ def _references(document: Document) -> Iterator[tuple[str, str, bool]]:
                 yield node.tag or "", value, passive and attribute(node, "crossorigin") is None
     for selector, name in SOURCE_SETS:
         for node in live(document, selector):
-            for candidate, _ in candidates(attribute(node, name) or ""):
+            for candidate, _ in candidates((attribute(node, name) or "")[:MAX_SOURCE_SET]):
                 yield node.tag or "", candidate, False
     for node in live(document, "link[rel][href]"):
         passive_or_none = _link_category(node)
         if passive_or_none is not None:
             yield "link", attribute(node, "href") or "", passive_or_none
+    yield from _of_styles(document)
+
+
+def _of_styles(document: Document) -> Iterator[tuple[str, str, bool]]:
+    """What `<style>` and `style` load. Images there are asked for as those of `<img>` are, so they are upgraded."""
+    reading = Reading()
+    for node in live(document, "style"):
+        inside = style_references(reading.take(node.text()))
+        yield from (("style", address, False) for address in (*inside.imports, *inside.fonts))
+        yield from (("style", address, True) for address in inside.images)
+    for node in live(document, "[style]"):
+        for address in style_images(reading.take(attribute(node, "style"))):
+            yield node.tag or "", address, True
 
 
 def _is_loaded(node: LexborNode) -> bool:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 NETWORKS = tuple(
     ipaddress.ip_network(each)
     for each in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "fc00::/7", "fe80::/10")
 )
-# Defaults of routers and clouds: text about them discloses nothing of this network.
+# Defaults of routers, virtual machines, containers and clouds: pages about them disclose nothing of this network.
 WELL_KNOWN = frozenset(
     {"192.168.0.1", "192.168.1.1", "192.168.1.254", "192.168.0.254", "192.168.2.1", "192.168.100.1", "192.168.178.1"}
     | {"192.168.8.1", "192.168.10.1", "192.168.50.1", "10.0.0.1", "10.0.0.138", "10.1.1.1", "169.254.169.254"}
+    | {"192.168.3.1", "192.168.4.1", "192.168.11.1", "192.168.31.1", "192.168.43.1", "192.168.68.1", "192.168.86.1"}
+    | {"192.168.88.1", "192.168.56.1", "192.168.99.100", "192.168.122.1", "172.17.0.1", "10.0.1.1", "10.0.2.2"}
 )
 OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
 # Not a piece of a longer number or name, nor a range (10.0.0.0/8).
@@ -23,6 +26,7 @@ ADDRESS = re.compile(rf"{V4}|{V6}", re.IGNORECASE)
 IN_URL = re.compile(rf"//(?:[^/@\s\"'<>]{{1,100}}@)?\[?(?P<address>{V4}|{V6})", re.IGNORECASE)
 QUOTED = re.compile(rf"[\"'](?P<address>{V4}|{V6})[\"':/]", re.IGNORECASE)
 BEFORE = 40
+MAX_MATCHES = 10_000  # of a text
 VERSION_BEFORE = re.compile(
     r"(?:\b(?:v|ver|versions?|release[sd]?|build|rev(?:ision)?|firmware|update|upgrade[ds]?(?: to)?|fileversion)"
     r"|[\w)]/)[\s\"':=#.,(]{0,6}$",
@@ -37,12 +41,15 @@ ADDRESS_BEFORE = re.compile(
 
 
 def in_source(text: str) -> Iterator[str]:
-    """Private addresses in markup and scripts: hosts of URLs, and strings that are an address, not a version."""
-    for found in IN_URL.finditer(text):
-        if is_private(found["address"]):
+    """Private addresses in markup and scripts: hosts of URLs, and strings that are an address, not a version.
+
+    Defaults are left out: manuals link to them.
+    """
+    for found in islice(IN_URL.finditer(text), MAX_MATCHES):
+        if _is_telling(found["address"]):
             yield found["address"]
-    for found in QUOTED.finditer(text):
-        if is_private(found["address"]) and not VERSION_BEFORE.search(
+    for found in islice(QUOTED.finditer(text), MAX_MATCHES):
+        if _is_telling(found["address"]) and not VERSION_BEFORE.search(
             text, max(0, found.start() - BEFORE), found.start()
         ):
             yield found["address"]
@@ -50,21 +57,25 @@ def in_source(text: str) -> Iterator[str]:
 
 def in_fields(text: str) -> Iterator[str]:
     """Private addresses in text that machines write, such as header fields: anything but version numbers."""
-    for found in ADDRESS.finditer(text):
+    for found in islice(ADDRESS.finditer(text), MAX_MATCHES):
         if is_private(found[0]) and not VERSION_BEFORE.search(text, max(0, found.start() - BEFORE), found.start()):
             yield found[0]
 
 
 def in_prose(text: str) -> Iterator[str]:
     """Private addresses in text for people: those that are meant as addresses, and are not a default."""
-    for found in ADDRESS.finditer(text):
+    for found in islice(ADDRESS.finditer(text), MAX_MATCHES):
         before = max(0, found.start() - BEFORE)
-        if not is_private(found[0]) or found[0] in WELL_KNOWN or VERSION_BEFORE.search(text, before, found.start()):
+        if not _is_telling(found[0]) or VERSION_BEFORE.search(text, before, found.start()):
             continue
         # 10.1.2.3 may be a version; the other networks, with a port or as IPv6, can hardly be.
         has_port = re.match(r":\d{2,5}\b", text[found.end() : found.end() + 6])
         if not found[0].startswith("10.") or has_port or ADDRESS_BEFORE.search(text, before, found.start()):
             yield found[0]
+
+
+def _is_telling(address: str) -> bool:
+    return address not in WELL_KNOWN and is_private(address)
 
 
 def is_private(address: str) -> bool:

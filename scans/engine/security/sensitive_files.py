@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from scans.engine.page.registrable_domain import site_of
+from scans.engine.page.soft_404 import media_type
 from scans.engine.security import file_signatures as signatures
-from scans.engine.security.soft_404 import media_type
 from scans.net.http.response import Response
 
 # Signatures are at the beginning of files; JSON has to be read to its end.

@@ -56,6 +56,14 @@ class AlternateAnswers:
 
 
 @dataclass(frozen=True, slots=True)
+class MissingPathAnswer:
+    """What the site answers for a path beside the page's that nothing lies at; None where that was not asked."""
+
+    path: str = ""
+    response: Response | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SocialImage:
     """The status of the image for sharing; None where there is none, or nothing came, and `error` says why."""
 

@@ -71,6 +71,8 @@ def code_fault(code: str) -> str | None:
         return "is not a language code with an optional script and country"
     if not langcodes.tag_is_valid(matched["language"]):
         return f"starts with {matched['language']}, which is not a language"
+    if len(matched["language"]) == 3 and len(short := langcodes.standardize_tag(matched["language"])) == 2:
+        return f"starts with {matched['language']}; search engines know that language as {short}"
     if matched["script"] and not langcodes.tag_is_valid(f"und-{matched['script']}"):
         return f"contains {matched['script']}, which is not a script"
     region = (matched["region"] or "").upper()

@@ -33,6 +33,11 @@ META_NAMES = frozenset(
         "applebot",
     }
 )
+# Whom it matters to searchers that a rule excludes; others are no search engines, such as GPTBot.
+SEARCH_ENGINES = (META_NAMES - {EVERYBODY}) | {
+    *("googlebot-image", "googlebot-video", "bingpreview", "yandeximages", "baiduspider-image", "yahoo", "naverbot"),
+    *("yeti", "seznambot", "sogou", "petalbot", "qwantbot", "qwantify", "mojeekbot", "coccocbot", "360spider"),
+}
 # Rules with a value behind a colon; before any other colon in a header stands a crawler's name.
 WITH_VALUE = frozenset(
     {"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview", "indexifembedded"}

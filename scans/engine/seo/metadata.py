@@ -12,6 +12,38 @@ from scans.engine.page.evidence import Document
 from scans.engine.page.markup import attribute, enclosing, live
 from scans.engine.seo.indexing import robots_name
 
+METADATA = "title, link[rel][href], meta[name][content]"
+# Advance widths of Arial in thousandths of its size, by character; what is not among them has the room of a figure.
+ARIAL = {
+    character: width
+    for width, characters in {
+        191: "'",
+        222: "ijl\u2018\u2019",
+        260: "|",
+        278: " !,./:;I[\\]ft·",
+        333: "()-`r\u201c\u201d",
+        334: "{}",
+        350: "•",
+        355: '"',
+        389: "*",
+        500: "Jcksvxyz",
+        584: "+<=>~",
+        611: "FTZ",
+        667: "&ABEKPSVXY",
+        722: "CDHNRUw",
+        737: "©®",
+        778: "GOQ",
+        833: "Mm",
+        889: "%",
+        944: "W",
+        1000: "\u2014…™",
+        1015: "@",
+    }.items()
+    for character in characters
+}
+FIGURE = 556
+TITLE_SIZE_PX = 20  # in Google's results on a desktop
+
 CANONICAL, HREFLANG, ROBOTS, TITLE = "canonical link", "hreflang link", "robots meta", "title"
 
 
@@ -63,6 +95,20 @@ def width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)
 
 
+def title_px(text: str) -> int:
+    """About how many pixels a title takes in a list of results: in Arial, each Chinese letter a square."""
+    return round(sum(map(_advance, text)) * TITLE_SIZE_PX / 1000)
+
+
+def _advance(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf", "Cc"):
+        return 0
+    if unicodedata.east_asian_width(character) in "WF":
+        return 1000
+    # An accent makes no letter wider.
+    return ARIAL.get(character) or ARIAL.get(unicodedata.normalize("NFD", character)[0], FIGURE)
+
+
 def read_social_metadata(document: Document) -> SocialMetadata:
     """The first value of each that is not empty."""
     found: dict[str, str] = {}
@@ -78,11 +124,17 @@ def read_social_metadata(document: Document) -> SocialMetadata:
     )
 
 
+def metadata_kinds(document: Document) -> list[str]:
+    """The kinds of such metadata that the page has, wherever, in the order of their first element."""
+    kinds = (_kind(node) for node in live(document, METADATA))
+    return list(dict.fromkeys(kind for kind in kinds if kind is not None))
+
+
 def read_metadata_outside_head(document: Document) -> MetadataOutsideHead:
     """The metadata outside the head, and why it is there."""
     found = tuple(
         ElementOutsideHead(kind, (node.html or "")[:1000])
-        for node in live(document, "title, link[rel][href], meta[name][content]")
+        for node in live(document, METADATA)
         if (kind := _kind(node)) is not None and enclosing(node, "head") is None
     )
     return MetadataOutsideHead(found, _head_end(document)) if found else MetadataOutsideHead()

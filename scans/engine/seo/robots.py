@@ -5,6 +5,7 @@ Every rule keeps the line that it stands on, so that a report can quote what dec
 
 from __future__ import annotations
 
+import difflib
 import re
 import string
 from dataclasses import dataclass
@@ -37,6 +38,10 @@ KEYS = {
     "sitemap": "sitemap",
     "site-map": "sitemap",
 }
+ALIKE = 0.8
+BOM = b"\xef\xbb\xbf"
+# In the middle of a path, unless it begins a name (OData's /$metadata, ?$filter=) it was meant as the end.
+MISPLACED_END = re.compile(rb"\$(?!$)(?<![/?&=]\$(?=[A-Za-z{]))")
 KEY = re.compile(r"[a-z][a-z0-9_ -]*", re.IGNORECASE)
 ABSOLUTE = re.compile(rb"https?://[^/\s]", re.IGNORECASE)
 PRODUCT_TOKEN = re.compile(r"[a-z_-]+", re.IGNORECASE)
@@ -110,7 +115,7 @@ def parse_robots(content: bytes) -> Robots:
     agents: set[str] = set()
     rules: list[RobotsRule] = []
     in_rules = False
-    for number, line in enumerate(re.split(rb"\r\n|\r|\n", content.removeprefix(b"\xef\xbb\xbf")), 1):
+    for number, line in enumerate(re.split(rb"\r\n|\r|\n", _without_bom(content)), 1):
         text = line.decode("utf-8", "replace").strip()
         pair = _pair(line)
         if pair is None:
@@ -136,6 +141,8 @@ def parse_robots(content: bytes) -> Robots:
                 if value[:1] not in (b"/", b"*"):
                     faults.append(Fault(number, text, "is not a path, which starts with / or *"))
                     continue
+                if MISPLACED_END.search(value):
+                    faults.append(Fault(number, text, "has a $ that is not at its end, where it has no meaning"))
                 rules.append(RobotsRule(directive == "allow", normalised_pattern(value), number, text))
             case "sitemap":
                 if value:
@@ -146,6 +153,8 @@ def parse_robots(content: bytes) -> Robots:
                 faults.append(Fault(number, text, "has no field name followed by a colon"))
             case None if key in ("http", "https") and value.startswith(b"//"):
                 faults.append(Fault(number, text, "is a URL without a field name"))
+            case None if alike := difflib.get_close_matches(key, KEYS, 1, ALIKE):
+                faults.append(Fault(number, text, f"is not understood; {KEYS[alike[0]].capitalize()} was meant"))
             case _:
                 pass  # other records, such as Crawl-delay, end no group (RFC 9309, section 2.2.4)
     if agents:
@@ -192,6 +201,12 @@ def normalised_path(path: str) -> str:
     """A path in the form that patterns are compared in (section 2.2.2): escapes of plain letters undone."""
     # The specials of patterns are escaped, as they are literal here.
     return _normalised(quote(path, safe=URI_CHARACTERS))
+
+
+def _without_bom(content: bytes) -> bytes:
+    """Without a byte order mark or the beginning of one, as Google's parser."""
+    length = next(length for length in (3, 2, 1, 0) if content.startswith(BOM[:length]))
+    return content[length:]
 
 
 def _normalised(text: str) -> str:

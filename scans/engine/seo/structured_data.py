@@ -85,7 +85,9 @@ def _read(text: str) -> Block:
         line = text.split("\n")[error.lineno - 1]
         near = excerpt(line[max(0, error.colno - 21) : error.colno + 20], 60)
         beside = f", near “{near}”" if near else ""
-        return Block(fault=f"{error.msg.lower()} in line {error.lineno}, column {error.colno}{beside}")
+        return Block(
+            fault=f"{error.msg.lower().removesuffix(' at')} in line {error.lineno}, column {error.colno}{beside}"
+        )
     except RecursionError:
         return Block(fault="it is nested too deeply")
     except ValueError as error:

@@ -22,6 +22,7 @@ from config.errors import Refusal
 from config.ids import new_report_id, new_scan_id
 from reports.build import ended_scan
 from reports.exports import sarif
+from reports.judge import WORTH
 from reports.serializers import ReportExportSerializer, ReportSerializer
 from scans.browser import browser
 from scans.engine.browser.cached import CachedLoad
@@ -159,6 +160,12 @@ def _text(result: ScanResult) -> Iterator[str]:
         yield f"{result.url}  {result.type}  failed: {result.error.code}: {result.error.message}"
         return
     yield f"{result.url}  {result.type}  {result.score}/100  {result.grade}"
+    if "notice" in result.facts:
+        yield f"  {result.facts['notice']}"
+    if result.browser:
+        yield f"  judged in {result.browser}"
+    elif result.omitted_checks:
+        yield f"  judged without a browser; {len(result.omitted_checks)} checks left out. {WORTH[result.type]}"
     for cap in result.caps:
         yield f"  at most {cap.limit}: {cap.reason}"
     for category in result.categories:
@@ -174,6 +181,11 @@ def _text(result: ScanResult) -> Iterator[str]:
         yield "  Could not run"
         for skipped in result.skipped_checks:
             yield f"    ? {skipped.name}: {skipped.reason}"
+    if result.omitted_checks:
+        yield ""
+        yield "  Left out without a browser"
+        for omitted in result.omitted_checks:
+            yield f"    - {omitted.name}"
 
 
 def _printable(line: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+import pytest_django
+from django.contrib.auth.hashers import make_password
 from django.http import HttpResponse
 from django.test import Client
 from redis.exceptions import ConnectionError as RedisConnectionError
@@ -11,6 +13,7 @@ from accounts import limits
 from accounts.access import organizations_of, rows_of_member
 from accounts.models import Membership, User
 from accounts.pages import login
+from config import settings as configured
 from scans.models import Scan
 from tests.world import Member, make_scan
 
@@ -92,15 +95,62 @@ def test_a_form_without_its_token_is_refused_with_a_page_of_ours(ada: User) -> N
     assert not is_logged_in(client)
 
 
-def test_attempts_are_limited_per_account(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_attempts_are_limited_per_account_and_client(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(login, "ATTEMPTS_PER_ACCOUNT", 2)
     for _ in range(2):
         assert log_in(Client(), password="wrong").status_code == 200
-    client = Client(REMOTE_ADDR="192.0.2.1")
+    client = Client()
     response = log_in(client, "ADA@people.test")
     assert response.status_code == 429
     assert response["Retry-After"] == "60"
     assert not is_logged_in(client)
+    # Who tries from elsewhere keeps nobody out.
+    assert log_in(Client(REMOTE_ADDR="192.0.2.1")).status_code == 302
+
+
+def guess_from_many_places(attempts: int) -> None:
+    for number in range(attempts):
+        log_in(Client(REMOTE_ADDR=f"192.0.2.{number}"), password="wrong")
+
+
+def test_guesses_from_many_places_are_bounded_and_keep_out_no_known_browser(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(login, "ATTEMPTS_PER_ACCOUNT_ANYWHERE", 3)
+    known = Client()
+    assert log_in(known).status_code == 302
+    known.post("/logout/")
+    guess_from_many_places(3)
+    assert log_in(Client()).status_code == 429
+    assert log_in(known, "ADA@people.test").status_code == 302
+    assert is_logged_in(known)
+
+
+def test_a_known_browser_has_a_limit_too(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(login, "ATTEMPTS_PER_ACCOUNT", 2)
+    known = Client()
+    assert log_in(known).status_code == 302
+    known.post("/logout/")
+    answers = [log_in(known, password="wrong").status_code for _ in range(3)]
+    assert answers == [200, 200, 429]
+
+
+def test_a_browser_is_known_for_its_own_account_alone(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    User.objects.create_user("eve@people.test", PASSWORD)
+    monkeypatch.setattr(login, "ATTEMPTS_PER_ACCOUNT_ANYWHERE", 3)
+    eve = Client()
+    log_in(eve, "eve@people.test")
+    eve.post("/logout/")
+    guess_from_many_places(3)
+    assert log_in(eve).status_code == 429
+    eve.cookies["device"] = "forged:1:signature"
+    assert log_in(eve).status_code == 429
+
+
+def test_the_cookie_of_a_known_browser_names_nobody(ada: User) -> None:
+    cookie = log_in(Client()).cookies["device"]
+    assert "ada" not in cookie.value
+    assert (cookie["path"], cookie["httponly"], cookie["samesite"]) == ("/login/", True, "Lax")
 
 
 def test_attempts_are_limited_per_client_address(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,6 +159,30 @@ def test_attempts_are_limited_per_client_address(ada: User, monkeypatch: pytest.
         assert log_in(Client(), f"nobody-{number}@people.test").status_code == 200
     assert log_in(Client()).status_code == 429
     assert log_in(Client(REMOTE_ADDR="192.0.2.1")).status_code == 302
+
+
+@pytest.mark.parametrize(("inside", "outside"), [("192.0.2.{}", "198.51.100.1"), ("2001:db8:5:{}::1", "2001:db8:6::1")])
+def test_attempts_are_limited_per_network(
+    ada: User, monkeypatch: pytest.MonkeyPatch, inside: str, outside: str
+) -> None:
+    """Who rents many addresses rents them together, and each wrong password costs us time."""
+    monkeypatch.setattr(login, "ATTEMPTS_PER_NETWORK", 2)
+    for number in range(2):
+        wrong = log_in(Client(REMOTE_ADDR=inside.format(number)), f"nobody-{number}@people.test")
+        assert wrong.status_code == 200
+    assert log_in(Client(REMOTE_ADDR=inside.format(9))).status_code == 429
+    assert log_in(Client(REMOTE_ADDR=outside)).status_code == 302
+
+
+def test_an_older_hash_is_made_anew_with_the_next_log_in(
+    db: None, settings: pytest_django.fixtures.SettingsWrapper
+) -> None:
+    settings.PASSWORD_HASHERS = configured.PASSWORD_HASHERS
+    old = make_password(PASSWORD, hasher="pbkdf2_sha256")
+    User.objects.create(email="ada@people.test", password=old)
+    assert log_in(Client()).status_code == 302
+    assert User.objects.get().password.startswith("scrypt$")
+    assert log_in(Client()).status_code == 302
 
 
 def test_without_redis_nobody_logs_in(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:

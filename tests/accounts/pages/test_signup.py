@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import smtplib
+from typing import Any
 
 import pytest
 import pytest_django
 from django.core import mail
+from django.db import DatabaseError, connection
 from django.test import Client
 from django.utils import timezone
 
 from accounts import services
 from accounts.models import AuditEvent, Membership, Organization, User
 from accounts.pages import login
-from accounts.services import sign_up_token
+from accounts.services import AccountRefused, create_person, sign_up_token
 from tests.accounts.mailbox import link_in_mail
 
 EMAIL = "ada@people.test"
@@ -193,3 +195,24 @@ def test_a_long_name_does_not_become_another_organization() -> None:
     exact = services.ensure_organization(name="x" * 60)
     assert exact.slug == "x" * 60
     assert exact.created_at <= timezone.now()
+
+
+def test_an_address_that_is_taken_makes_no_statement_fail(db: None) -> None:
+    """A failing statement stands in the database's log with its values: the password's hash would be among them."""
+    failed = []
+
+    def note(execute: Any, sql: str, *arguments: Any) -> Any:
+        try:
+            return execute(sql, *arguments)
+        except DatabaseError:
+            failed.append(sql)
+            raise
+
+    with connection.execute_wrapper(note):
+        first = create_person(email=EMAIL, password=PASSWORD)
+        for email in (EMAIL, EMAIL.upper()):
+            with pytest.raises(AccountRefused):
+                create_person(email=email, password=PASSWORD)
+    assert failed == []
+    assert User.objects.get() == first
+    assert first.check_password(PASSWORD)

@@ -53,6 +53,20 @@ def test_a_wrong_method_is_METHOD_NOT_ALLOWED_with_Allow(home: Member, method: s
     assert response["Allow"] == allowed
 
 
+@pytest.mark.parametrize("method", ["GET", "POST", "OPTIONS"])
+def test_an_unknown_path_allows_no_method(home: Member, method: str) -> None:
+    response = home.api.call(method, "/v1/nothing")
+    assert refusal(response) == (404, "NOT_FOUND")
+    assert "Allow" not in response
+
+
+@pytest.mark.parametrize(("encoding", "expected"), [("gzip", 415), ("br, gzip", 415), ("identity", 400)])
+def test_an_encoded_body_is_not_taken_for_plain_json(home: Member, encoding: str, expected: int) -> None:
+    response = home.api.post("/v1/scan", {"url": "nonsense", "type": "seo"}, Content_Encoding=encoding)
+    assert response.status_code == expected
+    assert response.json()["code"] == ("UNSUPPORTED_MEDIA_TYPE" if expected == 415 else "INVALID_URL")
+
+
 def test_a_wrong_content_type_is_UNSUPPORTED_MEDIA_TYPE(home: Member) -> None:
     response = home.api.post("/v1/scan", b"url=x", "application/x-www-form-urlencoded")
     assert refusal(response) == (415, "UNSUPPORTED_MEDIA_TYPE")
@@ -180,3 +194,8 @@ def test_a_foreign_host_is_refused_in_json(db: None) -> None:
 def test_health(db: None) -> None:
     assert Api().get("/healthz").json() == {"status": "ok"}
     assert Api().get("/readyz").json() == {"status": "ready"}
+
+
+def test_an_unknown_value_is_answered_with_the_known_ones(home: Member) -> None:
+    answer = home.api.get("/v1/report/scan_x/export?format=pdf").json()
+    assert (answer["code"], answer["error"]) == ("INVALID_PARAMS", "format must be one of json, sarif, csv.")

@@ -117,6 +117,29 @@ def test_the_database_is_durable_unless_told_otherwise(data_dir: Path) -> None:
         assert connection.execute(settings).fetchone() == ("off", "off")
 
 
+def test_what_a_statement_held_that_failed_is_in_no_log(data_dir: Path) -> None:
+    folder = data_dir / "var"
+    with embedded.stack(folder, durable=False) as stack, connect(stack.env) as connection:
+        connection.execute("CREATE TABLE person (email text UNIQUE, password text)")
+        person = "INSERT INTO person VALUES ('ada@example.com', 'pbkdf2_sha256$hash')"
+        connection.execute(person)
+        with pytest.raises(psycopg.errors.UniqueViolation):
+            connection.execute(person)
+    logged = (folder / "postgres.log").read_text()
+    assert "duplicate key value" in logged
+    assert "hash" not in logged
+    assert "ada@example.com" not in logged
+    for log in ("postgres.log", "redis.log"):
+        assert (folder / log).stat().st_mode & 0o777 == 0o600
+    assert folder.stat().st_mode & 0o066 == 0
+
+
+def test_a_log_that_everybody_could_read_is_closed(data_dir: Path) -> None:
+    (data_dir / "redis.log").touch(mode=0o644)
+    start_and_stop(data_dir, database=False)
+    assert (data_dir / "redis.log").stat().st_mode & 0o777 == 0o600
+
+
 def test_the_database_listens_on_no_network_address(data_dir: Path) -> None:
     with embedded.stack(data_dir, redis=False, durable=False) as stack:
         with connect(stack.env) as connection:

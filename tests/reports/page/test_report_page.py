@@ -16,7 +16,7 @@ from accounts.models import Membership, User
 from reports.models import Report
 from reports.page.report_page import report_page
 from scans.engine.findings import CRITICAL, HIGH, LOW
-from scans.engine.result import AppliedCap, CategoryResult, CheckResult, Waterfall, WaterfallRow
+from scans.engine.result import AppliedCap, CategoryResult, CheckResult, OmittedCheck, Waterfall, WaterfallRow
 from scans.models import Scan
 from scans.services import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of
@@ -301,10 +301,18 @@ def test_without_a_browser_there_is_neither_and_the_page_says_so(home: Member) -
     scan = make_scan(home)
     claim = claim_scan(scan.id)
     assert claim is not None
-    assert finish_scan(claim, make_result(scan, facts={"checks_planned": 79, "checks_known": 96}))
+    assert finish_scan(
+        claim,
+        make_result(
+            scan,
+            facts={"checks_planned": 79, "checks_known": 96},
+            omitted_checks=(OmittedCheck("color-contrast", "Text has sufficient contrast"),),
+        ),
+    )
     client = person(home.organization)
     response = client.get(f"/report/{scan.id}")
     assert "Judged without a browser: 79 of 96 checks." in text_of(response)
+    assert "Left out without a browser 1 Text has sufficient contrast" in " ".join(text_of(response).split())
     assert not page_of(response).xpath("//figure | //ol[@class='waterfall']")
     assert client.get(f"/report/{scan.id}/screenshot.webp").status_code == 404
 

@@ -34,6 +34,14 @@ def test_a_grade_says_what_it_means(home: Member) -> None:
     assert "Excellent: nothing of weight is open." in text
 
 
+def test_what_a_reader_has_to_know_stands_first_and_not_among_the_facts(home: Member) -> None:
+    text = text_of(shown(home, score=79, grade="C", facts={"notice": "The page shows no content."}))
+    assert text.count("The page shows no content.") == 1
+    assert text.index("The page shows no content.") < text.index(
+        "could not run" if "could not run" in text else "failed"
+    )
+
+
 def test_accessibility_says_what_automatic_checks_cannot_do(home: Member) -> None:
     assert "Automatic checks find some obstacles only" in text_of(shown(home, type="accessibility"))
     assert "Automatic checks" not in text_of(shown(home))

@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import logging
 import threading
+import time
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from scans.engine.catalogue import Category, check, probe
 from scans.engine.findings import HIGH, LOW, MEDIUM, Fail, Finding, NotApplicable, Pass, ScanType, Warn
 from scans.engine.page.evidence import Clock, Page
 from scans.engine.result import Budget, Progress, ScanFailed, ScanResult
-from scans.engine.run import EVIDENCE_ITEMS, OUT_OF_TIME, TOO_SLOW, scan
+from scans.engine.run import BUSY, EVIDENCE_ITEMS, OUT_OF_TIME, TOO_SLOW, scan
 from scans.engine.scoring import Cap
 from scans.net.client import Network
 from scans.net.errors import TimedOut
@@ -405,7 +406,9 @@ def test_when_the_time_is_up_the_network_is_closed_and_the_rest_could_not_run(pl
     assert (result.completed_at - result.started_at).total_seconds() < PATIENCE_S / 2
 
 
-def test_a_check_that_takes_too_long_is_ended_and_costs_no_other(plant: Plant) -> None:
+def test_a_check_that_takes_too_long_is_ended_and_costs_no_other(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "thread_time", time.monotonic)  # as on a machine that does nothing else
+
     @check("endless", name="Endless", found="No Endless", severity=LOW, fix="-")
     def endless(ground: Ground) -> Finding:
         for _ in itertools.count():
@@ -420,6 +423,39 @@ def test_a_check_that_takes_too_long_is_ended_and_costs_no_other(plant: Plant) -
     assert [each.id for each in result.checks] == ["has-ground"]
     assert [(each.id, each.reason) for each in result.skipped_checks] == [("endless", TOO_SLOW)]
     assert (result.completed_at - result.started_at).total_seconds() < PATIENCE_S / 2
+
+
+def test_a_check_that_the_machine_was_too_busy_for_is_not_the_sites_fault(plant: Plant) -> None:
+    @check("starved", name="Starved", found="Not starved", severity=LOW, fix="-")
+    def starved(ground: Ground) -> Finding:
+        for _ in itertools.count():
+            threading.Event().wait(0.01)  # uses no processor time
+        return Pass("never")
+
+    plant([starved, has_ground], probes=[ground])
+    result = run(time_limit_s=1)
+    assert [(each.id, each.reason) for each in result.skipped_checks] == [("starved", BUSY)]
+
+
+def test_what_is_not_html_says_so_first(plant: Plant) -> None:
+    @probe()
+    def page(target: Target) -> Page:
+        headers = Headers((("Content-Type", "application/pdf"),))
+        return Page(target, target, (Response(url=target.url, status=200, headers=headers, body=b"%PDF"),))
+
+    def judge(page: Page) -> Finding:
+        return Pass("Judged.")
+
+    of_html = types.FunctionType(judge.__code__, judge.__globals__, "of_html")
+    of_html.__annotations__ = dict(judge.__annotations__)
+    checks = [
+        check("any", name="Any", found="No any", severity=LOW, fix="-")(judge),
+        check("html", name="HTML", found="No HTML", severity=LOW, fix="-", html=True)(of_html),
+    ]
+    plant(checks, probes=[page])
+    assert run().facts["notice"] == "The page is not HTML but application/pdf, so the checks of HTML do not apply."
+    plant(checks[:1], probes=[page])
+    assert "notice" not in run().facts
 
 
 def test_a_page_that_takes_all_the_time_fails_the_scan(plant: Plant) -> None:

@@ -77,9 +77,17 @@ def test_what_is_claimed_is_nobody_elses_until_its_lease_runs_out(home: Member) 
     (first,) = take(now=now)
     assert take(now=now + LEASE - timedelta(milliseconds=1)) == []
     (second,) = take(now=now + LEASE)
+    assert take(now=now + LEASE - timedelta(seconds=10)) == [], "who stood in line has an older moment"
     assert second.delivery_id == first.delivery_id
     assert second.token != first.token
     assert second.attempt == first.attempt, "the end of the first is not known"
+
+
+def test_a_lease_from_before_the_clock_was_put_back_holds_nothing(home: Member) -> None:
+    (delivery,) = due(webhook_to(home, "a:80"), lease_expires_at=timezone.now() + timedelta(hours=1))
+    (claimed,) = take()
+    assert claimed.delivery_id == delivery.id
+    assert take() == []
 
 
 @pytest.mark.parametrize(

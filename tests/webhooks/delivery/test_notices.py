@@ -8,6 +8,7 @@ from smtplib import SMTPServerDisconnected
 import pytest
 from django.core import mail
 from django.core.mail import EmailMessage
+from django.db import connection
 from django.utils import timezone
 
 from tests.sites.server import Answer, Site
@@ -112,5 +113,22 @@ def test_it_is_given_up_after_two_days(
 def test_without_anybody_to_tell_the_log_says_so(gone: Webhook, caplog: pytest.LogCaptureFixture) -> None:
     send_notices()
     assert "nobody to tell" in caplog.text
+    gone.refresh_from_db()
+    assert gone.notice_due_at is None
+
+
+def test_no_lock_is_held_while_the_mail_server_thinks(
+    people: None, gone: Webhook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[bool] = []
+
+    def send(self: EmailMessage) -> int:
+        seen.append(connection.in_atomic_block and len(connection.savepoint_ids) > 0)
+        send_notices()  # another worker, meanwhile
+        return 1
+
+    monkeypatch.setattr(EmailMessage, "send", send)
+    send_notices()
+    assert seen == [False], "sent once, outside of a transaction of its own"
     gone.refresh_from_db()
     assert gone.notice_due_at is None

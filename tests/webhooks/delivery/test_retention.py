@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
+from config import celery
 from tests.sites.server import Answer, Site
 from tests.world import Member, attempt_deliveries, finished_scan, register_webhook
 from webhooks.delivery import retention
@@ -104,3 +105,21 @@ def test_expired_secrets_go(home: Member, receiver: Site) -> None:
         )
     delete_old_deliveries()
     assert FormerSecret.objects.get().expires_at > timezone.now()
+
+
+def test_what_a_night_has_no_time_for_goes_on_in_another_task(
+    deliveries: list[Delivery], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retention, "BATCH", 1)
+    sent: list[str] = []
+    monkeypatch.setattr(celery.app, "send_task", sent.append)
+    for delivery in deliveries:
+        age(delivery, OLD)
+    count = Delivery.objects.count()
+    with monkeypatch.context() as patch:
+        patch.setattr(celery, "BATCHES_S", -1.0)
+        delete_old_deliveries()
+        assert (Delivery.objects.count(), sent) == (count, ["webhooks.tasks.delete_old_deliveries"])
+    delete_old_deliveries()
+    assert len(sent) == 1
+    assert not Delivery.objects.exclude(status="pending").exists()

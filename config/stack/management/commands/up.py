@@ -27,13 +27,13 @@ from urllib.parse import urlsplit
 import psycopg
 import redis
 from django.conf import settings
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandParser
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from config import environment
-from config.stack import embedded
-from config.stack.demo import DemoLogin, demo_path, read_demo, write_private
+from config.stack import embedded, running
+from config.stack.demo import DemoLogin, demo_path, login_to_show, write_private
 from config.stack.processes import spawn
 from config.stack.supervisor import Program, Supervisor
 from scans.browser import browser_program
@@ -45,6 +45,7 @@ REVIVE_EVERY_S = 1.0
 WEB_FIRST_S = 10.0  # at most, when it does not come
 ORPHAN_TIMEOUT_S = 8.0  # gunicorn's graceful time-out and some more
 NO_KEY = "<API key>"
+SHOWN_BEFORE = "(shown at the first start; DATA_DIR keeps it)"
 REFUSED = 2  # exit status for whatever the person at the terminal has to change
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 -- gunicorn's heartbeat files, opened unnamed
 
@@ -57,10 +58,17 @@ class Command(BaseCommand):
     help = "Runs the whole service on this machine until Ctrl-C: databases, web, worker, scheduler."
     requires_system_checks = []  # `prepare` runs them, in the environment that is made here
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--demo",
+            action="store_true",
+            help="make the demo organization, whose owner is a superuser, in the database of DATABASE_URL too",
+        )
+
+    def handle(self, *args: Any, demo: bool, **options: Any) -> None:
         try:
             with _interruptible():
-                self._run()
+                self._run(with_demo=demo)
         except (StartRefused, embedded.EmbeddedError) as error:
             self.stderr.write(str(error))
             sys.exit(REFUSED)
@@ -68,7 +76,7 @@ class Command(BaseCommand):
             pass
         self.stdout.write("Stopped.")
 
-    def _run(self) -> None:
+    def _run(self, *, with_demo: bool) -> None:
         port = _port()
         _require_usable_environment()
         data_dir: Path = settings.DATA_DIR
@@ -82,12 +90,15 @@ class Command(BaseCommand):
                 _require_redis()
             with embedded.servers(lock, database=own_database, redis=own_redis) as stack:
                 env = _environment(data_dir, port, stack)
-                demo = demo_path(data_dir, env, embedded=own_database)
+                demo = demo_path(data_dir, env, embedded=own_database, wanted=with_demo)
                 if not (data_dir / "static.stamp").exists():
                     self.stdout.write("First start: preparing the database and static files …")
                     self.stdout.flush()
+                was_known = demo is not None and demo.exists()
                 _prepare(env, demo)
-                self._supervise(data_dir, port, env, stack, read_demo(demo))
+                login = login_to_show(demo, was_known=was_known, on_terminal=self.stdout.isatty())
+                with running.shown(data_dir, {name: env[name] for name in environment.names if env.get(name)}):
+                    self._supervise(data_dir, port, env, stack, login)
 
     def _supervise(
         self,
@@ -125,12 +136,12 @@ class Command(BaseCommand):
 def welcome(base_url: str, data_dir: Path, login: DemoLogin | None) -> str:
     """What a newcomer reads: where it runs, how to get in, and a first request to copy."""
     browser = browser_program() or "none, so scans have fewer checks; `make browser` installs one"
-    lines = ["", "Website Scan Service is ready.", "", f"  Address   {base_url}", f"  Browser   {browser}"]
+    lines = ["", "Website Scan Service is ready.", "", f"  Address   {base_url}", f"  Admin     {base_url}/admin/"]
+    lines.append(f"  Browser   {browser}")
     key = login.api_key if login else None
     if login:
-        password = login.password or "(shown at the first start)"
-        lines.append(f"  Login     {login.email}  password: {password}")
-        lines.append(f"  API key   {key or '(shown at the first start)'}")
+        lines.append(f"  Login     {login.email}  password: {login.password or SHOWN_BEFORE}")
+        lines.append(f"  API key   {key or SHOWN_BEFORE}")
     body = json.dumps({"url": "https://example.com/", "type": "security"})
     request = [f"curl -X POST {base_url}/v1/scan"]
     request.append(f"-H {shlex.quote(f'Authorization: Bearer {key or NO_KEY}')}")
@@ -254,10 +265,10 @@ def _secret_key(path: Path) -> str:
         raise StartRefused(f"{path} can't be used: {error.strerror}.") from error
 
 
-def _prepare(env: dict[str, str], demo: Path) -> None:
+def _prepare(env: dict[str, str], demo: Path | None) -> None:
     command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "prepare"]
     process = spawn(
-        [*command, "--demo", str(demo)],
+        [*command, "--demo", str(demo)] if demo else command,
         death_signal=signal.SIGTERM,
         env=env,
         stdout=subprocess.PIPE,

@@ -32,7 +32,7 @@ from scans.engine.accessibility.wcag import BEST_PRACTICE, INFO_AND_RELATIONSHIP
 from scans.engine.catalogue import Category, check
 from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, Finding
 
-CATEGORY = Category("ARIA", weight=15, html=True)
+CATEGORY = Category("ARIA", weight=15, html=True, content=True)
 
 WITH_ROLE = "elements with a role"
 WITH_ARIA = "elements with ARIA attributes"

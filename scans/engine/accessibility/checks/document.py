@@ -97,6 +97,7 @@ def html_lang_valid(document: Document) -> Finding:
     severity=HIGH,
     fix='Write a language of the IANA registry: <q lang="fr">, or remove the attribute.',
     references=(f"{LANGUAGE_OF_PARTS}", "RFC 5646, section 2.2.1", "axe-core: valid-lang"),
+    content=True,
 )
 def valid_lang(document: AccessibleDocument) -> Finding:
     parts = (
@@ -212,6 +213,7 @@ def meta_viewport_large(document: Document) -> Finding:
     severity=HIGH,
     fix="Replace the <blink> element, for example by <strong>.",
     references=(f"{PAUSE_STOP_HIDE}", "axe-core: blink"),
+    content=True,
 )
 def blink(document: AccessibleDocument) -> Finding:
     return _judged_motion(document, "blink", lambda _: True)
@@ -224,6 +226,7 @@ def blink(document: AccessibleDocument) -> Finding:
     severity=HIGH,
     fix="Replace the <marquee> element by text that stands still.",
     references=(f"{PAUSE_STOP_HIDE}", "axe-core: marquee"),
+    content=True,
 )
 def marquee(document: AccessibleDocument) -> Finding:
     return _judged_motion(document, "marquee", _has_content)
@@ -236,12 +239,13 @@ def marquee(document: AccessibleDocument) -> Finding:
     severity=CRITICAL,
     fix='Add captions: <track kind="captions" src="talk.vtt" srclang="en" label="English">',
     references=(f"{CAPTIONS}", "axe-core: video-caption"),
+    content=True,
 )
 def video_caption(document: AccessibleDocument) -> Finding:
     videos = [each for each in document.exposed("video") if attribute(each, "muted") is None]
     bare = [each for each in videos if not any(_is_captions(track) for track in select(each, "track"))]
     return judge(
-        Faults(document, videos, uncertain=bare),
+        Faults(document, videos, review=bare),
         CAPTIONS,
         "videos with sound",
         passed="have a captions track",
@@ -258,6 +262,7 @@ def video_caption(document: AccessibleDocument) -> Finding:
     severity=MEDIUM,
     fix="Remove autoplay, or add muted: sound starts when the visitor wants it.",
     references=(f"{AUDIO_CONTROL}", "axe-core: no-autoplay-audio"),
+    content=True,
 )
 def no_autoplay_audio(document: AccessibleDocument) -> Finding:
     # A hidden one is audible all the same.
@@ -267,7 +272,7 @@ def no_autoplay_audio(document: AccessibleDocument) -> Finding:
         if all(attribute(each, name) is None for name in SILENT) and _has_source(each)
     ]
     return judge(
-        Faults(document, players, uncertain=[each for each in players if attribute(each, "controls") is None]),
+        Faults(document, players, review=[each for each in players if attribute(each, "controls") is None]),
         AUDIO_CONTROL,
         "players that start by themselves",
         passed="have controls to stop them",

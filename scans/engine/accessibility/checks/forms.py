@@ -30,7 +30,7 @@ from scans.engine.catalogue import Category, check
 from scans.engine.findings import CRITICAL, HIGH, MEDIUM, Finding, Pass
 from scans.engine.page.markup import attribute, enclosing
 
-CATEGORY = Category("Forms", weight=15, html=True)
+CATEGORY = Category("Forms", weight=15, html=True, content=True)
 
 # Input types that are named otherwise, or not shown at all.
 UNLABELLED_TYPES = frozenset({"hidden", "image", "button", "submit", "reset"})
@@ -150,12 +150,11 @@ def autocomplete_valid(document: AccessibleDocument) -> Finding:
 def form_field_multiple_labels(document: AccessibleDocument) -> Finding:
     fields = _labelled_fields(document, FIELDS)
     return judge(
-        Faults(document, fields, uncertain=[each for each in fields if _has_rival_labels(document, each)]),
+        Faults(document, fields, review=[each for each in fields if _has_rival_labels(document, each)]),
         LABELS,
         "form fields",
         passed="have at most one label",
         failed="have several labels, of which some screen readers announce only one",
-        caveat="",
     )
 
 

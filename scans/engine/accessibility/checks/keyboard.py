@@ -30,10 +30,10 @@ from scans.engine.accessibility.wai_aria import WIDGETS
 from scans.engine.accessibility.wcag import BEST_PRACTICE, BYPASS_BLOCKS, KEYBOARD, NAME_ROLE_VALUE
 from scans.engine.browser.evidence import AxeReport
 from scans.engine.catalogue import Category, check
-from scans.engine.findings import HIGH, MEDIUM, Finding, NotApplicable, Pass, Warn
+from scans.engine.findings import HIGH, LOW, MEDIUM, Finding, NotApplicable, Pass, Warn
 from scans.engine.page.markup import attribute, live
 
-CATEGORY = Category("Keyboard and navigation", weight=10, html=True)
+CATEGORY = Category("Keyboard and navigation", weight=10, html=True, content=True)
 
 # "Children Presentational: True", WAI-ARIA 1.2, section 5.2.8, and Graphics-ARIA 1.0; as axe-core 4.12.
 OPAQUE = frozenset(
@@ -130,7 +130,9 @@ def bypass(document: AccessibleDocument) -> Finding:
         return NO_TEXT
     return Warn(
         "The page has no main landmark, no heading and no link within it, so people with a keyboard or a screen "
-        "reader go through all repeated content on each page.",
+        "reader go through all repeated content on each page, unless there is a way that a program does not see.",
+        severity=LOW,
+        weighs=False,
         evidence=[{"wcag": BYPASS_BLOCKS.number, "level": BYPASS_BLOCKS.level}],
     )
 

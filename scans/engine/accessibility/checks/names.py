@@ -14,7 +14,7 @@ from scans.engine.accessibility.aria.framework_bindings import may_be_named
 from scans.engine.accessibility.axe import INAPPLICABLE
 from scans.engine.accessibility.controls.widgets import widgets
 from scans.engine.accessibility.document import AccessibleDocument
-from scans.engine.accessibility.names import has_author_name, has_content_name, label_text
+from scans.engine.accessibility.names import has_author_name, has_content_name, is_labelled
 from scans.engine.accessibility.roles import (
     explicit_role,
     has_global_attribute,
@@ -36,7 +36,7 @@ from scans.engine.catalogue import Category, check
 from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, Finding
 from scans.engine.page.markup import attribute, enclosing
 
-CATEGORY = Category("Names and labels of controls", weight=20, html=True)
+CATEGORY = Category("Names and labels of controls", weight=20, html=True, content=True)
 
 INPUT_BUTTONS = frozenset({"button", "submit", "reset"})
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
@@ -262,7 +262,7 @@ def _is_named_by_content(document: AccessibleDocument, node: LexborNode) -> bool
 
 
 def _is_named_button(document: AccessibleDocument, node: LexborNode) -> bool:
-    return _is_named_by_content(document, node) or _is_labelled(document, node) or is_presentational(node)
+    return _is_named_by_content(document, node) or is_labelled(document, node) or is_presentational(node)
 
 
 def _is_named_input_button(document: AccessibleDocument, node: LexborNode) -> bool:
@@ -272,16 +272,8 @@ def _is_named_input_button(document: AccessibleDocument, node: LexborNode) -> bo
         has_default
         or bool(value and value.strip())
         or has_author_name(document, node)
-        or _is_labelled(document, node)
+        or is_labelled(document, node)
         or is_presentational(node)
-    )
-
-
-def _is_labelled(document: AccessibleDocument, button: LexborNode) -> bool:
-    """By a label, for which axe-core also takes one that is named to the button, but hidden."""
-    return any(
-        label_text(document, each, button) or (document.visibility.is_hidden(each) and attribute(each, "for"))
-        for each in document.labels(button)
     )
 
 

@@ -20,7 +20,7 @@ from scans.engine.catalogue import Category, check
 from scans.engine.findings import HIGH, LOW, MEDIUM, Finding, NotApplicable, Pass
 from scans.engine.page.markup import attribute
 
-CATEGORY = Category("Structure and tables", weight=10, html=True)
+CATEGORY = Category("Structure and tables", weight=10, html=True, content=True)
 
 
 @check(
@@ -112,12 +112,13 @@ def td_headers_attr(document: AccessibleDocument) -> Finding:
     found = tables.references(document, of_page)
     if not found.judged:
         return Pass("No cell has a headers attribute.")
-    what, passed = "cells with a headers attribute", "refer to header cells of their table"
-    if found.certain:
-        failed = "refer to something other than header cells of their table"
-        return judge(found, INFO_AND_RELATIONSHIPS, what, passed=passed, failed=failed)
-    empty = replace(found, certain=found.uncertain)
-    return warn_at_most(empty, INFO_AND_RELATIONSHIPS, what, passed=passed, failed="have an empty one")
+    return judge(
+        found,
+        INFO_AND_RELATIONSHIPS,
+        "cells with a headers attribute",
+        passed="refer to header cells of their table",
+        failed="refer to something other than header cells of their table" if found.certain else "have an empty one",
+    )
 
 
 @check(
@@ -170,9 +171,9 @@ def th_has_data_cells(document: AccessibleDocument) -> Finding:
         return NotApplicable("The page has no data tables.")
     if not found.judged:
         return Pass("The data tables have no header cells with text.")
-    return warn_at_most(
-        found, INFO_AND_RELATIONSHIPS, "table headers", passed="have data cells", failed="without data cells"
-    )
+    # Whether a cell is a header at all, its looks tell people.
+    found = replace(found, certain=(), review=found.certain)
+    return judge(found, INFO_AND_RELATIONSHIPS, "table headers", passed="have data cells", failed="without data cells")
 
 
 @check(

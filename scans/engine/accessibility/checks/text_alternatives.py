@@ -9,15 +9,15 @@ from selectolax.lexbor import LexborNode
 
 from scans.engine.accessibility.document import AccessibleDocument
 from scans.engine.accessibility.images import is_judged_as_image, is_named, judge_image_alternatives
-from scans.engine.accessibility.names import accessible_name, visible_text
+from scans.engine.accessibility.names import accessible_name, has_content, is_labelled, visible_text
 from scans.engine.accessibility.roles import explicit_role, is_presentational
 from scans.engine.accessibility.verdicts import Faults, judge
 from scans.engine.accessibility.wcag import BEST_PRACTICE, KEYBOARD, LINK_PURPOSE, NAME_ROLE_VALUE, NON_TEXT_CONTENT
 from scans.engine.catalogue import Category, check
-from scans.engine.findings import CRITICAL, HIGH, LOW, Fail, Finding, Warn
+from scans.engine.findings import CRITICAL, HIGH, LOW, Finding
 from scans.engine.page.markup import MAX_DEPTH, attribute, elements, enclosing, live
 
-CATEGORY = Category("Text alternatives", weight=15, html=True)
+CATEGORY = Category("Text alternatives", weight=15, html=True, content=True)
 
 # Elements whose own rules ask for a name.
 NATIVE_IMAGES = frozenset({"img", "area", "input", "object"})
@@ -51,7 +51,9 @@ def image_alt(document: AccessibleDocument) -> Finding:
 def input_image_alt(document: AccessibleDocument) -> Finding:
     return judge(
         Faults.find(
-            document, document.exposed("input[type=image i]"), lambda each: not is_named(document, each, "alt")
+            document,
+            document.exposed("input[type=image i]"),
+            lambda each: not (is_named(document, each, "alt") or is_labelled(document, each)),
         ),
         NON_TEXT_CONTENT,
         "image buttons",
@@ -136,18 +138,19 @@ def object_alt(document: AccessibleDocument) -> Finding:
         for each in document.exposed("object[data]")
         if (attribute(each, "data") or "").strip() and is_judged_as_image(each) and not _needs_plugin(each)
     )
-    found = Faults.find(document, objects, lambda each: not is_named(document, each) and not is_presentational(each))
-    finding = judge(
-        found,
+    return judge(
+        Faults.find(
+            document,
+            objects,
+            lambda each: not is_named(document, each) and not is_presentational(each),
+            needs_review=lambda each: has_content(document, each),
+        ),
         NON_TEXT_CONTENT,
         "embedded objects",
         passed="have alternative text",
         failed="without alternative text",
+        caveat="Their content is read only if they cannot be loaded.",
     )
-    if isinstance(finding, Fail) and all(visible_text(document, each) for each in found.certain):
-        # Their content is read in place of what can't be loaded, which only a browser finds out.
-        return Warn(f"{finding.message} Their content is read only if they cannot be loaded.", LOW, finding.evidence)
-    return finding
 
 
 @check(

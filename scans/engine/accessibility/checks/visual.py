@@ -7,7 +7,7 @@ from scans.engine.browser.evidence import AxeReport
 from scans.engine.catalogue import Category, check
 from scans.engine.findings import HIGH, Finding
 
-CATEGORY = Category("Colour and layout", weight=10, html=True)
+CATEGORY = Category("Colour and layout", weight=10, html=True, content=True)
 
 
 @check(

@@ -162,7 +162,7 @@ def _number(cell: LexborNode, name: str) -> int | None:
 
 def references(document: AccessibleDocument, found: Sequence[LexborNode]) -> Faults:
     """The cells of tables that have a headers attribute, those of them that name anything but other header cells of
-    their table, and, uncertain, those that name nothing."""
+    their table, and, for review, those that name nothing."""
     cells: list[LexborNode] = []
     wrong: list[LexborNode] = []
     empty: list[LexborNode] = []
@@ -179,7 +179,7 @@ def references(document: AccessibleDocument, found: Sequence[LexborNode]) -> Fau
                 empty.append(cell)
             elif any(each == attribute(cell, "id") or roles.get(each) not in HEADER_ROLES for each in named):
                 wrong.append(cell)
-    return Faults(document, cells, wrong, uncertain=empty)
+    return Faults(document, cells, wrong, review=empty)
 
 
 def headers(document: AccessibleDocument) -> Faults | None:

@@ -1,19 +1,34 @@
 from __future__ import annotations
 
+import re
+
 from scans.engine.accessibility.document import AccessibleDocument
 from scans.engine.accessibility.names import shown_text
 from scans.engine.browser.evidence import BrowserLoad
 from scans.engine.catalogue import probe
-from scans.engine.performance.vitals import Vitals, vitals
+from scans.engine.performance.evidence import Styles
+from scans.engine.performance.vitals import Markup, Vitals, vitals
 
+# Text in other fonts is shown at once, or almost (CSS Fonts, "font-display"); `auto` is what browsers do with `block`.
+HOLDING = frozenset({"", "auto", "block"})
+BODY = re.compile(r"<body[\s>]", re.IGNORECASE)
 # Less text than this is a "please wait".
 SHELL_LETTERS = 40
 
 
 @probe()
-def measure(document: AccessibleDocument, load: BrowserLoad) -> Vitals:
+def measure(document: AccessibleDocument, load: BrowserLoad, styles: Styles | None = None) -> Vitals:
     """The figures of all loads."""
-    return vitals(load.loads, is_shell=_is_shell(document))
+    text = document.document.text
+    body = BODY.search(text)
+    markup = Markup(
+        is_shell=_is_shell(document),
+        lead_share=body.start() / len(text) if body else 0.0,
+        holding_fonts=frozenset(
+            each.url for each in (styles.faces if styles else ()) if each.display in HOLDING and not each.is_local
+        ),
+    )
+    return vitals(load.loads, markup)
 
 
 def _is_shell(document: AccessibleDocument) -> bool:

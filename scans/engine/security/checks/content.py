@@ -163,7 +163,7 @@ def vulnerable_js_library(scripts: LoadedScripts) -> Finding:
     vulnerable = [(each, url) for each, url in used.values() if each.known]
     if vulnerable:
         return Fail(
-            f"{some([_described(each) for each, _ in vulnerable])}.",
+            f"{some([_described(each, url) for each, url in vulnerable])}.",
             evidence=[
                 {
                     "library": each.library.name,
@@ -178,12 +178,12 @@ def vulnerable_js_library(scripts: LoadedScripts) -> Finding:
     return Pass(f"{names}: no known vulnerabilities as of {as_of()}.")
 
 
-def _described(used: UsedLibrary) -> str:
+def _described(used: UsedLibrary, url: str) -> str:
     fixes = [each.fixed for each in used.known if each.fixed is not None]
     is_fixed = len(fixes) == len(used.known)
     remedy = f"fixed in {max(fixes, key=version_key)}" if is_fixed else "no version fixes all of them"
     numbers = some(list(dict.fromkeys(each.id for each in used.known)))
-    return f"{used.library.name} {excerpt(used.version, 30)} has {numbers} ({remedy})"
+    return f"{used.library.name} {excerpt(used.version, 30)} in {excerpt(url, 100)} has {numbers} ({remedy})"
 
 
 @check(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from scans.engine.catalogue import Category, check
-from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
+from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, Fix, NotApplicable, Pass, Server, Warn
 from scans.engine.messages import excerpt, some
 from scans.engine.page.evidence import Page
 from scans.engine.security.csp import (
@@ -33,10 +33,17 @@ STRICT = (
     "Content-Security-Policy: script-src 'nonce-RANDOM' 'strict-dynamic'; object-src 'none'; base-uri 'none' "
     "(with a new random value on every response)"
 )
+# Where every visitor gets the same file, no nonce can be new.
+HASHED = (
+    "Content-Security-Policy: script-src 'self' 'sha256-…'; object-src 'none'; base-uri 'none' (with the hash of each "
+    "inline script; in <meta http-equiv> if no header can be set)"
+)
 NO_POLICY = NotApplicable("The page has no policy.")
 SCRIPTS_OPEN = NotApplicable("No policy restricts scripts; csp-present reports it.")
 SCRIPTS = ("script-src-elem", "script-src-attr")
 STYLES = ("style-src-elem", "style-src-attr")
+# What browsers upgrade on a page over https (W3C Mixed Content, section 4.1).
+UPGRADED = frozenset({"img-src", "media-src"})
 CACHE_HIT = re.compile(r"\bhit\b", re.IGNORECASE)
 
 
@@ -49,7 +56,7 @@ def _shown(policies: Sequence[Csp]) -> list[EvidenceItem]:
     name="Content Security Policy",
     found="No Content Security Policy that restricts scripts",
     severity=HIGH,
-    fix=f"Send a policy, for example {STRICT}.",
+    fix=Fix("Send a policy. {example}.", {Server.STATIC: HASHED}, STRICT),
     references=("CSP Level 3", "CWE-1021", "CWE-79"),
 )
 def csp_present(policies: Policies) -> Finding:
@@ -79,7 +86,11 @@ def csp_present(policies: Policies) -> Finding:
     name="CSP restricts inline scripts",
     found="CSP allows inline scripts",
     severity=HIGH,
-    fix=f"Give the page's own inline scripts a nonce or hash and drop 'unsafe-inline': {STRICT}.",
+    fix=Fix(
+        "Give the page's own inline scripts a nonce or hash and drop 'unsafe-inline'. {example}.",
+        {Server.STATIC: HASHED},
+        STRICT,
+    ),
     references=("CSP Level 3, section 6.7.3.2", "CWE-79"),
 )
 def csp_script_inline(policies: Policies) -> Finding:
@@ -109,7 +120,11 @@ def csp_script_inline(policies: Policies) -> Finding:
     name="CSP restricts script sources",
     found="CSP script sources are too broad",
     severity=HIGH,
-    fix=f"Name the hosts that scripts come from, or better use nonces: {STRICT}.",
+    fix=Fix(
+        "Name the hosts that scripts come from, or better use nonces or hashes. {example}.",
+        {Server.STATIC: HASHED},
+        STRICT,
+    ),
     references=("CSP Level 3, section 6.7.2", "CWE-79"),
 )
 def csp_script_broad(policies: Policies) -> Finding:
@@ -193,13 +208,19 @@ def csp_insecure_source(page: Page, policies: Policies) -> Finding:
         return Pass("upgrade-insecure-requests makes browsers load everything over HTTPS.")
     # Nothing is loaded from those who may embed the page.
     found = [
-        f"{excerpt(source, 80)} ({directive})"
+        (directive, source)
         for directive in sorted(SOURCE_LISTS - {"frame-ancestors"})
         for source in policies.insecure_sources(directive)
     ]
-    if found:
-        return Fail(f"The policy allows plain HTTP: {some(found)}.", evidence=_shown(policies.enforced))
-    return Pass("No source over plain HTTP.")
+    if not found:
+        return Pass("No source over plain HTTP.")
+    shown = some([f"{excerpt(source, 80)} ({directive})" for directive, source in found])
+    if {directive for directive, _ in found} <= UPGRADED:
+        message = (
+            f"The policy allows images or media over plain HTTP, which browsers ask for over HTTPS first: {shown}."
+        )
+        return Warn(message, LOW, _shown(policies.enforced))
+    return Fail(f"The policy allows plain HTTP: {shown}.", evidence=_shown(policies.enforced))
 
 
 @check(
@@ -291,7 +312,7 @@ def _is_cached(page: Page) -> bool:
     name="CSP allows no host with a known bypass",
     found="CSP allows hosts through which it can be bypassed",
     severity=LOW,
-    fix=f"Use nonces and 'strict-dynamic' in place of host names: {STRICT}.",
+    fix=Fix("Use nonces or hashes in place of host names. {example}.", {Server.STATIC: HASHED}, STRICT),
     references=("Weichselbaum et al.: CSP Is Dead, Long Live CSP (2016)",),
 )
 def csp_allowlist_bypass(policies: Policies) -> Finding:
@@ -304,10 +325,15 @@ def csp_allowlist_bypass(policies: Policies) -> Finding:
     lists = [values for values in lists if not broad_script_sources(values)]
     if not lists:
         return NotApplicable("The policy lets scripts come from any host; csp-script-broad reports it.")
-    hosts = sorted(set.intersection(*({host for value in values if (host := bypass_host(value))} for values in lists)))
+    hosts = sorted(set.intersection(*map(_bypass_hosts, lists)))
     if hosts:
         return Warn(
             f"{some(hosts)} can be made to run an attacker's script in spite of the policy.",
             evidence=[{"host": host} for host in hosts],
         )
     return Pass("No allowed host is known to run other people's scripts.")
+
+
+def _bypass_hosts(sources: Sequence[str]) -> set[str]:
+    allows_eval = has_keyword(sources, "unsafe-eval")
+    return {host for source in sources if (host := bypass_host(source, allows_eval=allows_eval))}

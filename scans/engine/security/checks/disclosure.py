@@ -7,11 +7,11 @@ import re
 from urllib.parse import urlsplit
 
 from scans.engine.catalogue import Category, check
-from scans.engine.findings import HIGH, LOW, MEDIUM, Fail, Finding, Pass, Warn
+from scans.engine.findings import HIGH, LOW, MEDIUM, Fail, Finding, Fix, Pass, Server, Warn
 from scans.engine.messages import counted, excerpt, some
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.markup import MAX_NODES
-from scans.engine.security.comments import comments, has_credentials, is_undone
+from scans.engine.security.comments import comments, has_credentials, is_undone, places
 from scans.engine.security.directory_listings import listing_server
 from scans.engine.security.error_pages import debug_page
 from scans.engine.security.evidence import AssetDirectories, NotFoundBaseline
@@ -45,7 +45,14 @@ MAX_TEXT = 1024 * 1024
     name="Server header names no version",
     found="Server header names a version",
     severity=LOW,
-    fix="Send Server without versions: server_tokens off; in nginx, ServerTokens Prod in Apache.",
+    fix=Fix(
+        "Send Server without versions ({example}).",
+        {
+            Server.NGINX: "server_tokens off;",
+            Server.APACHE: "ServerTokens Prod",
+            Server.IIS: '<requestFiltering removeServerHeader="true"/>',
+        },
+    ),
     references=("RFC 9110, section 10.2.4", "CWE-200", "OWASP WSTG-INFO-02"),
 )
 def server_version(page: Page) -> Finding:
@@ -111,8 +118,14 @@ def debug_error_page(document: Document, baseline: NotFoundBaseline) -> Finding:
     name="No directory listing",
     found="Directory listing is public",
     severity=MEDIUM,
-    fix="Switch listings off: autoindex off; in nginx, Options -Indexes in Apache, "
-    '<directoryBrowse enabled="false"/> in IIS.',
+    fix=Fix(
+        "Switch listings off ({example}).",
+        {
+            Server.NGINX: "autoindex off;",
+            Server.APACHE: "Options -Indexes",
+            Server.IIS: '<directoryBrowse enabled="false"/>',
+        },
+    ),
     references=("CWE-548", "OWASP WSTG-CONF-04"),
 )
 def directory_listing(page: Page, directories: AssetDirectories) -> Finding:
@@ -146,9 +159,8 @@ def private_ip(page: Page, document: Document) -> Finding:
         for name, value in hop.headers:
             for address in in_fields(f"{name}: {value[:4000]}"):
                 found.setdefault(address, f"the header {excerpt(name)}")
-    for comment in comments(document):
-        for address in in_fields(comment):
-            found.setdefault(address, "a comment")
+    for address in in_fields("\n".join(comments(document))[:MAX_TEXT]):
+        found.setdefault(address, "a comment")
     text = document.text[:MAX_TEXT]
     for address in in_source(text):
         found.setdefault(address, "a URL or script")
@@ -176,13 +188,16 @@ def security_comments(document: Document) -> Finding:
     secret = [each for each in every if has_credentials(each)]
     undone = [each for each in every if is_undone(each)]
     if secret:
+        named = list(zip(places(secret, document.text), map(_names, secret), strict=True))
+        shown = some([f"{_place(line)} ({names})" for line, names in named])
         return Fail(
-            f"{counted(len(secret), 'comment')} with what looks like credentials, which everybody can read.",
-            evidence=[{"comment_length": len(each), "names": _names(each)} for each in secret],
+            f"{counted(len(secret), 'comment')} with what looks like credentials, which everybody can read: {shown}.",
+            evidence=[{"line": line, "names": names} for line, names in named],
         )
     if undone:
+        (line,) = places(undone[:1], document.text)
         return Warn(
-            f"A comment mentions unfinished security work: “{excerpt(undone[0])}”.",
+            f"A comment in {_place(line)} mentions unfinished security work: “{excerpt(undone[0])}”.",
             LOW,
             [{"comment": excerpt(each)} for each in undone],
         )
@@ -203,6 +218,10 @@ def _visible_text(document: Document) -> str:
             if left <= 0:
                 break
     return " ".join(texts)
+
+
+def _place(line: int | None) -> str:
+    return f"line {line}" if line else "the markup"
 
 
 def _names(comment: str) -> str:

@@ -5,13 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scans.engine.catalogue import Category, check
-from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
+from scans.engine.findings import (
+    CRITICAL,
+    HIGH,
+    LOW,
+    MEDIUM,
+    EvidenceItem,
+    Fail,
+    Finding,
+    Fix,
+    NotApplicable,
+    Pass,
+    Server,
+    Warn,
+)
 from scans.engine.messages import counted, excerpt, size, some
 from scans.engine.security.evidence import Exposure, PathAnswer
 from scans.engine.security.file_signatures import HEALTH_ONLY
 from scans.net.errors import NetError
 
 CATEGORY = Category("Sensitive file exposure", weight=10)
+
+# Certificates are renewed, and security.txt lies, below /.well-known.
+NO_DOT_FILES = {
+    Server.NGINX: r"location ~ /\.(?!well-known) { return 404; }",
+    Server.APACHE: r'RedirectMatch 404 "/\.(?!well-known)"',
+}
 
 
 class Unanswered(NetError):
@@ -25,8 +44,14 @@ class Unanswered(NetError):
     name="Git repository is not public",
     found="Git repository is public",
     severity=CRITICAL,
-    fix="Delete .git from the web root, or refuse it: location ~ /\\.git { return 404; }. Replace every secret in "
-    "its history.",
+    fix=Fix(
+        "Delete .git from the web root, or refuse it ({example}). Replace every secret in its history.",
+        {
+            Server.NGINX: r"location ~ /\.git { return 404; }",
+            Server.APACHE: r'RedirectMatch 404 "/\.git"',
+            Server.IIS: '<hiddenSegments><add segment=".git"/></hiddenSegments>',
+        },
+    ),
     references=("CWE-527", "OWASP WSTG-CONF-04"),
 )
 def exposed_git(exposure: Exposure) -> Finding:
@@ -38,7 +63,14 @@ def exposed_git(exposure: Exposure) -> Finding:
     name="Subversion and Mercurial data are not public",
     found="Subversion or Mercurial data is public",
     severity=HIGH,
-    fix="Delete .svn and .hg from the web root, or refuse them: location ~ /\\.(svn|hg) { return 404; }",
+    fix=Fix(
+        "Delete .svn and .hg from the web root, or refuse them ({example}).",
+        {
+            Server.NGINX: r"location ~ /\.(svn|hg) { return 404; }",
+            Server.APACHE: r'RedirectMatch 404 "/\.(svn|hg)"',
+            Server.IIS: '<hiddenSegments><add segment=".svn"/><add segment=".hg"/></hiddenSegments>',
+        },
+    ),
     references=("CWE-527", "OWASP WSTG-CONF-04"),
 )
 def exposed_svn_hg(exposure: Exposure) -> Finding:
@@ -50,8 +82,10 @@ def exposed_svn_hg(exposure: Exposure) -> Finding:
     name="Environment file is not public",
     found="Environment file is public",
     severity=CRITICAL,
-    fix="Move .env out of the web root, refuse dot files (location ~ /\\. { return 404; }), and replace every secret "
-    "in it.",
+    fix=Fix(
+        "Move .env out of the web root, refuse dot files ({example}), and replace every secret in it.",
+        NO_DOT_FILES | {Server.IIS: '<hiddenSegments><add segment=".env"/></hiddenSegments>'},
+    ),
     references=("CWE-538", "CWE-200", "OWASP WSTG-CONF-04"),
 )
 def exposed_env(exposure: Exposure) -> Finding:
@@ -111,8 +145,14 @@ def exposed_sqlite(exposure: Exposure) -> Finding:
     name="Backups of source files are not public",
     found="Backup of a source file is public",
     severity=CRITICAL,
-    fix="Delete the copies that editors leave, refuse them (location ~ (\\.bak|~|\\.swp)$ { return 404; }), "
-    "and change the passwords in them.",
+    fix=Fix(
+        "Delete the copies that editors leave, refuse them ({example}), and change the passwords in them.",
+        {
+            Server.NGINX: r"location ~ (\.bak|~|\.swp)$ { return 404; }",
+            Server.APACHE: r'RedirectMatch 404 "(\.bak|~|\.swp)$"',
+            Server.IIS: '<fileExtensions><add fileExtension=".bak" allowed="false"/></fileExtensions>',
+        },
+    ),
     references=("CWE-530", "CWE-540", "OWASP WSTG-CONF-04"),
 )
 def exposed_source_backup(exposure: Exposure) -> Finding:
@@ -182,7 +222,10 @@ def exposed_compose(exposure: Exposure) -> Finding:
     name=".DS_Store file is not public",
     found=".DS_Store file is public",
     severity=LOW,
-    fix="Delete .DS_Store from the web root, and refuse dot files: location ~ /\\. { return 404; }",
+    fix=Fix(
+        "Delete .DS_Store from the web root, and refuse dot files ({example}).",
+        NO_DOT_FILES | {Server.IIS: '<hiddenSegments><add segment=".DS_Store"/></hiddenSegments>'},
+    ),
     references=("CWE-538", "OWASP WSTG-CONF-04"),
 )
 def exposed_ds_store(exposure: Exposure) -> Finding:
@@ -194,7 +237,14 @@ def exposed_ds_store(exposure: Exposure) -> Finding:
     name="Log files are not public",
     found="Log file is public",
     severity=MEDIUM,
-    fix="Write logs outside of the web root, and refuse them: location ~ \\.log$ { return 404; }",
+    fix=Fix(
+        "Write logs outside of the web root, and refuse them ({example}).",
+        {
+            Server.NGINX: r"location ~ \.log$ { return 404; }",
+            Server.APACHE: r'RedirectMatch 404 "\.log$"',
+            Server.IIS: '<fileExtensions><add fileExtension=".log" allowed="false"/></fileExtensions>',
+        },
+    ),
     references=("CWE-532", "OWASP WSTG-CONF-04"),
 )
 def exposed_logs(exposure: Exposure) -> Finding:
@@ -244,8 +294,12 @@ def _judge(exposure: Exposure, family: str, harm: str, *, is_warning: bool = Fal
             f"{counted(len(unanswered), 'path')} of {len(answers)} got no answer that could be judged "
             f"({excerpt(first.path)}: {first.error})"
         )
-    seen = some([f"{excerpt(each.path)} ({each.status})" for each in answers])
-    return Pass(f"No such file is served: {seen}.", _items(answers))
+    seen = some([f"{excerpt(each.path)} ({_told(each)})" for each in answers])
+    return Pass(f"No such file is public: {seen}.", _items(answers))
+
+
+def _told(answer: PathAnswer) -> str:
+    return "200, but another content" if answer.status == 200 else str(answer.status)
 
 
 def _items(answers: Sequence[PathAnswer]) -> list[EvidenceItem]:

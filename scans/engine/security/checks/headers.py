@@ -130,7 +130,10 @@ def referrer_policy(page: Page, document: Document) -> Finding:
 def permissions_policy(page: Page) -> Finding:
     value = page.headers.get("Permissions-Policy")
     if value is None:
-        return Warn("No Permissions-Policy, so embedded frames may be granted camera, microphone and location.")
+        return Warn(
+            "No Permissions-Policy: any script of the page may ask visitors for camera, microphone and location, and "
+            "so may frames, where allow= on them says so."
+        )
     features = Dictionary()
     try:
         features.parse(value.encode("latin-1", "replace"))

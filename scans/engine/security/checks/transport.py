@@ -7,7 +7,20 @@ from datetime import timedelta
 import ada_url
 
 from scans.engine.catalogue import Category, check
-from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
+from scans.engine.findings import (
+    CRITICAL,
+    HIGH,
+    LOW,
+    MEDIUM,
+    EvidenceItem,
+    Fail,
+    Finding,
+    Fix,
+    NotApplicable,
+    Pass,
+    Server,
+    Warn,
+)
 from scans.engine.messages import counted, duration, excerpt, some
 from scans.engine.page.evidence import Clock, Document, Page
 from scans.engine.page.markup import http_equivs
@@ -23,7 +36,16 @@ from scans.net.tls.handshake import Distrust
 CATEGORY = Category("Transport security", weight=30)
 
 HALF_A_YEAR_S = 15_552_000  # 180 days
-SEND_INTERMEDIATES = "Send the intermediate certificates too (nginx: ssl_certificate fullchain.pem)."
+FULL_CHAIN = {
+    Server.NGINX: "ssl_certificate fullchain.pem;",
+    Server.APACHE: "SSLCertificateFile fullchain.pem",
+    Server.IIS: "import the intermediates into “Intermediate Certification Authorities” of the computer",
+}
+SEND_INTERMEDIATES = Fix("Send the intermediate certificates too ({example}).", FULL_CHAIN)
+TODAYS_TLS = {
+    Server.NGINX: "ssl_protocols TLSv1.2 TLSv1.3;",
+    Server.APACHE: "SSLProtocol -all +TLSv1.2 +TLSv1.3",
+}
 
 NO_TLS = NotApplicable("Nothing answers over TLS on the host.")
 
@@ -88,8 +110,11 @@ def http_to_https_redirect(plain: PlainHttp) -> Finding:
     name="Certificate is trusted",
     found="Certificate is not trusted",
     severity=CRITICAL,
-    fix="Install a certificate from a public authority with its full chain, leaf first, then each "
-    "intermediate (nginx: ssl_certificate fullchain.pem).",
+    fix=Fix(
+        "Install a certificate from a public authority with its full chain, leaf first, then each intermediate "
+        "({example}).",
+        FULL_CHAIN,
+    ),
     references=("RFC 5280, section 6", "RFC 8446, section 4.4.2", "CWE-295"),
 )
 def tls_cert_trusted(peer: TlsPeer) -> Finding:
@@ -182,7 +207,10 @@ def tls_cert_strength(peer: TlsPeer) -> Finding:
     name="Outdated TLS versions are refused",
     found="Outdated TLS versions are accepted",
     severity=MEDIUM,
-    fix="Accept TLS 1.2 and 1.3 only (nginx: ssl_protocols TLSv1.2 TLSv1.3;).",
+    fix=Fix(
+        "Accept TLS 1.2 and 1.3 only ({example}).",
+        TODAYS_TLS | {Server.IIS: "switch the older ones off under SCHANNEL\\Protocols in the registry"},
+    ),
     references=("RFC 8996", "RFC 7568", "CWE-327"),
 )
 def tls_legacy_protocols(support: TlsSupport) -> Finding:
@@ -202,7 +230,10 @@ def tls_legacy_protocols(support: TlsSupport) -> Finding:
     name="TLS 1.3 is supported",
     found="TLS 1.3 is not supported",
     severity=HIGH,
-    fix="Enable TLS 1.3 beside TLS 1.2 (nginx: ssl_protocols TLSv1.2 TLSv1.3; OpenSSL 1.1.1 or later).",
+    fix=Fix(
+        "Enable TLS 1.3 beside TLS 1.2, with OpenSSL 1.1.1 or later ({example}).",
+        TODAYS_TLS | {Server.IIS: "Windows Server 2022 or later has it"},
+    ),
     references=("RFC 9325, section 3.1", "RFC 8446", "CWE-327"),
 )
 def tls_modern_protocols(support: TlsSupport) -> Finding:
@@ -221,7 +252,14 @@ def tls_modern_protocols(support: TlsSupport) -> Finding:
     name="No weak cipher suites",
     found="Weak cipher suites or no forward secrecy",
     severity=HIGH,
-    fix="Offer AEAD suites with forward secrecy only (nginx: ssl_ciphers ECDHE+AESGCM:ECDHE+CHACHA20;).",
+    fix=Fix(
+        "Offer AEAD suites with forward secrecy only ({example}).",
+        {
+            Server.NGINX: "ssl_ciphers ECDHE+AESGCM:ECDHE+CHACHA20;",
+            Server.APACHE: "SSLCipherSuite ECDHE+AESGCM:ECDHE+CHACHA20",
+            Server.IIS: "Disable-TlsCipherSuite in PowerShell for each of the others",
+        },
+    ),
     references=("RFC 9325, section 4.1", "RFC 7465", "CWE-327"),
 )
 def tls_weak_ciphers(support: TlsSupport) -> Finding:

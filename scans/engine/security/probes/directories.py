@@ -5,9 +5,9 @@ from __future__ import annotations
 import concurrent.futures
 
 from scans.engine.catalogue import probe
-from scans.engine.page.evidence import Document, Page
+from scans.engine.page.evidence import Page
 from scans.engine.page.fetch import ACCEPT, raise_if_rate_limited
-from scans.engine.page.references import references
+from scans.engine.page.references import References
 from scans.engine.security.evidence import AssetDirectories
 from scans.net.client import Network
 from scans.net.http.response import Response
@@ -19,14 +19,14 @@ TIMEOUT_S = 5.0
 
 
 @probe()
-def asset_directories(page: Page, document: Document, network: Network) -> AssetDirectories:
+def asset_directories(page: Page, references: References, network: Network) -> AssetDirectories:
     """The first five folders, other than the root and the page's own, that assets from its origin lie in.
 
     No redirect is followed. Raises `SiteProtected` when the site refuses further requests, or a `NetError`.
     """
     origin = page.target.origin
     folders: dict[str, None] = {}
-    for each in references(document):
+    for each in references.items:
         if each.url.startswith(f"{origin}/"):
             folder = each.url.partition("?")[0].rpartition("/")[0] + "/"
             if folder not in (f"{origin}/", page.target.url):

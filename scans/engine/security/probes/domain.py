@@ -6,7 +6,10 @@ from scans.engine.catalogue import probe
 from scans.engine.page.evidence import Page
 from scans.engine.page.fetch import authority, raise_if_rate_limited
 from scans.engine.page.registrable_domain import own_domain
+from scans.engine.page.soft_404 import media_type
 from scans.engine.security.evidence import CaaRecords, DnssecRecords, MailRecords, SecurityTxt
+from scans.engine.security.file_signatures import has_markup, is_html
+from scans.engine.security.sensitive_files import HTML_TYPES
 from scans.net.client import Network
 from scans.net.errors import BudgetExceeded, NetError, TimedOut
 from scans.net.http.response import Response
@@ -88,9 +91,7 @@ def _ask(network: Network, target: Target, origin: str) -> Response | None:
 
 
 def _is_page(response: Response) -> bool:
-    """Whether it is the site's page for everything in place of a file."""
-    media_type = (response.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
-    start = response.body[:512].lstrip().lower()
-    return media_type in ("text/html", "application/xhtml+xml") or start.startswith(
-        (b"<!doctype", b"<html", b"<?xml", b"{")
-    )
+    """Whether it is the site's page for everything in place of a file; a media type alone proves no page."""
+    body = response.body
+    is_markup = is_html(body) or (media_type(response) in HTML_TYPES and has_markup(body))
+    return is_markup or body[:512].lstrip().startswith((b"<?xml", b"{"))

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 
 from scans.engine.catalogue import probe
 from scans.engine.messages import excerpt
-from scans.engine.page.evidence import Document, Page
+from scans.engine.page.evidence import Page
 from scans.engine.page.fetch import RateLimitedBySite
-from scans.engine.page.references import ResourceKind, references
+from scans.engine.page.references import References, ResourceKind
+from scans.engine.page.soft_404 import media_type, resembles, siblings
 from scans.engine.security.evidence import Exposure, NotFoundBaseline, PathAnswer
 from scans.engine.security.file_signatures import source_map
 from scans.engine.security.sensitive_files import JSON_BYTES, SensitiveFile, files_of, identify
-from scans.engine.security.soft_404 import media_type, resembles, siblings
 from scans.net.client import Network
 from scans.net.errors import Blocked, BudgetExceeded, NetError, TimedOut
 from scans.net.http.response import Response
@@ -28,6 +28,8 @@ TIMEOUT_S = 5.0
 TIME_LIMIT_S = 20.0
 # After so many paths without an answer the rest is not asked for: the scanner is being blocked.
 MAX_SILENT = 6
+# Of an answer with one for a path where nothing lies; each may take 20 ms.
+MAX_COMPARED = 80
 SOURCE_MAPS = "exposed-source-maps"
 MAX_SCRIPTS = 3
 SCRIPT_BYTES = 1024 * 1024
@@ -37,7 +39,7 @@ COMMENT_BYTES = 4096
 
 
 @probe()
-def exposure(page: Page, document: Document, baseline: NotFoundBaseline, network: Network) -> Exposure:
+def exposure(page: Page, references: References, baseline: NotFoundBaseline, network: Network) -> Exposure:
     """Every family's paths on the page's origin, at most six at once, and the maps of the page's own scripts.
 
     Siblings of random names are asked for only where a file was proved, since nothing else depends on them.
@@ -48,7 +50,7 @@ def exposure(page: Page, document: Document, baseline: NotFoundBaseline, network
     wanted = [(family, file) for family, files in files_of(page.target.host).items() for file in files]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "exposure") as pool:
         answers = pool.map(asker.answer, [file for _, file in wanted])
-        maps = pool.map(asker.source_map, _own_scripts(page, document))
+        maps = pool.map(asker.source_map, _own_scripts(page, references))
         families: dict[str, list[PathAnswer]] = {}
         for (family, _), answer in zip(wanted, answers, strict=True):
             families.setdefault(family, []).append(answer)
@@ -56,9 +58,9 @@ def exposure(page: Page, document: Document, baseline: NotFoundBaseline, network
     return Exposure({family: tuple(each) for family, each in families.items()})
 
 
-def _own_scripts(page: Page, document: Document) -> list[Target]:
+def _own_scripts(page: Page, references: References) -> list[Target]:
     """The first scripts from the page's origin, each address once."""
-    urls = [each.url for each in references(document) if each.kind is ResourceKind.SCRIPT]
+    urls = [each.url for each in references.items if each.kind is ResourceKind.SCRIPT]
     return [page.target.join(url) for url in urls if url.startswith(f"{page.target.origin}/")][:MAX_SCRIPTS]
 
 
@@ -77,6 +79,7 @@ class _Asker:
         self._lock = threading.Lock()
         self._stopped = ""
         self._silent = 0
+        self._compared = 0
 
     def answer(self, file: SensitiveFile) -> PathAnswer:
         try:
@@ -122,9 +125,18 @@ class _Asker:
     def _is_soft_404(self, file: SensitiveFile, response: Response) -> bool:
         """Whether the site answers alike where nothing can lie: what resembles it, or proves the same."""
         return any(
-            identify(file, other) is not None or resembles(response, file.path, other, path)
+            identify(file, other) is not None or self._resembles(response, file.path, other, path)
             for path, other in self._baseline(file)
         )
+
+    def _resembles(self, response: Response, path: str, other: Response, other_path: str) -> bool:
+        if response.status != other.status:
+            return False
+        with self._lock:
+            self._compared += 1
+            if self._compared > MAX_COMPARED:
+                raise _Stopped("The site serves such files without end, also where none can be.")
+        return resembles(response, path, other, other_path)
 
     def _baseline(self, file: SensitiveFile) -> Iterator[tuple[str, Response]]:
         """Answers for what can't exist: those that are there, then the siblings, each asked for when needed."""

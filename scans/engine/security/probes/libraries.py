@@ -7,9 +7,9 @@ import concurrent.futures
 import ada_url
 
 from scans.engine.catalogue import probe
-from scans.engine.page.evidence import Document, Page
+from scans.engine.page.evidence import Page
 from scans.engine.page.fetch import decode, raise_if_rate_limited
-from scans.engine.page.references import ResourceKind, references
+from scans.engine.page.references import References, ResourceKind
 from scans.engine.page.registrable_domain import is_same_site
 from scans.engine.security.evidence import LoadedScripts, Script
 from scans.engine.security.javascript_libraries import by_address
@@ -24,12 +24,12 @@ MAX_BYTES = 64 * 1024
 
 
 @probe()
-def loaded_scripts(page: Page, document: Document, network: Network) -> LoadedScripts:
+def loaded_scripts(page: Page, references: References, network: Network) -> LoadedScripts:
     """The page's scripts; of those of its own site whose address names no library, the first eight are read.
 
     Raises `SiteProtected` when the site refuses further requests. One that does not come is evidence without a text.
     """
-    addresses = [each.url for each in references(document) if each.kind is ResourceKind.SCRIPT][:MAX_SCRIPTS]
+    addresses = [each.url for each in references.items if each.kind is ResourceKind.SCRIPT][:MAX_SCRIPTS]
     unknown = [each for each in addresses if by_address(each) is None and _is_own(each, page)][:MAX_READ]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "script") as pool:
         texts = dict(zip(unknown, pool.map(lambda url: _beginning(url, page, network), unknown), strict=True))

@@ -10,14 +10,14 @@ from scans.engine.findings import HIGH, LOW, MEDIUM, Fail, Finding, Pass, Warn
 from scans.engine.messages import counted, excerpt
 from scans.engine.page.evidence import Document
 from scans.engine.page.markup import attribute, live
-from scans.engine.seo.metadata import descriptions, titles, width
+from scans.engine.seo.metadata import descriptions, title_px, titles, width
 from scans.engine.seo.visible_text import read_visible_text
 
 # An error page's content is not indexed.
 CATEGORY = Category("Content and metadata", weight=25, html=True, error_pages=False)
 
+TITLE_PX = (160, 600)
 # In letters of Latin width.
-TITLE_WIDTH = (20, 60)
 DESCRIPTION_WIDTH = (80, 160)
 ENOUGH_WORDS = 200
 
@@ -27,7 +27,8 @@ ENOUGH_WORDS = 200
     name="Page has one title of suitable length",
     found="Title missing, repeated, too short or too long",
     severity=HIGH,
-    fix="Write one <title> of 20 to 60 characters in the head that tells this page from all others.",
+    fix="Write one <title> in the head that tells this page from all others, of some 20 to 60 letters: search engines "
+    "show 600 pixels of it.",
     references=("HTML, the title element", "Google Search Central: title links"),
 )
 def title(document: Document) -> Finding:
@@ -38,7 +39,13 @@ def title(document: Document) -> Finding:
         return Fail("The page's title is empty.")
     if len(found) > 1:
         return Warn(f"The page has {len(found)} titles; the first, “{excerpt(found[0], 80)}”, is shown.", LOW)
-    return _judged_width("title", found[0], TITLE_WIDTH)
+    shown, (least, most) = f"“{excerpt(found[0], 80)}”", TITLE_PX
+    measured = f"The title has {counted(len(found[0]), 'character')}, about {title_px(found[0])} pixels"
+    if title_px(found[0]) < least:
+        return Warn(f"{measured}, which is short: {shown}.", LOW)
+    if title_px(found[0]) > most:
+        return Warn(f"{measured}; search engines cut it near {most}: {shown}.", LOW)
+    return Pass(f"{measured}: {shown}.")
 
 
 @check(
@@ -56,7 +63,16 @@ def meta_description(document: Document) -> Finding:
     description = next((each for each in found if each), "")
     if not description:
         return Fail("The page's meta description is empty.")
-    return _judged_width("meta description", description, DESCRIPTION_WIDTH)
+    least, most = DESCRIPTION_WIDTH
+    shown, room = f"“{excerpt(description, 80)}”", width(description)
+    measured = f"The meta description has {counted(len(description), 'character')}"
+    if room != len(description):
+        measured += f", as wide as {room} Latin ones"
+    if room < least:
+        return Warn(f"{measured}, fewer than {least}: {shown}.", LOW)
+    if room > most:
+        return Warn(f"{measured}; what is beyond {most} is cut off: {shown}.", LOW)
+    return Pass(f"{measured}: {shown}.")
 
 
 @check(
@@ -66,6 +82,7 @@ def meta_description(document: Document) -> Finding:
     severity=LOW,
     fix="Give the page a heading <h1> that says what it is about.",
     references=("Google Search Central: title links",),
+    content=True,
 )
 def h1(document: AccessibleDocument) -> Finding:
     headings = [
@@ -87,6 +104,7 @@ def h1(document: AccessibleDocument) -> Finding:
     severity=MEDIUM,
     fix='Say what each image shows: <img alt="Red running shoe, side view">; write alt="" where it only decorates.',
     references=("Google Search Central: image best practices", "WCAG 1.1.1 Non-text Content (A)"),
+    content=True,
 )
 def seo_image_alt(document: AccessibleDocument) -> Finding:
     return judge_image_alternatives(document)
@@ -99,6 +117,7 @@ def seo_image_alt(document: AccessibleDocument) -> Finding:
     severity=LOW,
     fix="Write more about the subject of the page, in text that is in the HTML itself.",
     references=("Google Search Central: helpful content",),
+    content=True,
 )
 def thin_content(document: AccessibleDocument) -> Finding:
     text = read_visible_text(document)
@@ -125,14 +144,3 @@ def lang_present(document: Document) -> Finding:
     if language.strip():
         return Pass(f"The page declares the language “{excerpt(language.strip(), 40)}”.")
     return Fail("The html element has no lang attribute, so the language has to be guessed.")
-
-
-def _judged_width(what: str, text: str, limits: tuple[int, int]) -> Finding:
-    least, most = limits
-    shown = f"“{excerpt(text, 80)}”"
-    found = width(text)
-    if found < least:
-        return Warn(f"The {what} has {found} characters, fewer than {least}: {shown}.", LOW)
-    if found > most:
-        return Warn(f"The {what} has {found} characters; what is beyond {most} is cut off: {shown}.", LOW)
-    return Pass(f"The {what} has {found} characters: {shown}.")

@@ -144,7 +144,7 @@ def sitemap_valid(
     count = sum(each.sitemap.count for each in read if each.sitemap and each.sitemap.kind is not SitemapKind.INDEX)
     if not names_page and sitemaps.is_complete and _belongs_in(page, indexing, canonicals, robots):
         return Warn(
-            f"The page is not among the {counted(count, 'URL')} of the sitemaps: {excerpt(page.target.url)}.",
+            f"The sitemaps list {counted(count, 'URL')}, but not the page: {excerpt(page.target.url)}.",
             LOW,
             evidence,
             fix=f"Add to the sitemap: <url><loc>{excerpt(page.target.url)}</loc></url>",

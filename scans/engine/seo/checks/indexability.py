@@ -6,19 +6,23 @@ from collections.abc import Sequence
 
 import ada_url
 
+from scans.engine.accessibility.document import AccessibleDocument
+from scans.engine.browser.evidence import Rendered
 from scans.engine.catalogue import Category, check
 from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.messages import excerpt, some
 from scans.engine.page.evidence import Clock, Document, Page
 from scans.engine.page.meta import refresh
 from scans.engine.page.registrable_domain import is_same_site
+from scans.engine.page.soft_404 import resembles
 from scans.engine.seo.canonical import Canonicals, qualifier, target_fault
-from scans.engine.seo.evidence import CanonicalAnswer, RobotsFile
+from scans.engine.seo.evidence import CanonicalAnswer, MissingPathAnswer, RobotsFile
 from scans.engine.seo.hreflang import Alternates
-from scans.engine.seo.indexing import IndexingRule, IndexingRules
+from scans.engine.seo.indexing import SEARCH_ENGINES, IndexingRule, IndexingRules
 from scans.engine.seo.link_relations import RelatedLink
-from scans.engine.seo.metadata import CANONICAL, ROBOTS, MetadataOutsideHead
+from scans.engine.seo.metadata import CANONICAL, ROBOTS, MetadataOutsideHead, metadata_kinds
 from scans.engine.seo.robots import GOOGLEBOT, Decision, blocked_engines, decide
+from scans.engine.seo.visible_text import read_missing_page_words
 
 CATEGORY = Category("Indexability", weight=30, error_pages=False)
 
@@ -53,6 +57,42 @@ def http_status(page: Page) -> Finding:
 
 
 @check(
+    "soft-404",
+    name="Successful answer is no error page",
+    found="Error page with a successful status",
+    severity=HIGH,
+    fix="Answer with status 404 or 410 where there is no such page, as in Express: res.status(404).render('404'); or "
+    "with a 301 to the page that took its place.",
+    references=("Google Search Central: soft 404 errors", "RFC 9110, section 15.5.5"),
+    html=True,
+    content=True,
+)
+def soft_404(
+    page: Page, document: AccessibleDocument, missing: MissingPathAnswer, rendered: Rendered | None
+) -> Finding:
+    """Search engines drop such a page; until then they spend their visits on it.
+
+    Words alone prove nothing, as there are articles about error pages: a fail needs the same answer for a path that
+    nobody can have made.
+    """
+    served = read_missing_page_words(document)
+    status = page.response.status
+    if missing.response is not None and resembles(page.response, page.target.path, missing.response, missing.path):
+        return Fail(
+            f"The page says that it does not exist, but answers with status {status}, as does {excerpt(missing.path)}, "
+            "which nobody has made.",
+            evidence=[{"asked": excerpt(missing.path), "status": missing.response.status}],
+        )
+    if served.agree or (rendered is not None and read_missing_page_words(AccessibleDocument(rendered.document)).agree):
+        return Warn(
+            f"The page says that it does not exist, but answers with status {status}, so search engines take it for a "
+            "page at first.",
+            MEDIUM,
+        )
+    return Pass("The page does not look like an error page.")
+
+
+@check(
     "is-indexable",
     name="Indexing is allowed",
     found="Indexing rules exclude the page or are invalid",
@@ -68,6 +108,10 @@ def is_indexable(indexing: IndexingRules) -> Finding:
         allows_too = any(each.name in ("index", "all") for each in rules)
         more = "; the index rule beside it does not override that" if allows_too else ""
         return Fail(f"The page asks not to be indexed: {_shown(indexing.decisive)}{more}.", evidence=evidence)
+    if excluding and not any(each.agent in SEARCH_ENGINES for each in excluding):
+        return Pass(
+            f"Search engines may index the page; other crawlers are asked not to: {_shown(excluding)}.", evidence
+        )
     if excluding:
         severity = MEDIUM if any(each.agent in BING_NAMES for each in excluding) else LOW
         return Warn(f"The page asks some search engines not to index it: {_shown(excluding)}.", severity, evidence)
@@ -216,6 +260,8 @@ def canonical_target(
     clock: Clock,
 ) -> Finding:
     url = canonicals.url
+    if not canonicals.links and not page.is_html:
+        return NO_CANONICAL  # few files have a Link header, and none a head
     if not canonicals.links:
         in_body = any(each.kind == CANONICAL for each in outside.elements)
         where = " in the head, and the one in the body is ignored" if in_body else ""
@@ -271,13 +317,17 @@ def redirect_chain(page: Page, document: Document) -> Finding:
         )
     temporary = [hop for hop in redirects if hop.status not in PERMANENT]
     kind = f"; temporary: {some([f'{hop.status} at {excerpt(hop.url)}' for hop in temporary])}" if temporary else ""
-    if len(redirects) > 1:
+    # Browsers keep HSTS for the host that was asked only if it is upgraded by itself, before it leads elsewhere.
+    is_upgraded = bool(redirects) and _is_upgrade(redirects[0].url, page.hops[1].url)
+    if len(redirects) - is_upgraded > 1:
         return Warn(f"{len(redirects)} redirects in a row lead to {final}{kind}.", evidence=evidence)
     if temporary:
         return Warn(
             f"A temporary redirect ({temporary[0].status}) leads to {final}, so search engines may keep the old URL.",
             evidence=evidence,
         )
+    if len(redirects) > 1:
+        return Pass(f"The upgrade to https and one more permanent redirect lead to {final}.", evidence)
     if redirects:
         return Pass(f"One permanent redirect leads to {final}.", evidence)
     return Pass("The page answers without a redirect.")
@@ -293,10 +343,11 @@ def redirect_chain(page: Page, document: Document) -> Finding:
     references=("HTML, the head element", "Google Search Central: valid page metadata"),
     html=True,
 )
-def head_integrity(outside: MetadataOutsideHead) -> Finding:
+def head_integrity(document: Document, outside: MetadataOutsideHead) -> Finding:
     found = outside.elements
     if not found:
-        return Pass("Title, canonical link, robots meta and hreflang links are in the head.")
+        kinds = metadata_kinds(document)
+        return Pass(f"In the head: {', '.join(kinds)}.") if kinds else NotApplicable("The page has no such metadata.")
     evidence: list[EvidenceItem] = [{"element": each.kind, "snippet": excerpt(each.snippet)} for each in found]
     cause = f", after {excerpt(outside.head_end, 60)}" if outside.head_end else ""
     ignored = list(dict.fromkeys(each.kind for each in found if each.kind != ROBOTS))
@@ -305,6 +356,14 @@ def head_integrity(outside: MetadataOutsideHead) -> Finding:
             f"The robots meta element is in the body{cause}; Google reads it there, others may not.", LOW, evidence
         )
     return Fail(f"In the body, where search engines ignore it: {some(ignored)}{cause}.", evidence=evidence)
+
+
+def _is_upgrade(before: str, after: str) -> bool:
+    """Whether a redirect leads from http to https, and nowhere else."""
+    old, new = ada_url.URL(before), ada_url.URL(after)
+    return (old.protocol, new.protocol) == ("http:", "https:") and (
+        (old.hostname, old.pathname, old.search) == (new.hostname, new.pathname, new.search)
+    )
 
 
 def _shown(rules: Sequence[IndexingRule]) -> str:

@@ -46,6 +46,7 @@ PRIVATE = re.compile(
     severity=MEDIUM,
     fix='Link with a URL: <a href="/PATH">; use <button type="button"> for what only runs a script.',
     references=("Google Search Central: crawlable links", "Lighthouse: crawlable-anchors"),
+    content=True,
 )
 def crawlable_anchors(document: Document) -> Finding:
     anchors = list(itertools.islice(live(document, "a"), MAX_LINKS))
@@ -72,6 +73,7 @@ def crawlable_anchors(document: Document) -> Finding:
     fix='Name the linked page in the link: <a href="/PATH">Prices for 2027</a>, not “read more”; or add to the text '
     "what it is about.",
     references=("Google Search Central: link best practices", "Lighthouse: link-text", "WCAG 2.4.4 (A)"),
+    content=True,
 )
 def link_text(links: PageLinks, document: AccessibleDocument) -> Finding:
     judged = 0
@@ -101,6 +103,7 @@ def link_text(links: PageLinks, document: AccessibleDocument) -> Finding:
     severity=MEDIUM,
     fix="Correct or remove the links, or redirect the old URLs with status 301 to those that took their place.",
     references=("RFC 9110, section 15.5.5", "Google Search Central: HTTP status codes"),
+    content=True,
 )
 def broken_links(links: LinkAnswers) -> Finding:
     answers = links.answers
@@ -166,6 +169,7 @@ def localhost_links(page: Page, document: Document) -> Finding:
     severity=LOW,
     fix="Remove nofollow from internal links; keep crawlers away with robots.txt or noindex instead.",
     references=("Google Search Central: qualify outbound links",),
+    content=True,
 )
 def internal_nofollow(links: PageLinks, indexing: IndexingRules) -> Finding:
     own = [link for link in links.links if link.is_same_host]
@@ -194,7 +198,12 @@ def internal_nofollow(links: PageLinks, indexing: IndexingRules) -> Finding:
             f"pages: {some([excerpt(url, 80) for url in urls])}.",
             evidence=[{"url": excerpt(url)} for url in urls],
         )
-    return Pass(f"Crawlers may follow {counted(len(own), 'internal link')}.")
+    followed = sum("nofollow" not in link.relations for link in own)
+    others = counted(len(own) - followed, "internal link")
+    if not followed:
+        return Pass(f"{others} with nofollow, but only such as need not be crawled: log-ins, filters, comments.")
+    left = f"; {others} with nofollow need not be, such as log-ins" if followed < len(own) else ""
+    return Pass(f"{counted(followed, 'internal link')} can be followed by crawlers{left}.")
 
 
 def _uncrawlable(document: Document, node: LexborNode) -> str:
@@ -208,7 +217,7 @@ def _uncrawlable(document: Document, node: LexborNode) -> str:
         return f"has no href, but {script}" if script else ""  # else a placeholder, or the target of a fragment
     reference = reference.strip()
     if not reference:
-        return "" if attribute(node, "id") or attribute(node, "name") else "has an empty href"
+        return ""  # the page itself, as in the last of its breadcrumbs
     # Browsers skip line ends and tabs inside.
     scheme = re.sub(r"[\t\r\n]", "", reference[:200]).lower()
     if scheme.startswith("javascript:"):

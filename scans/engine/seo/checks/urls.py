@@ -22,6 +22,8 @@ SESSION = re.compile(
     r"|(/\(S\()[0-9a-z]{20,}(?=\)\)/)",
     re.IGNORECASE,
 )
+# A language with its script or country, as in /en-GB/ and /zh_Hant_TW/: so BCP 47 writes them.
+LOCALE = re.compile(r"(?<=/)[a-z]{2,3}(?:[-_][A-Z][a-z]{3})?(?:[-_][A-Z]{2})?(?=/|$)")
 # Between letters somebody meant a space; in “c++” a plus.
 PLUS = re.compile(r"\w\+\w")
 
@@ -38,7 +40,7 @@ PLUS = re.compile(r"\w\+\w")
 def url_hygiene(page: Page) -> Finding:
     url = ada_url.URL(page.target.url)
     path = url.pathname
-    plain = ENCODED.sub("", path)
+    plain = LOCALE.sub("", ENCODED.sub("", path))
     faults = []
     if "_" in plain:
         faults.append("underscores")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import concurrent.futures
 
+from scans.engine.accessibility.document import AccessibleDocument
 from scans.engine.catalogue import probe
 from scans.engine.page.evidence import Page
 from scans.engine.page.fetch import ACCEPT, SiteProtected, challenge_sign, parse_document, raise_if_rate_limited
+from scans.engine.page.soft_404 import siblings
 from scans.engine.seo.canonical import Canonicals
-from scans.engine.seo.evidence import AlternateAnswers, CanonicalAnswer, PageAnswer, SocialImage
+from scans.engine.seo.evidence import AlternateAnswers, CanonicalAnswer, MissingPathAnswer, PageAnswer, SocialImage
 from scans.engine.seo.hreflang import Alternates
 from scans.engine.seo.metadata import SocialMetadata
+from scans.engine.seo.visible_text import read_missing_page_words
 from scans.net.client import Network
 from scans.net.errors import BudgetExceeded, NetError, TimedOut
 from scans.net.targets import InvalidUrl
@@ -62,6 +65,19 @@ def _answer(url: str, page: Page, network: Network, timeout_s: float) -> PageAns
     raise_if_rate_limited(response)
     answered = Page(requested=target, target=target, hops=(response,))
     return PageAnswer(url, answered, parse_document(answered))
+
+
+@probe()
+def missing_path_answer(page: Page, document: AccessibleDocument, network: Network) -> MissingPathAnswer:
+    """Asked only where the page's title or heading says that there is no such page.
+
+    Raises `SiteProtected`, and `TimedOut` or `BudgetExceeded`.
+    """
+    if page.response.status >= 400 or not read_missing_page_words(document).any:
+        return MissingPathAnswer()
+    path, _ = siblings(page.target.path)
+    found = _answer(path, page, network, TIMEOUT_S)
+    return MissingPathAnswer(path, found.page.response if found.page is not None else None)
 
 
 @probe()

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from scans.engine.accessibility.document import AccessibleDocument
-from scans.engine.catalogue import checks
-from scans.engine.findings import Finding, ScanType
+from scans.engine.accessibility.verdicts import selector
+from scans.engine.findings import Finding
 from scans.engine.page.evidence import Document, Page
-from scans.engine.plan import needs_browser
-from tests.scans.engine.accessibility.corpus import PAGES
-from tests.scans.engine.cast import document, page
+from tests.scans.engine.accessibility.corpus import PAGES, templates
+from tests.scans.engine.accessibility.static import static_checks, static_findings
+from tests.scans.engine.cast import document, page, verdict
 
-CHECKS = [each for each in checks(ScanType.ACCESSIBILITY) if not needs_browser(each)]
+CHECKS = static_checks()
 
 
 @pytest.mark.parametrize("name", ["dialogs/behind-tab-order", "docs/wiki-neglected", "legacy/bureau"])
@@ -34,6 +34,47 @@ def test_checks_of_one_document_do_not_influence_each_other(name: str) -> None:
     alone = findings(None, 1)
     assert findings(AccessibleDocument(parsed), 1) == alone
     assert findings(AccessibleDocument(parsed), -1) == alone
+
+
+@pytest.mark.parametrize("state", templates.CLASSES)
+def test_a_class_of_the_body_changes_no_verdict(state: str) -> None:
+    plain = {rule: verdict(each) for rule, each in static_findings(PAGES["templates/panel-nameless"]).items()}
+    classed = static_findings(PAGES[f"templates/panel-nameless-{state}"])
+    assert {rule: verdict(each) for rule, each in classed.items()} == plain
+    assert {rule for rule, found in plain.items() if found == "fail"} == {"image-alt", "label", "link-name"}
+
+
+def test_every_selector_leads_to_one_element() -> None:
+    for name, markup in PAGES.items():
+        tree = document(page(markup)).tree
+        for rule, finding in static_findings(markup).items():
+            for item in getattr(finding, "evidence", ()):
+                if found := str(item.get("selector") or ""):
+                    assert len(tree.css(found)) == 1, (name, rule, found)
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("<div id=a><p><p class=x>", "#a > p:nth-of-type(2)"),
+        ("<p><div id=a><b></b><b id=a class=x></b></div>", "html > body > div > b:nth-of-type(2)"),
+        (
+            "<div><div><div><div><div><div><b class=x>" + "</div>" * 6 + "<div></div>",
+            "html > body > div:nth-of-type(1)",
+        ),
+        ("<b id='1 2' class=x>", "html > body > b"),
+        ("<x-a class=x></x-a><x-b></x-b>", "html > body > x-a"),
+        ("<svg><linearGradient class=x /></svg>", "html > body > svg"),
+        ("<p><svg:a class=x>", "html > body > p > :nth-child(1)"),
+    ],
+)
+def test_selectors_begin_at_what_is_unique(markup: str, expected: str) -> None:
+    tree = document(page(f"<!doctype html><body>{markup}")).tree
+    node = tree.css_first(".x")
+    assert node is not None
+    found = selector(node)
+    assert found.startswith(expected)
+    assert [each.mem_id for each in tree.css(found)] == [node.mem_id]
 
 
 def test_a_document_cannot_be_changed() -> None:

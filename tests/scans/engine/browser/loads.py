@@ -39,7 +39,6 @@ def load(*requests: LoadedRequest, **others: Any) -> Load:
         "fcp_s": 0.3,
         "lcp": largest(),
         "shifts": (),
-        "long_tasks": (),
         "load_s": 0.5,
         "main_thread_s": 0.1,
         "script_s": 0.05,

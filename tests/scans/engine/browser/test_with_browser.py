@@ -11,21 +11,32 @@ import pytest
 
 from scans.engine import catalogue
 from scans.engine.accessibility.axe import axe_verdict
-from scans.engine.browser.evidence import AxeNode, AxeReport, AxeRule, BrowserLoad, Load, LoadedRequest
+from scans.engine.browser.evidence import (
+    AxeNode,
+    AxeReport,
+    AxeRule,
+    BrowserLoad,
+    Layout,
+    Load,
+    LoadedRequest,
+    Viewport,
+)
 from scans.engine.browser.visit import Browser, BrowserFailed, Visit
 from scans.engine.browser.waterfall import MAX_ROWS, waterfall
 from scans.engine.catalogue import CatalogueError, Category, Check, check, checks, probe
 from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, Fail, Finding, NotApplicable, Pass, ScanType, Warn
+from scans.engine.page.evidence import ServedContent
 from scans.engine.page.references import ResourceKind
 from scans.engine.plan import needs_browser, plan
 from scans.engine.result import Budget, ScanResult
-from scans.engine.run import scan
+from scans.engine.run import NO_CONTENT_YET, scan
 from scans.engine.scoring import Cap
 from scans.net.client import Network
 from tests.scans.engine.cast import target
 
 NOTHING = Load(None, None, (), (), None, 0.0, 0.0, ())
 SEEN = BrowserLoad("Chromium 150", NOTHING, screenshot=b"RIFF")
+LAID_OUT = replace(SEEN, layout=Layout("<p>Text", {}, (), (), Viewport(412, 823, 1.75)))
 
 
 @dataclass(frozen=True)
@@ -79,16 +90,16 @@ Plant = Callable[..., None]
 def plant(monkeypatch: pytest.MonkeyPatch) -> Iterator[Plant]:
     """Makes these the catalogue of SEO scans, in one category of weight 40, or 10 without a browser."""
 
-    def plant(*functions: Any, verdict: Any = None, caps: tuple[Cap, ...] = ()) -> None:
+    def plant(*functions: Any, verdict: Any = None, probes: tuple[Any, ...] = (), caps: tuple[Cap, ...] = ()) -> None:
         category = types.ModuleType("planted.category")
-        probes = types.ModuleType("planted.probes")
-        for module, members in ((category, functions), (probes, (loaded, look))):
+        room = types.ModuleType("planted.probes")
+        for module, members in ((category, functions), (room, (loaded, look, *probes))):
             for member in members:
                 member.__module__ = module.__name__
                 setattr(module, member.__name__, member)
         category.CATEGORY = Category("Category", 40, static_weight=10)  # type: ignore[attr-defined]
         monkeypatch.setattr(catalogue, "_modules", {"scans.engine.seo.checks": [category]}.__getitem__)
-        monkeypatch.setattr(catalogue, "_probe_modules", lambda: [probes])
+        monkeypatch.setattr(catalogue, "_probe_modules", lambda: [room])
         second = catalogue.Verdict(verdict, catalogue._needs(verdict)[1:]) if verdict else None
         monkeypatch.setattr(catalogue, "_verdict", lambda _: second)
         monkeypatch.setattr("scans.engine.run.caps", lambda _: caps)
@@ -153,6 +164,31 @@ def test_a_category_may_weigh_less_without_a_browser(plant: Plant, browser: Fake
 def test_a_cap_may_hold_only_without_a_browser(plant: Plant, browser: FakeBrowser | None, score: int) -> None:
     plant(looks, may_look, caps=(Cap(96, "Without a browser.", count=0, is_static=True),))
     assert run(browser).score == score
+
+
+@pytest.mark.parametrize(
+    ("browser", "is_seen"),
+    [(None, False), (FakeBrowser(None), False), (FakeBrowser(), False), (FakeBrowser(LAID_OUT), True)],
+)
+def test_what_a_page_shows_is_judged_only_where_somebody_saw_it(
+    plant: Plant, browser: FakeBrowser | None, is_seen: bool
+) -> None:
+    """A page that only scripts build: a browser that brings no layout has not seen it, either."""
+
+    @probe()
+    def served(scan_type: ScanType) -> ServedContent:
+        return ServedContent(is_blank=True, has_scripts=True)
+
+    @check("shown", name="Shown", found="Not shown", severity=LOW, fix="-", content=True)
+    def shown(scan_type: ScanType) -> Finding:
+        return Pass("Nothing wrong.")
+
+    plant(may_look, shown, probes=(served,), caps=(Cap(79, "Nobody saw it.", count=0, is_unseen=True),))
+    result = run(browser)
+    assert ("shown" in messages(result)) is is_seen
+    assert ([each.reason for each in result.skipped_checks] == [NO_CONTENT_YET]) is not is_seen
+    assert ("notice" in result.facts) is not is_seen
+    assert result.score == (100 if is_seen else 79)
 
 
 def test_the_second_judge_decides_where_there_is_one(plant: Plant) -> None:

@@ -77,6 +77,19 @@ def test_too_many_requests_fail_every_type(network: Network, scan_type: ScanType
     assert refusal.value.code == "TARGET_STATUS"
 
 
+IMPERVA_TAG = b'<script type="text/javascript" src="/_Incapsula_Resource?SWJIYLWA=719d34d31c8e3a6e"></script>'
+IMPERVA = (
+    b'<html style="height:100%"><head><META NAME="ROBOTS" CONTENT="NOINDEX, NOFOLLOW">' + IMPERVA_TAG + b"</head>"
+    b'<body style="margin:0px;height:100%"><iframe id="main-iframe" src="/_Incapsula_Resource?CWUDNSAI=9&amp;xinfo=1" '
+    b'frameborder=0 width="100%">Request unsuccessful. Incapsula incident ID: 1-2</iframe></body></html>'
+)
+IMPERVA_SCRIPT = b'<html><head><META NAME="robots" CONTENT="noindex,nofollow">' + IMPERVA_TAG + b"<body></body></html>"
+ANUBIS = (
+    b"<!doctype html><html><head><title>Making sure you&#39;re not a bot!</title>"
+    b'<script id="anubis_version" type="application/json">"v1.21"</script>'
+)
+
+
 @pytest.mark.parametrize(
     "challenge",
     [
@@ -88,6 +101,16 @@ def test_too_many_requests_fail_every_type(network: Network, scan_type: ScanType
         response(status=403, body=b"<title>Attention Required! | Cloudflare</title>"),
         response(status=403, body=b"<title>DDoS-Guard</title>"),
         response(("Server", "AkamaiGHost"), status=403, body=b"<TITLE>Access Denied</TITLE>"),
+        response(("X-DataDome", "protected"), status=403, body=b"<title>shop.example.com</title>"),
+        response(status=403, body=b"<script>var dd={'host':'geo.captcha-delivery.com'}</script>"),
+        response(status=405, body=b'{"url":"https://geo.captcha-delivery.com/captcha/?cid=1"}'),
+        response(status=403, body=b"<style>" + b"a{}" * 9000 + b'</style><div id="px-captcha"></div>'),
+        response(status=403, body=b"<script>window._pxAppId = 'PX1';</script>"),
+        response(status=200, body=IMPERVA),
+        response(status=200, body=IMPERVA_SCRIPT),
+        response(status=200, body=b"<title>Request Rejected</title>The URL was rejected. Your support ID is: 1"),
+        response(status=200, body=ANUBIS),
+        response(("SG-Captcha", "challenge"), status=202),
     ],
 )
 def test_a_challenge_is_recognised(challenge: Response) -> None:
@@ -103,6 +126,14 @@ def test_a_challenge_is_recognised(challenge: Response) -> None:
         response(status=403, body=b"<title>How we mitigate: just a moment...</title>"),
         response(("Server", "cloudflare"), ("CF-RAY", "1"), status=403, body=b"<title>Log in</title>"),
         response(("cf-mitigated", "none")),
+        response(("X-DataDome", "protected"), body=b"<h1>Our shop</h1>"),  # which is on every answer behind it
+        response(("X-DataDome", "protected"), status=401),
+        response(body=b"<h1>How px-captcha and captcha-delivery.com work</h1>"),
+        response(body=b"<h1>Our shop</h1><p>Welcome." + IMPERVA_TAG),  # which it puts into ordinary pages
+        response(body=IMPERVA_TAG + b"<h1>Our shop</h1>" + b"<p>Welcome." * 2000),
+        response(body=b"<p>Incapsula sends &lt;iframe src=/_Incapsula_Resource?a=1>: incident ID 1"),
+        response(body=b"<title>Request Rejected</title><p>What to do when a pull request was rejected"),
+        response(body=b"<p>Anubis writes &lt;script id=anubis_challenge>"),
     ],
 )
 def test_a_page_about_challenges_is_none(ordinary: Response) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scans.engine.accessibility.css import page_rules
+from scans.engine.accessibility.styles.rules import page_rules
 from scans.engine.page.css import style_references
 from scans.engine.page.meta import refresh
 from scans.engine.page.references import best_candidate

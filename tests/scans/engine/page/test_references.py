@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scans.engine.page.css import StyleReferences, style_references
-from scans.engine.page.references import best_candidate, references
+from scans.engine.page.references import MAX_CHARACTERS, best_candidate, references
+from scans.engine.security.mixed_content import insecure_resources
 from tests.scans.engine.cast import document, head, page
 
 BASE = "https://site.example.com/shop/"
@@ -143,3 +146,31 @@ def test_strings_of_a_style_sheet_are_read_as_browsers_do(
 ) -> None:
     found = style_references(css)
     assert (found.imports, found.images) == (imports, images)
+
+
+LIST = "a 1x, " * 333_000
+LONG = "background:url(x);" * 11_000
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        f'<p style="{LONG}">' * 10,
+        f"<style>{'@import url(a);' * 140_000}</style>",
+        f"<style>{'@font-face{src:url(a)}' * 90_000}</style>",
+        f'<img srcset="{LIST}">',
+        "".join(f"<script src=/{number}/a></script>" for number in range(66_000)),
+    ],
+    ids=range(5),
+)
+def test_two_megabytes_take_less_than_two_seconds_of_processor_time(markup: str) -> None:
+    seen = document(page(head("", markup)))
+    for look in (references, insecure_resources):
+        began = time.thread_time()
+        look(seen)
+        assert time.thread_time() - began < 2.0
+
+
+def test_what_comes_behind_too_much_css_is_still_found() -> None:
+    css = f"<style>{'a{b:c}' * (MAX_CHARACTERS // 6)}</style>"
+    assert found(f"{css}<p style='background:url(b.png)'><script src=a.js></script>") == [("a.js", "script", True)]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scans.engine.browser.evidence import LoadedRequest
+from scans.engine.browser.evidence import Evaluation, LoadedRequest, MainThread, Task
 from scans.engine.page.references import ResourceKind
+from scans.engine.performance.processor import Processor
 from scans.engine.performance.slow_link import BYTES_PER_S, MAX_REQUESTS, ROUND_TRIP_S, simulate
 from tests.scans.engine.browser.loads import HERE, document_request, request
 
@@ -19,9 +21,13 @@ Kind = ResourceKind
 FIRST_BYTE_S = 4 * 0.15
 
 
+def simulated(requests: Sequence[LoadedRequest], seen: MainThread = MainThread()) -> list[float]:  # noqa: B008
+    return [each.ended_s for each in simulate(requests, Processor(seen))]
+
+
 def ends(*requests: LoadedRequest, **document: object) -> list[float]:
     """To a ten-thousandth of a second: a document has at least one byte."""
-    return [round(each, 4) for each in simulate((document_request(**document), *requests))]
+    return [round(each, 4) for each in simulated((document_request(**document), *requests))]
 
 
 def sheet(**others: object) -> LoadedRequest:
@@ -29,7 +35,7 @@ def sheet(**others: object) -> LoadedRequest:
 
 
 def test_nothing_takes_no_time() -> None:
-    assert simulate(()) == ()
+    assert simulated(()) == []
 
 
 @pytest.mark.parametrize(
@@ -47,7 +53,7 @@ def test_nothing_takes_no_time() -> None:
 )
 def test_one_document(document: dict[str, object], expected: float) -> None:
     each = replace(document_request(), **document)  # type: ignore[arg-type]
-    assert simulate((each,))[0] == pytest.approx(expected, abs=1e-4)
+    assert simulated((each,))[0] == pytest.approx(expected, abs=1e-4)
 
 
 def test_what_a_server_thinks_longer_than_for_its_quickest_answer_counts() -> None:
@@ -110,7 +116,7 @@ def test_who_is_urgent_has_more_of_the_link() -> None:
 
 def test_beyond_four_hundred_the_rest_ends_with_the_last() -> None:
     many = [request(f"{number}.png", wire_bytes=1000) for number in range(450)]
-    found = simulate((document_request(), *many))
+    found = simulated((document_request(), *many))
     assert len(found) == 451
     assert set(found[MAX_REQUESTS:]) == {max(found)}
     assert max(found) == pytest.approx(0.75 + 399 * 1000 / BYTES_PER_S, abs=1e-3)
@@ -140,8 +146,8 @@ ANY = st.builds(
 @settings(max_examples=300, deadline=None)
 @given(st.lists(ANY, min_size=1, max_size=40))
 def test_whatever_was_seen_every_request_ends_in_its_time_and_always_in_the_same(requests: list[LoadedRequest]) -> None:
-    found = simulate(requests)
-    assert found == simulate(requests)
+    found = simulated(requests)
+    assert found == simulated(requests)
     assert len(found) == len(requests)
     for each, end_s in zip(requests, found, strict=True):
         assert math.isfinite(end_s)
@@ -154,10 +160,49 @@ def test_whatever_was_seen_every_request_ends_in_its_time_and_always_in_the_same
 @settings(max_examples=100, deadline=None)
 @given(st.lists(ANY, min_size=2, max_size=20))
 def test_what_led_to_a_request_ended_before_it_unless_it_was_the_document(requests: list[LoadedRequest]) -> None:
-    found = simulate(requests)
+    found = simulated(requests)
     first: dict[str, int] = {}
     for index, each in enumerate(requests):
         parent = first.get(each.initiator.partition("#")[0], 0)
         if parent:
             assert found[index] > found[parent]
         first.setdefault(each.url, index)
+
+
+def test_what_a_script_asks_for_comes_behind_its_work_on_a_slow_processor() -> None:
+    script = request("a.js", Kind.SCRIPT, end_s=0.2)
+    data = request("data", Kind.OTHER, start_s=0.5, is_programmed=True, initiator=f"{HERE}/a.js")
+    ran = MainThread((Task(0.3, 0.25, 0.25),), (Evaluation(f"{HERE}/a.js", 0.3, 0.25, 0.25),))
+    idle = simulated((document_request(), script, data))
+    busy = simulated((document_request(), script, data), ran)
+    # 0.2 s of work, four times; of the 0.3 s between them 0.1 s were idle, which is too short for a timer.
+    assert idle[2] == pytest.approx(0.75 + 0.3 + 0.15, abs=1e-3)
+    assert busy[2] == pytest.approx(0.75 + 4 * 0.2 + 0.15, abs=1e-3)
+
+
+def test_the_look_ahead_finds_what_the_markup_names_whatever_the_main_thread_does() -> None:
+    image = request("a.png", start_s=0.5)
+    ran = MainThread((Task(0.1, 0.4, 0.4),))
+    assert simulated((document_request(), image), ran)[1] == pytest.approx(0.75, abs=1e-3)
+
+
+def test_what_a_sheet_names_is_asked_for_when_the_page_can_be_laid_out() -> None:
+    """A background image, or a font: whether an element wants it is known when every blocking sheet is there."""
+    small, large = (
+        sheet(is_blocking=True, wire_bytes=1),
+        request("b.css", Kind.STYLESHEET, is_blocking=True, wire_bytes=200_000),
+    )
+    font = request("a.woff2", Kind.FONT, start_s=0.25, initiator=f"{HERE}/a.css")
+    found = simulated((document_request(), small, large, font))
+    assert found[2] == pytest.approx(1.75, abs=1e-3)
+    assert found[3] == pytest.approx(1.9, abs=1e-3)
+    imported = request("c.css", Kind.STYLESHEET, start_s=0.25, initiator=f"{HERE}/a.css")
+    assert simulated((document_request(), small, large, imported))[3] == pytest.approx(0.9, abs=1e-3)
+
+
+def test_an_image_that_a_script_writes_into_the_page_comes_behind_the_script() -> None:
+    """The browser says that the document asked for it."""
+    script = request("a.js", Kind.SCRIPT, end_s=0.2, wire_bytes=200_000)
+    image = request("a.png", start_s=0.4)
+    ran = MainThread((Task(0.3, 0.11, 0.11),), (Evaluation(f"{HERE}/a.js", 0.3, 0.11, 0.11),))
+    assert simulated((document_request(), script, image), ran)[2] == pytest.approx(1.75 + 4 * 0.1 + 0.15, abs=1e-3)

@@ -139,6 +139,19 @@ def test_faults_have_their_line_and_reason() -> None:
         ("# anything at all", False),
         ("Sitemap: /sitemap.xml", True),
         ("Sitemap:", True),
+        ("alow: /a", True),
+        ("Allows: /a", True),
+        ("User-agents: *", True),
+        ("Sitemaps: https://site.example.com/sitemap.xml", True),
+        ("Disalow: /a", False),  # understood all the same
+        ("Visit-time: 0600-0845", False),
+        ("Cache-delay: 10", False),
+        ("Disallow: /*.pdf$", False),
+        ("Disallow: /$", False),
+        ("Disallow: /a$/b", True),
+        ("Disallow: /*.php$*", True),
+        ("Disallow: /service/$metadata", False),  # OData's own names
+        ("Disallow: /list?$filter=a", False),
         ("https://site.example.com/sitemap.xml", True),
         ("Everybody is welcome", True),
         ("<!-- a comment -->", True),
@@ -146,6 +159,13 @@ def test_faults_have_their_line_and_reason() -> None:
 )
 def test_lines_that_somebody_understands_are_no_faults(line: str, is_fault: bool) -> None:
     assert bool(parse_robots(f"User-agent: *\nDisallow:\n{line}".encode()).faults) is is_fault
+
+
+@pytest.mark.parametrize("mark", [b"\xef\xbb\xbf", b"\xef\xbb", b"\xef", b""])
+def test_a_byte_order_mark_may_be_cut(mark: bytes) -> None:
+    robots = parse_robots(mark + b"User-agent: *\nDisallow: /a")
+    assert not decide(robots, "googlebot", "/a").allowed
+    assert not robots.faults
 
 
 def test_sitemaps_stand_anywhere() -> None:

@@ -261,6 +261,18 @@ BY_ROLE = [
 ]
 for _rule, _field in NATIVE:
     CASES[_rule] += [(NAME + around.format(_field.format("")), expected) for around, expected in BY_LABEL]
+CASES["label"] += [
+    # A field's own value is no name of it, wherever it stands.
+    ("<div id=l><input value=Ada aria-labelledby=l></div>", "fail"),
+    ("<div id=l><textarea aria-labelledby=l>Ada</textarea></div>", "fail"),
+    ("<div id=l>Name <input value=Ada aria-labelledby=l></div>", "pass"),
+    ("<div id=l><input value=5 aria-label=Hours> <input value=Ada aria-labelledby=l></div>", "pass"),
+    ("<input id=l value=Ada aria-labelledby=l>", "fail"),
+]
+CASES["select-name"] += [
+    ("<div id=l><select aria-labelledby=l><option>5</select></div>", "fail"),
+    ("<div id=l>Size <select aria-labelledby=l><option>5</select></div>", "pass"),
+]
 for _rule, _field in NATIVE + BY_ROLE:
     CASES[_rule] += [(NAME + _field.format(named), expected) for named, expected in BY_AUTHOR]
 

@@ -60,7 +60,7 @@ LIST_ITEMS = [
     ("<li role=listitem>a", "n/a"),
     ("<li role>a", "fail"),
     ("<li hidden>a", "n/a"),
-    ("<li class=dropdown>a", "warn"),
+    ("<li class=submenu>a", "warn"),
     ("<my-list><li>a</my-list>", "warn"),  # may stand in a list of its shadow tree
     ("<table role=presentation><tr><td><li>a</table>", "pass"),
     ("<table><tr><td><li>a</table>", "fail"),

@@ -93,6 +93,10 @@ def test_selectors_lead_to_the_element() -> None:
         ("<input type=image value=Search>", "fail"),  # no name in every browser
         ("<input type=image title=Search>", "pass"),
         ("<input type=image aria-label=Search>", "pass"),
+        ("<label>Search <input type=image></label>", "pass"),
+        ("<label for=go>Search</label><input type=image id=go>", "pass"),
+        ("<label><input type=image></label>", "fail"),
+        ("<label for=gone>Search</label><input type=image id=go>", "fail"),
         ("<input type=image hidden>", "n/a"),
     ],
 )
@@ -173,6 +177,8 @@ def test_svg_img_alt(markup: str, expected: str) -> None:
         ("<object data=a.pdf title=Plan></object>", "pass"),
         ("<object data=a.svg role=none></object>", "pass"),
         ("<object data=a.pdf><a href=a.pdf>Plan</a></object>", "warn"),
+        ("<object data=a.svg><img src=a.png alt=Plan></object>", "warn"),
+        ("<object data=a.svg><img src=a.png></object>", "fail"),
         ("<object data=a.pdf></object><object data=b.pdf>Plan</object>", "fail"),
         ("<object></object>", "n/a"),
         ("<object data=a.swf type=application/x-shockwave-flash></object>", "n/a"),

@@ -15,6 +15,7 @@ from tests.scans.engine.accessibility.corpus import (
     news,
     shops,
     tables,
+    templates,
     widgets,
 )
 
@@ -32,6 +33,7 @@ MODULES = (
     languages,
     layouts,
     legacy,
+    templates,
 )
 PAGES: dict[str, str] = {
     f"{module.__name__.rpartition('.')[2]}/{name}": markup

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from scans.engine.browser.evidence import LayoutShift, LongTask
+from scans.engine.browser.evidence import LayoutShift, MainThread, Task
 from scans.engine.browser.visit import BrowserFailed
 from scans.engine.findings import Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.page.evidence import Page
@@ -242,8 +242,8 @@ def test_lcp_priority_is_about_image_files(url: str) -> None:
     assert verdict(checks.lcp_priority(seen, document(seen), visit(load(lcp=largest(url=url))))) == "n/a"
 
 
-def tasks(*milliseconds: int) -> tuple[LongTask, ...]:
-    return tuple(LongTask(number, each / 1000) for number, each in enumerate(milliseconds))
+def tasks(*milliseconds: int) -> MainThread:
+    return MainThread(tuple(Task(number, 2 * each / 1000, each / 1000) for number, each in enumerate(milliseconds)))
 
 
 @pytest.mark.parametrize(
@@ -251,13 +251,13 @@ def tasks(*milliseconds: int) -> tuple[LongTask, ...]:
     [(0, "pass", "No task"), (1, "warn", "1 task takes"), (5, "warn", "5 tasks take"), (6, "fail", "6 tasks take")],
 )
 def test_long_tasks(count: int, expected: str, told: str) -> None:
-    finding = checks.long_tasks(visit(load(long_tasks=tasks(*[90] * count))))
+    finding = checks.long_tasks(visit(load(main_thread=tasks(*[90] * count, 49, 20))))
     assert verdict(finding) == expected
     assert told in message(finding)
 
 
 def test_of_several_loads_the_calmest_counts() -> None:
-    loads = [load(long_tasks=tasks(*each)) for each in ((60,) * 9, (70, 1200), (60,) * 3)]
+    loads = [load(main_thread=tasks(*each)) for each in ((60,) * 9, (70, 1200), (60,) * 3, ())]
     finding = checks.long_tasks(visit(*loads))
     assert "2 tasks take longer than 50 ms, the longest 1,200 ms" in message(finding)
     assert isinstance(finding, Warn)

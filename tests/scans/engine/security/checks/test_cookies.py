@@ -48,6 +48,8 @@ def cookies(seen: Page) -> Cookies:
         (["sessionid=1; Domain=other.com"], "n/a", None),  # refused by browsers
         (["sessionid=1; Domain=com"], "n/a", None),
         (["sessionid=1; Domain=.example.com"], "fail", None),
+        (["sessionid=1; Domain=..example.com"], "n/a", None),  # one dot is dropped, and the rest is no host
+        (["sessionid=1; Domain=..www.example.com"], "n/a", None),
         (["sessionid=1; Expires=nonsense"], "fail", None),
         (["__Host-sid=1; Path=/"], "n/a", None),  # refused by browsers; cookie-prefix says so
         ([""], "n/a", None),
@@ -92,7 +94,10 @@ def test_cookies_of_every_hop_of_the_site_count_and_those_of_others_do_not() -> 
         (["csrftoken=1", "XSRF-TOKEN=2", "_csrf=3", "anticsrftoken=4"], "n/a"),  # scripts must read them
         (["__RequestVerificationToken_L2FwcA2=1"], "n/a"),  # ASP.NET's, with the application's path
         (["sessionid=1"], "fail"),
-        (["a=1; HttpOnly", "authToken=1"], "fail"),
+        (["a=1; HttpOnly", "authToken=eyJhbGciOiJIUzI1NiJ9"], "fail"),
+        (["ai_session=x1|1700000000|1700000001", "_hjSessionUser_1=eyJpZCI6IjEifQ=="], "n/a"),
+        (["user_session=1", "auth=yes", "login=true"], "n/a"),  # too short to be one
+        (["sessionid="], "n/a"),
         ([], "n/a"),
     ],
 )
@@ -139,6 +144,10 @@ def test_a_prefixed_cookie_over_plain_http_is_refused() -> None:
     assert verdict(checks.cookie_prefix(cookies(setting("__Secure-a=1; Secure", url=f"http://{HOST}/")))) == "fail"
 
 
+def with_value(name: str, value: str = "0123456789abcdef") -> Cookie:
+    return Cookie(name, HOST, over_https=True, value_length=len(value))
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -153,10 +162,12 @@ def test_a_prefixed_cookie_over_plain_http_is_refused() -> None:
             "CFTOKEN",
         ),
         *("wordpress_logged_in_" + "0f" * 16, ".AspNetCore.Identity.Application", ".ASPXAUTH", "user.auth"),
+        *("OCSESSID", "CGISESSID", "bb_sessionhash", "bbsessionhash", "MoodleSession", "xf_session", "osCsid"),
+        *("fe_typo_user", ".AspNet.ApplicationCookie", "remember_web_" + "0f" * 20, "user_session", "__Secure-sid"),
     ],
 )
 def test_names_of_sessions(name: str) -> None:
-    assert Cookie(name, HOST, over_https=True).is_session_like
+    assert with_value(name).is_session_like
 
 
 @pytest.mark.parametrize(
@@ -175,10 +186,17 @@ def test_names_of_sessions(name: str) -> None:
             "",
             "wordpress_test_cookie",
         ),
+        # Of load balancers and analytics
+        *("heroku-session-affinity", "session_affinity", "sticky-session-route"),
+        *("_ga_session", "ai_session", "_hjSessionUser_1", "_hjSession_99", "_gd_session", "rl_session", "s_sess"),
+        *("__stripe_sid", "mtc_sid", "NRBA_SESSION", "analytics_session_id"),
+        # About a log-in or a session, and not it
+        *("login_hint", "last_login_hint", "loginRedirect", "login_redirect_url", "auth_type", "auth_provider"),
+        *("cookie_consent_token", "session_theme", "session_timeout", "sessionExpires", "session_count"),
     ],
 )
 def test_names_that_are_no_sessions(name: str) -> None:
-    assert not Cookie(name, HOST, over_https=True).is_session_like
+    assert not with_value(name).is_session_like
 
 
 @given(st.text(alphabet='ab=; ,\t"Secur_-samiteHtponlyDx/1', max_size=80))

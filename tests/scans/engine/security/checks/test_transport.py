@@ -380,6 +380,17 @@ def test_without_tls_the_other_tls_checks_do_not_apply() -> None:
         ("<script src='http://localhost:8000/agent.js'></script>", "pass"),
         ("<script src='http://'></script>", "pass"),
         ("<script src=''></script>", "pass"),
+        # In style sheets: images are upgraded, what they import and fonts are blocked.
+        ('<div style="background:url(http://img.example.com/a.png)">', "warn"),
+        ("<p style='--x:1;list-style: square URL( \"http://img.example.com/a.png\" )'>", "warn"),
+        ("<style>.hero{background-image:url('http://img.example.com/a.png')}</style>", "warn"),
+        ('<style>@import "http://cdn.example.com/a.css";</style>', "fail"),
+        ("<style>@font-face{font-family:a;src:url(http://cdn.example.com/a.woff2)}</style>", "fail"),
+        ("<style>/* url(http://img.example.com/a.png) */ a{color:red}</style>", "pass"),
+        ('<div style="background:url(https://img.example.com/a.png);color:red">', "pass"),
+        ("<p style=\"content:'http://a.example'\">url(http://img.example.com/a.png)", "pass"),
+        ("<style>@namespace svg url(http://www.w3.org/2000/svg);</style>", "pass"),
+        ("<style>@-moz-document url(http://www.example.com/){a{color:red}}</style>", "pass"),
     ],
 )
 def test_mixed_content(html: str, expected: str) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from scans.engine.findings import ScanType
-from scans.engine.page.fetch import SiteProtected, fetch_page, parse_document
+from scans.engine.page.fetch import SiteProtected, fetch_page, page_references, parse_document
 from scans.engine.security.evidence import AssetDirectories, NotFoundBaseline
 from scans.engine.security.probes.directories import asset_directories
 from scans.engine.security.probes.not_found import not_found_baseline
@@ -30,7 +30,7 @@ def directories_of(site: Site, markup: str, path: str = "/") -> AssetDirectories
     site.routes[path] = Answer(head(markup))
     with Network(POLICY) as network:
         page = fetch_page(target(site.url + path), network, ScanType.SECURITY)
-        return asset_directories(page, parse_document(page), network)
+        return asset_directories(page, page_references(parse_document(page)), network)
 
 
 def test_missing_paths_are_new_of_different_lengths_and_one_can_t_be_decoded(site: Site) -> None:

@@ -13,9 +13,10 @@ import dns.resolver
 import dns.rrset
 import pytest
 
-from scans.engine.findings import ScanType
-from scans.engine.page.evidence import Page
+from scans.engine.findings import Fail, ScanType
+from scans.engine.page.evidence import Clock, Page
 from scans.engine.page.fetch import SiteProtected, fetch_page
+from scans.engine.security.checks.domain import security_txt as security_txt_check
 from scans.engine.security.probes.domain import caa_records, dnssec_records, mail_records, security_txt
 from scans.net.client import Network
 from scans.net.deadline import Deadline
@@ -23,6 +24,7 @@ from scans.net.dns_records import SystemLookup
 from scans.net.errors import NotReachable, TimedOut
 from scans.net.policy import Policy
 from tests.scans.engine.cast import target
+from tests.scans.engine.security.cast import NOW
 from tests.scans.net.loopback import NETWORKS, loopback_network
 from tests.sites.name_server import Zone, failing, name_server
 from tests.sites.server import Answer, Certificate, Request, Site
@@ -146,10 +148,22 @@ def test_security_txt_is_followed_through_redirects() -> None:
     assert file.response.body == b"Contact: mailto:a@example.com"
 
 
+def test_a_file_sent_with_the_wrong_type_is_there_and_told_so() -> None:
+    page_type = {"Content-Type": "text/html; charset=utf-8"}
+    routes = {"/": Answer("Hello"), "/.well-known/security.txt": Answer(GOOD, headers=page_type)}
+    with Site(routes, certificate=Certificate.VALID) as site:
+        page, network = seen(site)
+        with network:
+            found = security_txt_check(security_txt(page, network), Clock(NOW))
+    assert isinstance(found, Fail)
+    assert found.message == "security.txt is invalid: it is sent as text/html, not as text/plain."
+
+
 @pytest.mark.parametrize(
     "answer",
     [
         Answer(status=404),
+        Answer("Contact: <a href=/contact>write to us</a>"),
         Answer("<!doctype html><title>Our app</title>"),
         Answer("<html>everything</html>", headers=TEXT),
         Answer('{"error": "no"}', headers={"Content-Type": "application/json"}),

@@ -13,13 +13,15 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from scans.engine.findings import ScanType
-from scans.engine.page.fetch import SiteProtected, fetch_page, parse_document
+from scans.engine.page.fetch import SiteProtected, fetch_page, page_references, parse_document
+from scans.engine.page.soft_404 import resembles
 from scans.engine.result import Budget, ScanResult
 from scans.engine.run import scan
 from scans.engine.security.evidence import Exposure, PathAnswer
 from scans.engine.security.probes import exposure as probe
 from scans.engine.security.probes.not_found import not_found_baseline
 from scans.net.client import Network
+from scans.net.http.response import Response
 from tests.scans.engine.cast import POLICY, head, target
 from tests.sites.exposed_files import (
     ACTUATOR,
@@ -49,8 +51,8 @@ FAMILIES = sorted(FILES)
 def exposure_of(site: Site, host: str = "localhost") -> Exposure:
     with Network(POLICY) as network:
         page = fetch_page(target(site.url_as(host)), network, ScanType.SECURITY)
-        document = parse_document(page)
-        return probe.exposure(page, document, not_found_baseline(page, network), network)
+        references = page_references(parse_document(page))
+        return probe.exposure(page, references, not_found_baseline(page, network), network)
 
 
 def found_in(exposure: Exposure) -> dict[str, set[str]]:
@@ -105,6 +107,27 @@ def test_a_packed_answer_is_unpacked_first(site: Site) -> None:
         headers={"Content-Encoding": "x-gzip", "Content-Type": "application/x-tar"},
     )
     assert set(found_in(exposure_of(site))) == {"exposed-env", "exposed-backup"}
+
+
+def test_a_site_that_has_everything_and_answers_everything_costs_a_bounded_number_of_comparisons(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[str] = []
+
+    def counting(answer: Response, path: str, other: Response, other_path: str) -> bool:
+        compared.append(path)
+        return resembles(answer, path, other, other_path)
+
+    monkeypatch.setattr(probe, "resembles", counting)
+    site.routes["*"] = Answer("Nothing here", headers={"Content-Type": "text/plain"})
+    for paths in FILES.values():
+        site.routes |= {
+            path: Answer(content, headers={"Content-Type": "text/plain"}) for path, content in paths.items()
+        }
+    answers = answers_of(exposure_of(site))
+    assert len(compared) <= probe.MAX_COMPARED
+    assert any(each.is_exposed for each in answers)
+    assert any("without end" in each.error for each in answers)
 
 
 def test_no_value_of_a_secret_is_kept(site: Site) -> None:

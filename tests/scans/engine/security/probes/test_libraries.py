@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from scans.engine.findings import ScanType
-from scans.engine.page.fetch import SiteProtected, fetch_page, parse_document
+from scans.engine.page.fetch import SiteProtected, fetch_page, page_references, parse_document
 from scans.engine.security.evidence import LoadedScripts
 from scans.engine.security.probes.libraries import MAX_READ, loaded_scripts
 from tests.scans.engine.cast import target
@@ -16,7 +16,7 @@ JS = {"Content-Type": "text/javascript"}
 def read(site: Site) -> LoadedScripts:
     with loopback_network() as network:
         page = fetch_page(target(f"{site.url}/"), network, ScanType.SECURITY)
-        return loaded_scripts(page, parse_document(page), network)
+        return loaded_scripts(page, page_references(parse_document(page)), network)
 
 
 def test_the_beginnings_of_the_sites_own_scripts_are_read() -> None:

@@ -25,6 +25,12 @@ FIFTY, LONG = "Red running shoes for women and men, at the docks!", "x" * 61
         (f"<title>{FIFTY}</title><title>{FIFTY}</title>", "warn"),
         ("<title>女性と男性のための赤いランニングシューズ</title>", "pass"),  # 20 letters as wide as 40
         (f"<title>{'赤' * 31}</title>", "warn"),
+        ("<title>Debian 管理者ハンドブック</title>", "pass"),  # 16 letters, some 250 pixels
+        ("<title>한국어로 쓴 제목은 글자 하나가 정사각형이다</title>", "pass"),
+        (f"<title>{'il' * 45}</title>", "pass"),  # 90 narrow letters are shown in full
+        (f"<title>{'WM' * 20}</title>", "warn"),  # 40 wide ones are not
+        (f"<title>{'é' * 54}</title>", "pass"),
+        (f"<title>{'Å' * 54}</title>", "warn"),
         (f"<title>\n  {FIFTY[:25]}\n   {FIFTY[25:]}\n</title>", "pass"),
         ("<script>document.title = 'Shoes'</script>", "fail"),
     ],
@@ -32,6 +38,16 @@ FIFTY, LONG = "Red running shoes for women and men, at the docks!", "x" * 61
 def test_title(html: str, expected: str) -> None:
     seen = page(f"<!doctype html><html lang=en>{html}")
     assert verdict(judge(checks.title, seen)) == expected
+
+
+def test_a_title_is_counted_in_letters_and_measured_in_pixels() -> None:
+    said = message(judge(checks.title, page("<title>Debian 管理者ハンドブック</title>")))
+    assert said.startswith("The title has 16 characters, about 249 pixels")
+
+
+def test_a_description_is_counted_in_letters() -> None:
+    said = message(judge(checks.meta_description, page(head(f"<meta name=description content='{'赤' * 45}'>"))))
+    assert said.startswith("The meta description has 45 characters, as wide as 90 Latin ones")
 
 
 def test_a_title_of_the_wrong_length_is_a_small_matter() -> None:

@@ -53,7 +53,9 @@ def test_http_status(status: int, expected: str) -> None:
         ("", [(TAG, "bingbot: noindex")], "warn"),
         ("", [(TAG, "bingbot: noindex, nofollow"), (TAG, "googlebot: nofollow")], "warn"),
         ("", [(TAG, "bingbot: nofollow, googlebot: noindex")], "fail"),
-        ("", [(TAG, "otherbot: noindex, nofollow")], "warn"),
+        ("", [(TAG, "GPTBot: noindex")], "pass"),  # no search engine
+        ("", [(TAG, "otherbot: noindex, nofollow")], "pass"),
+        ("", [(TAG, "otherbot: noindex"), (TAG, "seznambot: noindex")], "warn"),
         ("", [(TAG, "max-snippet: 0, max-image-preview: none")], "pass"),
         ("", [(TAG, "max-image-preview: none"), (TAG, "noindex")], "fail"),
         ("", [(TAG, "unavailable_after: 25 Jun 2010 15:00:00 PST")], "fail"),
@@ -86,8 +88,8 @@ def test_the_message_says_where_noindex_stands() -> None:
     assert said == 'The page asks not to be indexed: noindex in <meta name="googlebot">.'
 
 
-def test_blocking_bing_weighs_more_than_blocking_an_unknown_crawler() -> None:
-    for agent, severity in (("bingbot", Severity.MEDIUM), ("otherbot", Severity.LOW)):
+def test_blocking_bing_weighs_more_than_blocking_an_smaller_engine() -> None:
+    for agent, severity in (("bingbot", Severity.MEDIUM), ("seznambot", Severity.LOW)):
         seen = page(head(""), (TAG, f"{agent}: noindex"))
         finding = judge(checks.is_indexable, seen)
         assert isinstance(finding, Warn)
@@ -313,6 +315,14 @@ BARE, WWW = "http://site.example.com/", "https://www.site.example.com/"
         (((BARE, 302),), "warn"),
         (((BARE, 307),), "warn"),
         (((BARE, 301), (WWW, 301)), "warn"),
+        (((URL.replace("https", "http"), 301),), "pass"),
+        # The upgrade of a host by itself, then the redirect to the one that the site prefers.
+        (((URL.replace("https", "http"), 301), (URL, 301)), "pass"),
+        (((URL.replace("https", "http"), 301), (URL, 302)), "warn"),
+        (((URL.replace("https", "http"), 302), (URL, 301)), "warn"),
+        (((URL.replace("https", "http"), 301), (URL, 301), (WWW, 301)), "warn"),
+        (((URL, 301), (WWW, 301)), "warn"),
+        (((URL.replace("https", "http"), 301), (BARE, 301)), "warn"),
         (((BARE, 301),) * 5, "warn"),
         (((BARE, 301),) * 6, "fail"),
     ],
@@ -384,6 +394,20 @@ def test_head_integrity(html: str, expected: str) -> None:
 def test_what_ended_the_head_is_named(html: str, cause: str) -> None:
     seen = page(html)
     assert cause in message(judge(checks.head_integrity, seen))
+
+
+def test_what_is_in_the_head_is_named_and_nothing_that_is_not() -> None:
+    assert message(judge(checks.head_integrity, page("<title>T</title><p>x"))) == "In the head: title."
+    seen = page(head(LINK.format(URL) + "<link rel=alternate hreflang=de href=/de>"))
+    assert message(judge(checks.head_integrity, seen)) == "In the head: title, canonical link, hreflang link."
+    assert verdict(judge(checks.head_integrity, page("<p>Text"))) == "n/a"
+
+
+@pytest.mark.parametrize("media_type", ["application/pdf", "image/png", "application/json", "text/plain"])
+def test_what_has_no_head_is_not_told_to_put_a_canonical_link_there(media_type: str) -> None:
+    seen = page("%PDF", ("Content-Type", media_type))
+    assert verdict(judge(checks.canonical_target, seen, CanonicalAnswer())) == "n/a"
+    assert verdict(judge(checks.canonical_target, page(head("")), CanonicalAnswer())) == "warn"
 
 
 def test_what_a_site_sends_is_masked_and_cut() -> None:

@@ -22,6 +22,7 @@ def one(code: str, href: str = GERMAN) -> Page:
     [
         *(
             "en",
+            "fil",
             "EN",
             "en-GB",
             "en-gb",
@@ -46,6 +47,9 @@ def test_codes_that_search_engines_know(code: str) -> None:
     ("code", "said"),
     [
         ("en-UK", "the United Kingdom is GB"),
+        ("eng", "know that language as en"),
+        ("deu-AT", "know that language as de"),
+        ("ger", "know that language as de"),
         ("en-EU", "not a country"),
         ("es-419", "a UN region"),
         ("en_US", "not a language code with"),

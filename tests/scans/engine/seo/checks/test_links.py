@@ -48,8 +48,8 @@ def anchors(markup: str) -> Finding:
         ("<a id=x onclick='location=\"/a\"'>a</a>", "fail"),
         ("<a routerLink=/shop>a</a>", "fail"),
         ("<a data-href=/shop>a</a>", "fail"),
-        ("<a href=''>a</a>", "fail"),
-        ("<a href>a</a>", "fail"),
+        ("<a href=''>a</a>", "pass"),
+        ("<a href>a</a>", "pass"),
         ("<a href='javascript:void(0)'>a</a>", "fail"),
         ("<a href='JavaScript:;' id=x>a</a>", "fail"),
         ("<a href='java&#10;script:go(1)'>a</a>", "fail"),
@@ -59,7 +59,7 @@ def anchors(markup: str) -> Finding:
         ("<a href='https://[broken'>a</a>", "fail"),
         ("<a href='http://a b/'>a</a>", "fail"),
         ("<svg><a xlink:href='javascript:x()'><text>a</text></a></svg>", "fail"),
-        ("<a href=/a>a</a><a href=''>b</a>", "fail"),
+        ("<a href=/a>a</a><a href=''>b</a>", "pass"),
     ],
 )
 def test_crawlable_anchors(markup: str, expected: str) -> None:
@@ -286,3 +286,14 @@ def test_a_nofollow_for_the_whole_page_counts() -> None:
     assert verdict(nofollow(link, ("X-Robots-Tag", "none"))) == "warn"
     assert verdict(nofollow(link, ("X-Robots-Tag", "bingbot: nofollow"))) == "pass"
     assert verdict(nofollow("<p>Text", ("X-Robots-Tag", "none"))) == "n/a"
+
+
+def test_the_links_that_are_left_out_are_not_said_to_be_followed() -> None:
+    login = "<a href=/log-in rel=nofollow>a</a><a href='/a?sort=price' rel=nofollow>b</a>"
+    said = message(judge(checks.internal_nofollow, page(body(f"{login}<a href=/b>b</a>"))))
+    assert (
+        said
+        == "1 internal link can be followed by crawlers; 2 internal links with nofollow need not be, such as log-ins."
+    )
+    said = message(judge(checks.internal_nofollow, page(body(login))))
+    assert said.startswith("2 internal links with nofollow, but only such as need not be crawled")

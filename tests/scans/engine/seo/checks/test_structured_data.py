@@ -39,6 +39,7 @@ def saying(*nodes: dict[str, Any]) -> JsonLd:
         ("{'a': 1}", "line 1, column 2"),
         ('{"a": 1} // note', "line 1, column 10"),
         ('{\n"a": "x\ny"}', "line 2, column 8"),  # a line end in a text
+        ('{\n"a": "x\ny"}', "invalid control character in line 2"),
         ('{"a": NaN}', "NaN is not valid JSON"),
         ("{&quot;a&quot;: 1}", "line 1, column 2"),  # in a script, nothing is escaped
         ("//<![CDATA[\n{}\n//]]>", "line 1, column 1"),

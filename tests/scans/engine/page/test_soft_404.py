@@ -5,8 +5,8 @@ import time
 
 import pytest
 
+from scans.engine.page.soft_404 import media_type, resembles, siblings
 from scans.engine.security.sensitive_files import files_of
-from scans.engine.security.soft_404 import media_type, resembles, siblings
 from scans.net.http.response import Headers, Response
 
 PATHS = [each.path for files in files_of("shop.example.com").values() for each in files]

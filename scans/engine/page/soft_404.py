@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote
 
 from scans.net.http.response import Response
 
-COMPARED_BYTES = 64 * 1024
+COMPARED_BYTES = 16 * 1024
 SUFFIX_BYTES = 3  # random, in hexadecimal
 NAME_BYTES = 12
 # Of the longer body: templates show the time, the path, the visitor.

@@ -1,0 +1,52 @@
+"""Deleting an organization, and one's account: what it means, and a form that takes more than a click."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from django.contrib import messages
+from django.contrib.auth import logout
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from accounts.closing.services import close_account, close_organization_as_owner
+from accounts.models import Membership, User
+from accounts.pages.forms import ConfirmationForm
+from accounts.roles import MemberRequest, login_needed, requires
+from accounts.services import AccountRefused
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Membership.Role.OWNER)
+def organization_delete(request: MemberRequest) -> HttpResponse:
+    """The owner types the organization's name."""
+    organization = request.membership.organization
+    form = ConfirmationForm(request.POST or None, expected=organization.name, label="Name of the organization")
+    if request.method == "POST" and form.is_valid():
+        try:
+            close_organization_as_owner(actor=request.membership)
+        except AccountRefused as error:
+            form.add_error(None, str(error))
+        else:
+            messages.success(request, f"{organization} has been deleted.")
+            return redirect("organizations")
+    return render(request, "accounts/organization_delete.html", {"section": "settings", "form": form})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@login_needed
+def account_delete(request: HttpRequest) -> HttpResponse:
+    """The person types their e-mail address."""
+    user = cast("User", request.user)
+    form = ConfirmationForm(request.POST or None, expected=user.email, label="Your e-mail address")
+    if request.method == "POST" and form.is_valid():
+        try:
+            close_account(user=user, actor=user)
+        except AccountRefused as error:
+            form.add_error(None, str(error))
+        else:
+            logout(request)
+            messages.success(request, "Your account has been deleted.")
+            return redirect("landing")
+    return render(request, "accounts/account_delete.html", {"form": form})

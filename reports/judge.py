@@ -1,0 +1,26 @@
+"""Whether a browser judged a page, in words, for everything that shows scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+WORTH = {
+    "performance": "Nothing was measured: how fast the page shows and answers was estimated from its files. The score "
+    "is an upper limit; with a browser it can be far lower, most of all where scripts build the page.",
+    "accessibility": "What shows only once the page is rendered was not looked at, such as contrast. The score is an "
+    "upper limit; with a browser it can be lower.",
+    "seo": "What scripts add or change was not looked at. The score is an upper limit; with a browser it can be lower.",
+}
+
+
+def judged_without_browser(document: Mapping[str, Any]) -> str:
+    """What to tell beside the score of a JSON export; empty where no check was left out.
+
+    Older exports, which are kept as they were written, have no `omitted_checks`.
+    """
+    omitted = document.get("omitted_checks", ())
+    if not omitted:
+        return ""
+    left_out = "1 check was" if len(omitted) == 1 else f"{len(omitted)} checks were"
+    return f"Judged without a browser: {left_out} left out. {WORTH[document['type']]}"

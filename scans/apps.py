@@ -1,0 +1,20 @@
+"""What is connected when the service starts."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+from django.db.models.signals import post_delete
+
+
+class ScansConfig(AppConfig):
+    """An organization that is closed has no scans under way, and one that is deleted no counters."""
+
+    name = "scans"
+
+    def ready(self) -> None:
+        from accounts.closing.services import organization_closed  # models can't be imported before all apps are there
+        from accounts.models import Organization
+        from scans import closing
+
+        organization_closed.connect(closing.stop_scans, sender=Organization, dispatch_uid="scans.closing.stop")
+        post_delete.connect(closing.forget_counts, sender=Organization, dispatch_uid="scans.closing.counts")

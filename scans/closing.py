@@ -1,0 +1,30 @@
+"""What becomes of an organization's scans when it is closed, and of their counters when it is deleted."""
+
+from __future__ import annotations
+
+from django.db.models import Model
+from django.utils import timezone
+
+from accounts import access
+from accounts.models import Organization
+from scans.models import Scan, ScanCount
+
+
+def stop_scans(*, organization: Organization, **_: object) -> None:
+    """End what waits and what runs: who runs it loses the claim, and writes nothing. No events: nobody is left."""
+    unfinished = access.rows(Scan, organization.id).filter(status__in=(Scan.Status.QUEUED, Scan.Status.SCANNING))
+    unfinished.update(
+        status=Scan.Status.FAILED,
+        completed_at=timezone.now(),
+        percent=100,
+        phase="done",
+        claim_token=None,
+        lease_expires_at=None,
+        error_code="SCAN_CANCELLED",
+        error_message="The organization was deleted.",
+    )
+
+
+def forget_counts(*, instance: Model, **_: object) -> None:
+    """They refer to the organization by its number alone."""
+    ScanCount.objects.filter(organization_id=instance.pk).delete()

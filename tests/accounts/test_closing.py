@@ -1,0 +1,232 @@
+"""Deleting an organization or an account: out of use at once, gone soon after, whoever uses it meanwhile."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+
+import pytest
+from django.apps import apps
+from django.core import mail
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from accounts import members
+from accounts.closing import deletion
+from accounts.closing.deletion import GRACE, delete_closed
+from accounts.closing.services import NO_ADDRESS, close_account, close_organization_as_owner
+from accounts.models import AuditEvent, Membership, Organization, User
+from accounts.services import AccountRefused, create_api_key, ensure_organization
+from reports.models import Report
+from scans.models import Scan, ScanCount
+from scans.services import claim_scan, finish_scan
+from tests.world import Api, Member, browser_of, finished_scan, make_result, make_scan, member_of, person_of
+from webhooks.models import Webhook
+
+RECEIVER = {"url": "https://hooks.example.com/", "events": ["scan.completed"]}
+
+
+def owner_of(member: Member, email: str = "owner@people.test") -> Membership:
+    return Membership.objects.get(user=person_of(member, "owner", email))
+
+
+def later() -> bool:
+    return delete_closed(timezone.now() + GRACE + timedelta(seconds=1), time_limit_s=60)
+
+
+def rows_left(organization_id: int) -> dict[str, int]:
+    """Every table's rows that name the organization, by a foreign key or by its number alone."""
+    left = {}
+    for model in apps.get_models():
+        if any(field.attname == "organization_id" for field in model._meta.concrete_fields):
+            left[model.__name__] = model._default_manager.filter(organization_id=organization_id).count()
+    return {name: count for name, count in left.items() if count}
+
+
+def test_a_closed_organization_is_out_of_use_at_once(home: Member, stranger: Member) -> None:
+    actor = owner_of(home)
+    browser = browser_of(actor.user)
+    done = finished_scan(home)
+    Report.objects.update(shared_at=timezone.now())
+    queued, running = make_scan(home), make_scan(home)
+    claim = claim_scan(running.id)
+    invitation = members.invite(actor=actor, email="bob@people.test", role="member")
+    assert Client().get(f"/report/{done.id}").status_code == 200
+
+    close_organization_as_owner(actor=actor)
+
+    answer = home.api.get("/v1/scans")
+    assert (answer.status_code, answer.json()["code"]) == (401, "KEY_REVOKED")
+    for client in (browser, Client()):
+        assert client.get(f"/report/{done.id}").status_code in (302, 404)
+    assert members.invitation_of(members.invitation_token(invitation)) is None
+    assert not Membership.objects.filter(organization=home.organization).exists()
+    assert claim is not None
+    assert not finish_scan(claim, make_result(running)), "its worker has lost the claim"
+    assert not Scan.objects.filter(id__in=[queued.id, running.id]).exclude(error_code="SCAN_CANCELLED").exists()
+    assert stranger.api.get("/v1/scans").status_code == 200
+
+
+def test_an_organization_of_the_same_name_is_another_one(home: Member) -> None:
+    close_organization_as_owner(actor=owner_of(home))
+    again = ensure_organization(name="Home")
+    assert again.id != home.organization.id
+    with pytest.raises(AccountRefused, match="has been deleted"):
+        create_api_key(organization=home.organization, name="late")
+    _, key = create_api_key(organization=again, name="new")
+    assert Api(key).get("/v1/usage").json()["quota"]["used"] == 0
+
+
+@pytest.mark.django_db
+def test_all_its_rows_go_and_no_others(
+    home: Member, stranger: Member, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    monkeypatch.setattr(deletion, "BATCH", 2)
+    for member in (home, stranger):
+        assert member.api.post("/api/webhooks", {"url": target, "events": ["scan.completed"]}).status_code == 201
+        for _ in range(3):
+            finished_scan(member)
+        created = member.api.post("/v1/scan", {"url": target, "type": "seo"}, Idempotency_Key="once")
+        assert created.status_code == 201
+    actor = owner_of(home)
+    members.invite(actor=actor, email="bob@people.test", role="member")
+    before = rows_left(stranger.organization.id)
+    assert rows_left(home.organization.id).keys() >= {"Scan", "ScanCount", "Report", "Event", "Webhook", "ApiKey"}
+
+    close_organization_as_owner(actor=actor)
+    assert delete_closed(timezone.now(), time_limit_s=60)
+    assert Organization.objects.filter(id=home.organization.id).exists(), "requests that began before may still run"
+    assert later()
+    assert rows_left(home.organization.id) == {}
+    assert not Organization.objects.filter(id=home.organization.id).exists()
+    assert rows_left(stranger.organization.id) == before
+
+
+def test_what_the_time_was_too_short_for_is_done_by_the_next_run(home: Member) -> None:
+    finished_scan(home)
+    close_organization_as_owner(actor=owner_of(home))
+    assert not delete_closed(timezone.now() + 2 * GRACE, time_limit_s=-1)
+    assert Organization.objects.exists()
+    assert later()
+    assert not ScanCount.objects.exists()
+
+
+@pytest.mark.parametrize("role", ["admin", "member", "viewer"])
+def test_only_an_owner_deletes_an_organization(home: Member, role: str) -> None:
+    actor = Membership.objects.get(user=person_of(home, role, "other@people.test"))
+    with pytest.raises(AccountRefused):
+        close_organization_as_owner(actor=actor)
+    assert home.api.get("/v1/scans").status_code == 200
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_an_organization_in_full_use_is_deleted_without_an_error(target: str) -> None:
+    """Deleted at once, as it was, each such deletion failed, and requests of others with it."""
+    member = member_of("Busy", "enterprise")
+    answers: list[tuple[int, str]] = []
+    ended = threading.Event()
+
+    def post() -> None:
+        api = Api(member.plaintext)
+        while True:
+            answer = api.post("/v1/scan", {"url": target, "type": "security"})
+            answers.append((answer.status_code, answer.json().get("code", "")))
+            if answer.status_code == 401 or ended.is_set():
+                break
+        connection.close()
+
+    threads = [threading.Thread(target=post) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    while len(answers) < 12:
+        threads[0].join(0.01)
+    close_organization_as_owner(actor=owner_of(member))
+    assert later(), "even while requests that began before still run"
+    ended.set()
+    for thread in threads:
+        thread.join()
+    assert {status for status, _ in answers} <= {201, 401, 429}
+    assert {code for status, code in answers if status == 401} == {"KEY_REVOKED"}
+    assert rows_left(member.organization.id) == {}
+
+
+def test_a_person_who_goes_leaves_a_name_in_the_log_and_nothing_else(home: Member) -> None:
+    owner_of(home)
+    ada = person_of(home, "admin", "ada@people.test")
+    browser = browser_of(ada)
+    membership = Membership.objects.get(user=ada)
+    invitation = members.invite(actor=membership, email="bob@people.test", role="member")
+    _, key = create_api_key(organization=home.organization, name="CI", created_by=ada)
+
+    close_account(user=ada, actor=ada)
+
+    assert browser.get("/account/").status_code == 302
+    assert members.invitation_of(members.invitation_token(invitation)) is None
+    assert AuditEvent.objects.filter(action="member.left", actor_email="ada@people.test").exists()
+    assert User.objects.create_user("ada@people.test"), "the address is free"
+    assert later()
+    assert not User.objects.filter(email__endswith=NO_ADDRESS).exists()
+    assert Api(key).get("/v1/usage").status_code == 200, "the organization's key is not the person's"
+
+
+def test_an_only_owner_stays_until_somebody_else_is_one(home: Member) -> None:
+    actor = owner_of(home)
+    with pytest.raises(AccountRefused, match="Nobody else owns Home"):
+        close_account(user=actor.user, actor=actor.user)
+    owner_of(home, "second@people.test")
+    close_account(user=actor.user, actor=actor.user)
+    assert mail.outbox == []
+
+
+def test_an_operator_deletes_organizations_and_people(home: Member) -> None:
+    operator = browser_of(User.objects.create_superuser("operator@people.test"))
+    actor = owner_of(home)
+    person = f"/admin/accounts/user/{actor.user.pk}/delete/"
+    assert operator.post(person, {"post": "yes"}).status_code == 403, "nobody would own the organization"
+    page = f"/admin/accounts/organization/{home.organization.pk}/delete/"
+    assert "All their scans" in operator.get(page).content.decode()
+    operator.post(page, {"post": "yes"})
+    assert home.api.get("/v1/scans").json()["code"] == "KEY_REVOKED"
+    operator.post(person, {"post": "yes"})
+    actor.user.refresh_from_db()
+    assert actor.user.closed_at is not None
+    assert later()
+    assert set(User.objects.values_list("email", flat=True)) == {"operator@people.test"}
+
+
+def test_a_helper_may_not_delete_an_organization(home: Member) -> None:
+    helper = browser_of(User.objects.create_user("helper@people.test", is_staff=True))
+    page = f"/admin/accounts/organization/{home.organization.pk}/delete/"
+    assert helper.post(page, {"post": "yes"}).status_code == 403
+    assert Organization.objects.get().closed_at is None
+    assert not Webhook.objects.exists()
+
+
+@pytest.mark.parametrize("typed", ["", "Somewhere else", "Hom"])
+def test_a_click_alone_deletes_nothing(home: Member, typed: str) -> None:
+    actor = owner_of(home)
+    browser = browser_of(actor.user)
+    slug = home.organization.slug
+    assert browser.post(f"/o/{slug}/settings/delete", {"confirmation": typed}).status_code == 200
+    assert browser.post("/account/delete", {"confirmation": typed}).status_code == 200
+    assert home.api.get("/v1/scans").status_code == 200
+    assert User.objects.get(id=actor.user.pk).is_active
+
+
+def test_an_owner_deletes_the_organization_and_then_the_account(home: Member) -> None:
+    actor = owner_of(home)
+    browser = browser_of(actor.user)
+    refused = browser.post("/account/delete", {"confirmation": actor.user.email})
+    assert "Nobody else owns Home" in refused.content.decode()
+    slug = home.organization.slug
+    assert f"/o/{slug}/settings/delete" in browser.get(f"/o/{slug}/settings/").content.decode()
+    gone = browser.post(f"/o/{slug}/settings/delete", {"confirmation": "Home"})
+    assert (gone.status_code, gone["Location"]) == (302, "/organizations/")
+    assert "Home has been deleted." in browser.get("/organizations/").content.decode()
+    assert browser.get(f"/o/{slug}/").status_code == 404
+    left = browser.post("/account/delete", {"confirmation": "OWNER@people.test"})
+    assert (left.status_code, left["Location"]) == (302, "/")
+    assert browser.get("/account/").status_code == 302
+    assert later()
+    assert not User.objects.exists()

@@ -1,0 +1,35 @@
+"""The demo organization: only where nobody else's data is, and its secrets in no log twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from config.stack.demo import DemoLogin, demo_path, keep_demo, login_to_show
+from config.stack.management.commands.up import welcome
+
+LOGIN = DemoLogin("Demo", "demo@example.com", "the password", "the key")
+
+
+def test_a_database_of_ones_own_gets_no_superuser_unless_asked_for(tmp_path: Path) -> None:
+    own = {"DATABASE_URL": "postgresql://db.example.com/scans"}
+    assert demo_path(tmp_path, own, embedded=False, wanted=False) is None
+    wanted = demo_path(tmp_path, own, embedded=False, wanted=True)
+    assert wanted is not None
+    assert wanted != demo_path(tmp_path, {}, embedded=True, wanted=False)
+
+
+def test_secrets_are_shown_at_the_first_start_and_then_on_a_terminal_only(tmp_path: Path) -> None:
+    path = tmp_path / "demo.json"
+    keep_demo(path, LOGIN)
+    for was_known, on_terminal, shown in ((False, False, True), (True, True, True), (True, False, False)):
+        login = login_to_show(path, was_known=was_known, on_terminal=on_terminal)
+        text = welcome("https://scan.example.com", tmp_path, login)
+        assert ("the password" in text, "the key" in text) == (shown, shown)
+        assert "demo@example.com" in text
+        assert "https://scan.example.com/admin/" in text
+
+
+def test_without_a_demo_organization_there_is_no_login_to_show(tmp_path: Path) -> None:
+    text = welcome("https://scan.example.com", tmp_path, login_to_show(None, was_known=False, on_terminal=True))
+    assert "Login" not in text
+    assert "Bearer <API key>" in text

@@ -1,0 +1,75 @@
+"""A database that does not answer for a while costs time, and no scan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from celery.exceptions import SoftTimeLimitExceeded
+from django.db import OperationalError
+
+from config.logging import Outage
+from config.postgresql import silence
+from scans import services, tasks
+from scans.models import Scan
+from scans.tasks import run_scan
+from tests.world import Member, make_result, make_scan
+
+
+@pytest.fixture(autouse=True)
+def world(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No pauses, no site; the test's own connection stays, as its transaction is in it."""
+    monkeypatch.setattr(tasks, "FINISH_PAUSE_S", 0)
+    monkeypatch.setattr(tasks.connection, "close", lambda: None)
+    monkeypatch.setattr(silence, "outage", Outage("PostgreSQL"))
+    monkeypatch.setattr(tasks, "_scan", lambda claim, _: make_result(Scan.objects.get(id=claim.scan_id)))
+
+
+def failing(count: int, real: Callable[..., Any], error: Exception | None = None) -> Callable[..., Any]:
+    left = [count]
+
+    def call(*args: Any) -> Any:
+        if left[0]:
+            left[0] -= 1
+            raise error or OperationalError("the server does not answer")
+        return real(*args)
+
+    return call
+
+
+def status_of(scan: Scan) -> str:
+    scan.refresh_from_db()
+    return str(scan.status)
+
+
+def test_the_end_of_a_scan_is_kept_until_the_database_takes_it(
+    home: Member, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    scan = make_scan(home)
+    monkeypatch.setattr(services, "finish_scan", failing(40, services.finish_scan))
+    run_scan(scan.id)
+    assert status_of(scan) == "completed"
+    assert caplog.text.count("PostgreSQL does not answer") == 1
+    assert "Traceback" not in caplog.text
+
+
+def test_when_the_tasks_time_is_over_the_scan_is_left_to_another_attempt(
+    home: Member, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    scan = make_scan(home)
+    monkeypatch.setattr(services, "finish_scan", failing(1, failing(1, services.finish_scan, SoftTimeLimitExceeded())))
+    run_scan(scan.id)
+    assert status_of(scan) == "scanning"
+    assert "Traceback" not in caplog.text
+
+
+@pytest.mark.parametrize("step", ["claim_next", "wake_next"])
+def test_a_task_that_cannot_begin_or_look_on_is_no_error(
+    home: Member, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, step: str
+) -> None:
+    scan = make_scan(home)
+    monkeypatch.setattr(services, step, failing(1, getattr(services, step)))
+    run_scan(scan.id)
+    assert status_of(scan) == ("queued" if step == "claim_next" else "completed")
+    assert "Traceback" not in caplog.text

@@ -1,0 +1,145 @@
+"""Ten pages whose first view waits for something else each: markup, sheets, scripts, images, fonts, another host.
+
+Work is a number of rounds, not of milliseconds, so that a slower processor takes longer for it.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from random import Random
+
+from tests.sites.server import Answer
+
+NAMES = ("text", "sheets", "scripts", "images", "font", "background", "late-image", "app", "many-files", "other-host")
+
+SHELLS = frozenset({"app"})  # show nothing without their scripts
+FONT = "/brand.woff2"  # without which /font shows no text
+
+# Some 5 ms of work a round, on a machine of our time.
+WORK = """
+const work = (rounds) => {
+  let sum = 0;
+  for (let each = 0; each < rounds; each += 1) {
+    const words = [];
+    for (let at = 0; at < 9000; at += 1) words.push('w' + (at * 7919 % 1009) + sum % 3);
+    words.sort();
+    sum += words.join(' ').length;
+  }
+  return sum;
+};
+const later = (count, rounds) => { if (count) setTimeout(() => { work(rounds); later(count - 1, rounds); }, 1); };
+"""
+
+
+def load_pages(elsewhere: str) -> dict[str, Answer]:
+    """The routes; `elsewhere` is the address of another site with the same routes."""
+    dice = Random(13)
+    words = _words(dice, 60)
+    return {
+        "/text": _page("", f"<h1>{_words(dice, 4)}</h1>" + "".join(f"<p>{_words(dice, 80)}" for _ in range(200))),
+        # A chain of style sheets, each of which is found in the one before.
+        "/sheets": _page('<link rel=stylesheet href="/a.css">', f"<h1>Sheets</h1><p>{words}"),
+        "/a.css": _sheet(dice, 30_000, '@import "/b.css";'),
+        "/b.css": _sheet(dice, 30_000, '@import "/c.css";'),
+        "/c.css": _sheet(dice, 30_000),
+        # Nothing is shown before three scripts have run, and they go on behind the first view.
+        "/scripts": _page(
+            "".join(f'<script src="/block-{at}.js"></script>' for at in range(3)),
+            f"<h1>Scripts</h1><p>{words}<script>later(12, 6)</script>",
+        ),
+        **{f"/block-{at}.js": _script(dice, 40_000, f"work({6 + at})", is_first=at == 0) for at in range(3)},
+        # The hero stands in the markup, with others below it.
+        "/images": _page(
+            "",
+            "<h1>Images</h1><img src=/hero.png width=400 height=300 alt=Hero>"
+            + "".join(f"<img src=/small-{at}.png width=100 height=100 alt=Small>" for at in range(8)),
+        ),
+        "/hero.png": _png(dice, 340, 300),
+        **{f"/small-{at}.png": _png(dice, 100, 100) for at in range(12)},
+        # All text waits for a font. What comes is none, and the text shown the moment that is known.
+        "/font": _page(
+            f"<style>@font-face {{ font-family: Brand; src: url({FONT}); font-display: block }}"
+            "body { font-family: Brand, serif }</style>",
+            f"<h1>Font</h1><p>{words}",
+        ),
+        FONT: Answer(dice.randbytes(90_000), headers={"Content-Type": "font/woff2"}),
+        # The largest image is the background that a style sheet names, beside many others.
+        "/background": _page(
+            '<link rel=stylesheet href="/background.css">',
+            "<div class=hero><h1>Background</h1></div>"
+            + "".join(f"<img src=/small-{at}.png width=100 height=100 alt=Small>" for at in range(12)),
+        ),
+        "/background.css": _sheet(dice, 10_000, ".hero { height: 400px; background: url(/hero.png) center / cover }"),
+        # A script brings the hero in, after work.
+        "/late-image": _page(
+            "", f"<script src=/late.js defer></script><h1>Late</h1><div id=place></div><p>{words[:100]}"
+        ),
+        "/late.js": _script(
+            dice,
+            60_000,
+            "work(12); place.innerHTML = '<img src=/hero.png width=400 height=300 alt=Hero>'; later(4, 4);",
+        ),
+        # An empty shell: a bundle asks for data, and builds the page of it.
+        "/app": _page("", '<div id=root></div><script src="/bundle.js"></script>'),
+        "/bundle.js": _script(
+            dice,
+            150_000,
+            "work(15); fetch('/data.json').then((answer) => answer.json()).then((data) => { work(10);"
+            " root.innerHTML = '<h1>App</h1>' + data.map((each) => `<p>${each}</p>`).join(''); later(5, 5); });",
+        ),
+        "/data.json": Answer(
+            "[" + ",".join(f'"{_words(dice, 30)}"' for _ in range(100)) + "]",
+            headers={"Content-Type": "application/json"},
+        ),
+        "/many-files": _page(
+            "".join(f'<link rel=stylesheet href="/part-{at}.css">' for at in range(8))
+            + "".join(f'<script src="/part-{at}.js" defer></script>' for at in range(15)),
+            f"<h1>Many</h1><p>{words}"
+            + "".join(f"<img src=/icon-{at}.png width=30 height=30 alt=Icon>" for at in range(40)),
+        ),
+        **{f"/part-{at}.css": _sheet(dice, 2_000) for at in range(8)},
+        **{f"/part-{at}.js": _script(dice, 3_000, "work(1)", is_first=at == 0) for at in range(15)},
+        **{f"/icon-{at}.png": _png(dice, 30, 30) for at in range(40)},
+        # What blocks lies on another host, as do a widget's script and its work.
+        "/other-host": _page(
+            f'<link rel=stylesheet href="{elsewhere}/c.css"><script src="{elsewhere}/block-0.js"></script>'
+            f'<script async src="{elsewhere}/widget.js"></script>',
+            f"<h1>Other host</h1><p>{words}",
+        ),
+        "/widget.js": _script(dice, 80_000, "work(10)"),
+    }
+
+
+def _page(head: str, body: str) -> Answer:
+    return Answer(
+        '<!doctype html><html lang=en><head><meta charset=utf-8><meta name=viewport content="width=device-width">'
+        f"<title>A page</title><style>body {{ margin: 8px }} img {{ display: block }}</style>{head}</head>"
+        f"<body>{body}</body></html>"
+    )
+
+
+def _sheet(dice: Random, size: int, rules: str = "") -> Answer:
+    lines = [f".x{dice.randrange(10**9)} {{ color: #{dice.randrange(0x999999):06x} }}" for _ in range(size // 32)]
+    return Answer("\n".join([rules, *lines]), headers={"Content-Type": "text/css"})
+
+
+def _script(dice: Random, size: int, code: str, *, is_first: bool = True) -> Answer:
+    filler = "\n".join(f"// {dice.randrange(10**60)}" for _ in range(size // 64))
+    return Answer(f"{WORK if is_first else ''}{code}\n{filler}", headers={"Content-Type": "text/javascript"})
+
+
+def _words(dice: Random, count: int) -> str:
+    return " ".join("".join(dice.choice("aeinorst") for _ in range(dice.randrange(3, 9))) for _ in range(count))
+
+
+def _png(dice: Random, width: int, height: int) -> Answer:
+    """Noise, which does not get smaller."""
+
+    def chunk(name: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    rows = b"".join(b"\0" + dice.randbytes(width * 3) for _ in range(height))
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    body = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    return Answer(b"\x89PNG\r\n\x1a\n" + body, headers={"Content-Type": "image/png"})
