@@ -99,15 +99,18 @@ $(DEV): requirements-dev.txt
 	@$(call install,requirements-dev.txt)
 	@touch $(RUNTIME) $@
 
-# Chromium, unless there is one: Playwright's own, else the system's package.
+# Chromium, unless there is one: Playwright's own, else the system's package. Root's goes where another user can read it,
+# as whom it is started.
 FOUND := import sys; from scans.net.browser import find_browser; sys.exit(find_browser("auto") is None)
 define chromium
 	if ! $(BIN)/python -c '$(FOUND)'; then \
 	  echo "Installing Chromium …"; \
-	  $(BIN)/playwright install --only-shell chromium >/dev/null 2>&1 || \
-	  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends \
-	    chromium-headless-shell; } >/dev/null 2>&1 || \
-	  { echo "Chromium is missing and could not be installed. As root: apt install chromium-headless-shell" >&2; exit 1; }; \
+	  if [ "$$(id -u)" = 0 ]; then export PLAYWRIGHT_BROWSERS_PATH=/usr/local/share/ms-playwright; fi; \
+	  said=$$($(BIN)/playwright install --only-shell chromium 2>&1) || \
+	  said=$$({ apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends \
+	    chromium-headless-shell; } 2>&1) || \
+	  { printf '%s\n' "$$said" | tail -n 5 >&2; \
+	    echo "Chromium is missing and could not be installed. As root: apt install chromium-headless-shell" >&2; exit 1; }; \
 	fi
 endef
 

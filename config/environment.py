@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 T = TypeVar("T")
 
 MIN_SECRET_KEY_LENGTH = 32
+MIN_BROWSER_MIB = 500
 HOW_TO_MAKE_A_KEY = "A long random string; `manage.py up` makes one and keeps it in DATA_DIR."
 
 IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -114,6 +115,10 @@ def networks(raw: str) -> tuple[IPNetwork, ...]:
     return tuple(ipaddress.ip_network(word) for word in words(raw))
 
 
+def ip_addresses(raw: str) -> tuple[str, ...]:
+    return tuple(str(ipaddress.ip_address(word)) for word in words(raw))
+
+
 def ports(raw: str) -> frozenset[int]:
     numbers = frozenset(int(word) for word in words(raw))
     if not all(0 < number < 65536 for number in numbers):
@@ -154,6 +159,14 @@ def browser(raw: str) -> str:
     if raw not in ("auto", "off") and shutil.which(raw) is None:
         raise ValueError(f"{raw} is no program that can be run")
     return raw
+
+
+def browser_memory(raw: str) -> int:
+    """MiB. A browser holds 300 before it has loaded anything."""
+    number = int(raw)
+    if number < MIN_BROWSER_MIB:
+        raise ValueError(f"{number} is less than {MIN_BROWSER_MIB}")
+    return number
 
 
 def one_of(*known: str) -> Callable[[str], str]:

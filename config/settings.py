@@ -52,6 +52,12 @@ TRUSTED_PROXIES = read(
 SCAN_ALLOWED_NETWORKS: tuple[environment.IPNetwork, ...] = read(
     "SCAN_ALLOWED_NETWORKS", environment.networks, (), "CIDRs such as 10.20.0.0/16, separated by commas."
 )
+SCAN_DENIED_NETWORKS: tuple[environment.IPNetwork, ...] = read(
+    "SCAN_DENIED_NETWORKS", environment.networks, (), "CIDRs such as 203.0.113.0/24, separated by commas."
+)
+SCAN_NAME_SERVERS: tuple[str, ...] = read(
+    "SCAN_NAME_SERVERS", environment.ip_addresses, (), "Addresses of name servers, separated by commas."
+)
 SCAN_ALLOWED_PORTS = read(
     "SCAN_ALLOWED_PORTS", environment.ports, frozenset({80, 443, 8080, 8443}), "Ports, separated by commas."
 )
@@ -60,6 +66,12 @@ SCAN_CA_BUNDLE = read(
     "SCAN_CA_BUNDLE", environment.certificates, None, "A PEM file with certificates to trust as well."
 )
 SCAN_BROWSER = read("SCAN_BROWSER", environment.browser, "auto", "auto, off, or the path of a Chromium.")
+SCAN_BROWSER_SANDBOX = read(
+    "SCAN_BROWSER_SANDBOX", environment.boolean, True, "on; off lets Chromium run without its sandbox."
+)
+SCAN_BROWSER_MEMORY_MIB = read(
+    "SCAN_BROWSER_MEMORY", environment.browser_memory, 800, "MiB for one browser with all its processes, at least 500."
+)
 SCAN_QUEUE_LIMIT = read(
     "SCAN_QUEUE_LIMIT", environment.positive, 10_000, "How many scans may wait before new ones get a 503."
 )

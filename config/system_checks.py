@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config import environment
 from scans.browser import browser_program, missing_packages
+from scans.net.browser import sandbox_problem
 
 CONSOLE = "django.core.mail.backends.console.EmailBackend"
 
@@ -86,7 +86,16 @@ def browser(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessa
             )
         ]
     used = Info(f"Scans use the browser {program}.", id="scans.I001")
-    if os.geteuid() == 0:
-        hint = "Run workers as an ordinary user: Chromium refuses its own sandbox to root."
+    if not settings.SCAN_BROWSER_SANDBOX:
+        hint = "A hole in Chromium is then a way into the worker's user. Unset SCAN_BROWSER_SANDBOX where you can."
         return [used, Warning("The browser runs without its sandbox.", hint=hint, id="scans.W002")]
+    if problem := sandbox_problem(program):
+        hint = (
+            "Run workers as an ordinary user where user namespaces are allowed (in containers: seccomp.json);"
+            " SCAN_BROWSER_SANDBOX=off runs it without."
+        )
+        return [
+            used,
+            Warning(f"The browser will not start: it gets no sandbox, {problem}.", hint=hint, id="scans.W003"),
+        ]
     return [used]

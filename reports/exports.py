@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -101,7 +102,7 @@ def _invocation(document: Mapping[str, Any]) -> dict[str, Any]:
         "endTimeUtc": document["completed_at"],
     }
     notifications = [
-        {"level": "warning", "message": {"text": f"{skipped['name']} could not run: {skipped['reason']}"}}
+        {"level": "warning", "message": {"text": _sarif_text(f"{skipped['name']} could not run: {skipped['reason']}")}}
         for skipped in document["skipped_checks"]
     ]
     if sentence := judged_without_browser(document):
@@ -109,8 +110,15 @@ def _invocation(document: Mapping[str, Any]) -> dict[str, Any]:
         notifications.append({"level": "note", "message": {"text": f"{sentence} Left out: {names}."}})
     if "error" in document:
         error = document["error"]
-        notifications.append({"level": "error", "message": {"text": f"{error['code']}: {error['message']}"}})
+        notifications.append(
+            {"level": "error", "message": {"text": _sarif_text(f"{error['code']}: {error['message']}")}}
+        )
     return invocation | ({"toolExecutionNotifications": notifications} if notifications else {})
+
+
+def _sarif_text(message: str) -> str:
+    """Brackets would be links, to wherever a site says (SARIF 2.1.0, section 3.11.6)."""
+    return re.sub(r"[\\\[\]]", r"\\\g<0>", message)
 
 
 def _rule(scan_type: str, check: Mapping[str, Any]) -> dict[str, Any]:
@@ -133,7 +141,7 @@ def _result(document: Mapping[str, Any], rule_index: int, category: str, check: 
         "ruleIndex": rule_index,
         "level": SARIF_LEVELS[check["severity"]],
         "kind": "fail",  # any other kind may have no level (section 3.27.9); `status` tells a warning apart
-        "message": {"text": check["message"]},
+        "message": {"text": _sarif_text(check["message"])},
         "locations": [{"physicalLocation": {"artifactLocation": {"uri": document["url"]}}}],
         "partialFingerprints": {"checkOfPage/v1": f"{check['id']} {document['url']}"},
         "properties": {"status": check["status"], "severity": check["severity"], "category": category},

@@ -50,6 +50,6 @@ def _warm() -> WarmBrowser | None:
         return None
     from scans.engine.browser.warm import WarmBrowser  # needs the extra
 
-    found = WarmBrowser(program)
+    found = WarmBrowser(program, memory_mib=settings.SCAN_BROWSER_MEMORY_MIB, sandbox=settings.SCAN_BROWSER_SANDBOX)
     atexit.register(found.close)
     return found

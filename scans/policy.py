@@ -14,6 +14,8 @@ def settings_policy(*also_allowed: IPNetwork) -> Policy:
     """The settings alone, for commands: no database is asked."""
     return Policy(
         allowed_networks=(*settings.SCAN_ALLOWED_NETWORKS, *also_allowed),
+        denied_networks=settings.SCAN_DENIED_NETWORKS,
+        name_servers=settings.SCAN_NAME_SERVERS,
         allowed_ports=settings.SCAN_ALLOWED_PORTS,
         ca_bundle=settings.SCAN_CA_BUNDLE,
     )

@@ -48,7 +48,7 @@ def chromium(options: Mapping[str, Any] | None = None) -> Iterator[Chromium]:
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(1, "playwright") as thread:
         playwright: Playwright = thread.submit(lambda: sync_playwright().start()).result(60)
         try:
-            given = {**launch_options(program, Path(folder)), **(options or {})}
+            given = {**launch_options(program, Path(folder), sandbox=False), **(options or {})}
             browser = thread.submit(lambda: playwright.chromium.launch(**given)).result(60)
             yield Chromium(thread, browser)
             thread.submit(browser.close).result(60)

@@ -20,6 +20,7 @@ from config.cache import outage
 from config.operations.heartbeat import last_beat
 from scans.browser import browser_program, missing_packages
 from scans.models import WITHOUT_LEASE, Scan
+from scans.net.browser import sandbox_problem
 from scans.queue import types_of
 from webhooks.models import Delivery, Webhook
 
@@ -196,4 +197,7 @@ def _browser() -> str:
     if program is None:
         packages = ", ".join(missing_packages())
         return f"none: the packages {packages} are missing" if packages else "none was found"
-    return str(program)
+    if not settings.SCAN_BROWSER_SANDBOX:
+        return f"{program}, without its sandbox: SCAN_BROWSER_SANDBOX is off"
+    problem = sandbox_problem(program)
+    return f"{program}, which will not start: it gets no sandbox, {problem}" if problem else str(program)

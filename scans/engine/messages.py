@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from datetime import timedelta
 
+from scans.engine.findings import EvidenceItem
+
 KB = 1000
 KIB = 1024
 SHOWN = 5  # named in a message; the evidence holds more
@@ -61,6 +63,8 @@ SHAPED = re.compile(
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*"
 )
 USERINFO = re.compile(r"(//)[^/@\s:]+:[^/@\s]+@")
+# Characters that turn the direction of text around (UAX #9, section 2): what is read would not be what is there.
+DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
 
@@ -75,3 +79,13 @@ def excerpt(text: str, limit: int = MAX_LENGTH) -> str:
     """A masked, printable beginning of what a site sent, at most `limit` characters long."""
     text = CONTROL.sub(" ", masked(text[:MAX_READ])).strip()
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
+def plain(text: str) -> str:
+    """`text` with characters that turn its direction named instead: `[U+202E]`."""
+    return DIRECTIONS.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
+
+
+def plain_item(item: EvidenceItem) -> EvidenceItem:
+    """The same for all texts of an item of evidence."""
+    return {plain(name): plain(value) if isinstance(value, str) else value for name, value in item.items()}

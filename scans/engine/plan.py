@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import graphlib
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,6 +11,7 @@ from scans.engine.browser.visit import Browser
 from scans.engine.catalogue import CatalogueError, Check, Need, Probe, checks, probes
 from scans.engine.findings import ScanType
 from scans.engine.page.evidence import Clock, ServedContent
+from scans.engine.time_limit import OutOfTime, alarm
 from scans.net.client import Network
 from scans.net.targets import Target
 
@@ -23,6 +25,15 @@ class Missing:
 
     reason: str
 
+
+# Seconds of the processor for one check, or one probe that asks the network nothing. A page can be made to need any
+# number of them; ordinary ones need hundredths.
+COMPUTING_S = 2.0
+# Those that ask make requests in between, of which hundreds are worth seconds.
+ASKING_S = 6.0
+
+OUT_OF_TIME = "The scan's time was used up before this could be looked at."
+TOO_SLOW = "The page is so large or intricate that this took too long to look at."
 
 # For evidence that was not planned, which is what a browser alone could bring.
 NOTHING = Missing("There is no browser.")
@@ -100,3 +111,19 @@ def arguments(needs: Sequence[Need], evidence: Mapping[type, object]) -> dict[st
             value = None
         values[need.parameter] = value
     return values
+
+
+def bring(probe: Probe, values: Mapping[str, object], seconds: float) -> object:
+    """What the probe brings, within these seconds; `Missing` where it took too long. Raises what it raises.
+
+    One that still computes when nobody waits for it any more is ended. Who waits for the network then is woken by the
+    network's end, and ended at the next step.
+    """
+    asks = any(need.evidence in (Network, Browser) for need in probe.needs)
+    cpu_s = ASKING_S if asks else COMPUTING_S
+    began_s = time.thread_time()
+    try:
+        with alarm(seconds, cpu_s):
+            return probe.function(**values)
+    except OutOfTime:
+        return Missing(TOO_SLOW if time.thread_time() - began_s >= cpu_s else OUT_OF_TIME)

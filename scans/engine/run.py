@@ -16,10 +16,10 @@ from scans.engine.browser.waterfall import waterfall
 from scans.engine.catalogue import Category, Check, Probe, caps, catalogue_version
 from scans.engine.catalogue import checks as checks_of
 from scans.engine.findings import Fail, Finding, Fix, NotApplicable, Pass, ScanType, Server, Warn
-from scans.engine.messages import excerpt
+from scans.engine.messages import excerpt, plain, plain_item
 from scans.engine.page.evidence import Clock, Page, ServedContent
 from scans.engine.page.server import server_of
-from scans.engine.plan import Missing, Plan, arguments, plan
+from scans.engine.plan import COMPUTING_S, OUT_OF_TIME, TOO_SLOW, Missing, Plan, arguments, bring, plan
 from scans.engine.result import (
     AppliedCap,
     Budget,
@@ -40,23 +40,17 @@ from scans.net.targets import Target
 
 logger = logging.getLogger(__name__)
 
-
 # The rest of the time is for judging what was collected: a slow probe must not cost the other checks.
 COLLECTING_SHARE = 0.85
+
 # Of one finding; its message counts all of them.
 EVIDENCE_ITEMS = 20
 
 NOT_HTML = NotApplicable("The page is not HTML.")
 ERROR_PAGE = NotApplicable("The page answers with an error, so its content is not indexed.")
-OUT_OF_TIME = "The scan's time was used up before this could be looked at."
-TOO_SLOW = "The page is so large or intricate that this took too long to look at."
 NO_CONTENT = "The page shows no content."
 NO_CONTENT_YET = "The page shows no content until its scripts have run, and no browser ran them."
-# Of processor time for one check; of ordinary pages it takes a few hundredths.
-MUCH_S = 2.0
 BUSY = "This service was too busy to look at this in time; the fault is ours, not the site's."
-
-
 INTERNAL = "This part of the scanner failed; the fault is ours, not the site's."
 
 
@@ -170,7 +164,9 @@ class _Run:
             future = concurrent.futures.Future()
             future.set_result(values)
         else:
-            future = pool.submit(probe.function, **values)
+            # A little longer than the scan waits for it, which has the better words.
+            seconds = max(0.0, self._remaining_s(COLLECTING_SHARE)) + 1
+            future = pool.submit(bring, probe, values, seconds)
         running[future] = provides
 
     def _give_up(self, running: dict[concurrent.futures.Future[object], type]) -> ScanError | None:
@@ -202,11 +198,11 @@ class _Run:
         limit_s = self._remaining_s() / 2
         began_s = time.thread_time()
         try:
-            with alarm(limit_s):
+            with alarm(limit_s, COMPUTING_S):
                 finding = self._finding(each)
         except OutOfTime:
             # Whose processor time it was tells whose fault it is.
-            return Missing(TOO_SLOW if time.thread_time() - began_s > min(MUCH_S, limit_s / 2) else BUSY)
+            return Missing(TOO_SLOW if time.thread_time() - began_s > min(COMPUTING_S, limit_s / 2) else BUSY)
         except Refusal as refusal:  # the evidence says by name why it is not enough
             return Missing(str(refusal))
         except Exception:
@@ -231,9 +227,9 @@ class _Run:
             status=status,  # type: ignore[arg-type]  # one of the three literals above
             severity=severity,
             declared_severity=each.severity,
-            message=finding.message,
+            message=plain(finding.message),
             fix=fix,
-            evidence=tuple(finding.evidence[:EVIDENCE_ITEMS]),
+            evidence=tuple(plain_item(each) for each in finding.evidence[:EVIDENCE_ITEMS]),
             references=each.references,
             credit=finding.credit,
             weighs=not isinstance(finding, Warn) or finding.weighs,
@@ -381,7 +377,7 @@ class _Run:
 def _outcome(probe: Probe, future: concurrent.futures.Future[object]) -> object:
     """A finished probe's evidence, `Missing` where it failed, `ScanError` where the scan fails with it."""
     try:
-        return future.result()
+        value = future.result()
     except Refusal as refusal:
         if probe.essential:
             return ScanError(refusal.code, str(refusal))
@@ -391,3 +387,4 @@ def _outcome(probe: Probe, future: concurrent.futures.Future[object]) -> object:
         if probe.essential:
             return ScanError("INTERNAL_ERROR", INTERNAL)
         return Missing(INTERNAL)
+    return ScanError("TIMEOUT", value.reason) if isinstance(value, Missing) and probe.essential else value

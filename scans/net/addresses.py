@@ -67,15 +67,22 @@ TEREDO = IPv6Network("2001::/32")  # RFC 4380, section 4
 ISATAP_MASK, ISATAP = 0xFDFFFFFF, 0x00005EFE  # the interface identifier's first half (RFC 5214, section 6.1)
 
 
-def refusal(address: IPAddress, allowed: Iterable[IPNetwork] = (), own: Collection[IPAddress] = ()) -> str | None:
+def refusal(
+    address: IPAddress,
+    allowed: Iterable[IPNetwork] = (),
+    own: Collection[IPAddress] = (),
+    denied: Iterable[IPNetwork] = (),
+) -> str | None:
     """Why `address` may not be contacted, None when it may.
 
     `allowed` are the exempted networks, `own` the machine's own addresses. An exemption holds for the address
-    as it is and for the IPv4 address that it carries.
+    as it is and for the IPv4 address that it carries. `denied` networks are never exempted.
     """
     if isinstance(address, IPv6Address) and address.scope_id is not None:
         return f"{address} has a scope"
     embedded = _embedded(address)
+    if any(each in network for network in denied for each in (address, *embedded)):
+        return f"{address} is in a network that the operator denies"
     if is_exempt(address, allowed):
         return None
     if address in own or any(each in own for each in embedded):

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from scans.net.budget import MIB
 
 if TYPE_CHECKING:
     from scans.net.proxy import BrowserProxy
@@ -16,6 +21,12 @@ PROGRAMS = ("chromium-headless-shell", "chrome-headless-shell", "chromium", "chr
 
 # For what belongs to no context, such as the browser's own traffic: port 0 is reserved, nothing listens there.
 NOWHERE = "http://127.0.0.1:0"
+
+# Whom the browser runs as where the worker is root: nobody else, not even `nobody`, who may own other servers. In none
+# of the ranges that Debian and systemd give away.
+BROWSER_UID = 60_700
+# Beside the home, where `make browser` puts what another user than root has to read.
+DOWNLOADS = (Path(".cache/ms-playwright"), Path("/usr/local/share/ms-playwright"))
 
 ARGUMENTS = (
     # Names are resolved by the proxy. Chromium itself knows none but the proxy's address.
@@ -39,9 +50,17 @@ ARGUMENTS = (
     "--disable-breakpad",
     # A context belongs to one scan and holds nothing of anybody's: frames of other sites need no process of their own.
     "--disable-site-isolation-trials",
+    # Neither WebGL nor WebGPU: no finding needs them, and they hold memory and drivers open to pages.
+    "--disable-3d-apis",
     # A page may open no windows. Only the shell knows this; in others they are closed at once.
     "--block-new-web-contents",
 )
+
+# Of Playwright's own, which are for tests of sites that one trusts: software WebGL outside of the GPU's process, and no
+# brake on messages with which a page floods the browser.
+UNWANTED_DEFAULTS = ("--enable-unsafe-swiftshader", "--disable-ipc-flooding-protection")
+
+START_AS_USER = Path(__file__).with_name("start-as-user")
 
 
 def find_browser(choice: str) -> Path | None:
@@ -62,23 +81,61 @@ def find_browser(choice: str) -> Path | None:
 
 def _downloaded() -> Path | None:
     """The newest of the browsers that `playwright install` has put down, its shell first."""
-    folder = Path.home() / ".cache" / "ms-playwright"
-    for pattern in ("chromium_headless_shell-*/*/*headless*shell", "chromium-*/*/chrome"):
-        if found := sorted(each for each in folder.glob(pattern) if os.access(each, os.X_OK)):
-            return found[-1]
+    for folder in (Path.home() / each for each in DOWNLOADS):
+        for pattern in ("chromium_headless_shell-*/*/*headless*shell", "chromium-*/*/chrome"):
+            if found := sorted(each for each in folder.glob(pattern) if os.access(each, os.X_OK)):
+                return found[-1]
     return None
 
 
-def launch_options(program: Path, folder: Path, *, sandbox: bool = False) -> Mapping[str, Any]:
+# What Chromium will do: become its own user, be able to run the program, and enter namespaces (clone(2)).
+_TRY_SANDBOX = """
+import ctypes, os, sys
+user, program = int(sys.argv[1]), sys.argv[2]
+if user:
+    try:
+        os.setgroups([]); os.setgid(user); os.setuid(user)
+    except OSError:
+        sys.exit("this root cannot become another user")
+if not os.access(program, os.X_OK):
+    sys.exit(f"{program} cannot be run by user {user}, as whom root starts it")
+if ctypes.CDLL(None).unshare(0x10000000 | 0x20000000 | 0x40000000):
+    sys.exit("user namespaces are forbidden here")
+"""
+
+
+def sandbox_problem(program: Path) -> str:
+    """Why Chromium would not start with its sandbox, for a sentence's end; empty when nothing speaks against it."""
+    user = BROWSER_UID if os.geteuid() == 0 else 0
+    if user and shutil.which("setpriv") is None:
+        return "setpriv (package util-linux) is missing, with which root starts it as another user"
+    command = [sys.executable, "-I", "-S", "-c", _TRY_SANDBOX, str(user), str(program)]
+    tried = subprocess.run(command, capture_output=True, text=True, check=False, cwd="/")
+    return tried.stderr.strip().rpartition("\n")[2] if tried.returncode else ""
+
+
+def launch_options(program: Path, folder: Path, *, sandbox: bool, memory_bytes: int = 0) -> Mapping[str, Any]:
     """For Playwright's `chromium.launch`: a browser without any way out, whose files all lie in `folder`.
 
-    It gets nothing of this process' environment, which holds the service's secrets.
+    It gets nothing of this process' environment, which holds the service's secrets. With the sandbox and started by
+    root it runs as `BROWSER_UID`. `memory_bytes` is what the browser may hold in all; scripts get most of it.
     """
     environment = {name: os.environ[name] for name in ("PATH", "LANG", "TZ") if name in os.environ}
+    arguments = list(ARGUMENTS)
+    if memory_bytes:
+        arguments.append(f"--js-flags=--max-old-space-size={memory_bytes * 3 // 4 // MIB}")
+    if sandbox and os.geteuid() == 0:
+        # Its own in a folder that only root can change: the browser may enter it and no more.
+        folder.chmod(0o711)
+        folder = Path(tempfile.mkdtemp(prefix="home-", dir=folder))
+        os.chown(folder, BROWSER_UID, BROWSER_UID)
+        environment |= {"BROWSER_PROGRAM": str(program), "BROWSER_USER": str(BROWSER_UID)}
+        program = START_AS_USER
     environment |= {name: str(folder) for name in ("HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")}
     return {
         "executable_path": str(program),
-        "args": list(ARGUMENTS),
+        "args": arguments,
+        "ignore_default_args": list(UNWANTED_DEFAULTS),
         "proxy": {"server": NOWHERE},
         "env": environment,
         "chromium_sandbox": sandbox,

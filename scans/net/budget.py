@@ -50,6 +50,13 @@ class Meter:
             self.requests += 1
             self._per_host[host] += 1
 
+    def has_room_again(self, times: int) -> bool:
+        """Whether all that was asked for so many times may be asked for once more."""
+        more = 1 + 1 / times
+        with self._lock:
+            busiest = max(self._per_host.values(), default=0)
+        return self.requests * more <= self._limits.requests and busiest * more <= self._limits.requests_per_host
+
     def received(self, count: int) -> None:
         """Count bytes; raises BudgetExceeded when they are too many."""
         with self._lock:

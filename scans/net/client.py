@@ -56,8 +56,10 @@ class Network:
         self._meter = Meter(limits)
         self._begin = time.monotonic()
         self._deadline = Deadline(time_limit_s)
-        self._dialer = Dialer(policy, resolver or SystemResolver(), dialer or dial, limits, self._deadline)
-        self._lookup = lookup or SystemLookup()
+        self._dialer = Dialer(
+            policy, resolver or SystemResolver(policy.name_servers), dialer or dial, limits, self._deadline
+        )
+        self._lookup = lookup or SystemLookup(policy.name_servers)
         self._current = CurrentExchange()
         self._lock = threading.Lock()
         self._adapters: dict[Trust, GuardedAdapter] = {}

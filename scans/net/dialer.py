@@ -147,7 +147,7 @@ class Dialer:
                 address = ip_address(each)
             except ValueError:
                 raise Blocked(f"{host} resolves to something that is no address.") from None
-            if reason := addresses.refusal(address, self._policy.allowed_networks, own):
+            if reason := addresses.refusal(address, self._policy.allowed_networks, own, self._policy.denied_networks):
                 # Which address it is stays here: others would learn what only our name servers know.
                 logger.info("egress to %s is refused: %s", host, reason)
                 raise Blocked(f"{host} is not publicly accessible.")
@@ -166,7 +166,7 @@ class Dialer:
         """The peer has to be who was judged."""
         if _end(connection, connection.getpeername) != ip_address(address):
             connection.close()
-            logger.warning("egress to %s is refused: the connection led elsewhere", address)
+            logger.warning("the connection to %s led elsewhere and was ended", address)
             raise Blocked("The connection did not lead to the address that was judged.")
 
     def _refuse_own(self, connection: socket.socket, address: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,6 +14,7 @@ from dns.rdtypes.txtbase import TXTBase
 
 from scans.net.deadline import Deadline
 from scans.net.errors import NotReachable, TimedOut
+from scans.net.resolver import stub_resolver
 
 LIFETIME_S = 4.0
 MAX_RECORDS = 100
@@ -38,12 +40,15 @@ class Lookup(Protocol):
 
 
 class SystemLookup:
-    """The system's name servers."""
+    """The system's name servers, unless others are named."""
+
+    def __init__(self, name_servers: Sequence[str] = ()) -> None:
+        self._name_servers = name_servers
 
     def lookup(self, name: str, record_type: str, deadline: Deadline) -> DnsAnswer:
         """The records, none for a name that does not exist; raises NotReachable or TimedOut when nobody could tell."""
         try:
-            resolver = dns.resolver.Resolver()
+            resolver = stub_resolver(self._name_servers)
             resolver.use_edns(0, dns.flags.DO, 1232)
             resolver.flags = dns.flags.RD | dns.flags.AD
             lifetime_s = min(LIFETIME_S, deadline.check())

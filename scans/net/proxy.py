@@ -94,6 +94,7 @@ class BrowserProxy:
         self._refused: list[Refused] = []
         self._lock = threading.Lock()
         self._clients: dict[socket.socket, threading.Thread] = {}
+        self._strangers: dict[socket.socket, None] = {}  # those that have not given the password yet, in their order
         self._is_closed = False
         self._listener = socket.create_server((HOST, 0), backlog=MAX_CONNECTIONS)
         self._acceptor = threading.Thread(target=self._accept, name="browser-proxy", daemon=True)
@@ -151,9 +152,16 @@ class BrowserProxy:
                 return
             thread = threading.Thread(target=self._serve, args=(client,), name="browser-proxy", daemon=True)
             with self._lock:
+                if len(self._clients) >= MAX_CONNECTIONS and self._strangers:
+                    # Whoever holds a place and says nothing must not keep the browser out.
+                    oldest = next(iter(self._strangers))
+                    del self._strangers[oldest], self._clients[oldest]
+                    with contextlib.suppress(OSError):
+                        oldest.shutdown(socket.SHUT_RDWR)
                 is_welcome = not self._is_closed and len(self._clients) < MAX_CONNECTIONS
                 if is_welcome:
                     self._clients[client] = thread
+                    self._strangers[client] = None
                     thread.start()
             if not is_welcome:
                 client.close()
@@ -165,7 +173,8 @@ class BrowserProxy:
                 self._answer(client)
         finally:
             with self._lock:
-                del self._clients[client]
+                self._clients.pop(client, None)
+                self._strangers.pop(client, None)
             client.close()
 
     def _answer(self, client: socket.socket) -> None:
@@ -176,6 +185,9 @@ class BrowserProxy:
         if not hmac.compare_digest(request.header(b"proxy-authorization") or b"", self._authorization):
             client.sendall(_status(b"407 Proxy Authentication Required", b'Proxy-Authenticate: Basic realm="scan"'))
             return
+        with self._lock:
+            if self._strangers.pop(client, client) is client:
+                return  # its place was given away meanwhile
         client.settimeout(CLIENT_S)
         is_tunnel = request.method == b"CONNECT"
         upstream = self._open(request.target, is_tunnel)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+from collections.abc import Sequence
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Protocol
@@ -31,8 +32,20 @@ class Resolver(Protocol):
         """Every address of a name, IPv4 first; raises NotReachable when it has none."""
 
 
+def stub_resolver(name_servers: Sequence[str]) -> dns.resolver.Resolver:
+    """One that asks these, or the system's where there are none. Raises NoResolverConfiguration."""
+    if not name_servers:
+        return dns.resolver.Resolver()
+    found = dns.resolver.Resolver(configure=False)
+    found.nameservers = list(name_servers)
+    return found
+
+
 class SystemResolver:
-    """The system's name servers and hosts file, asked without search domains."""
+    """The hosts file and the name servers, the system's unless others are named, asked without search domains."""
+
+    def __init__(self, name_servers: Sequence[str] = ()) -> None:
+        self._name_servers = name_servers
 
     def resolve(self, host: str, deadline: Deadline) -> tuple[str, ...]:
         """Every address of a name, IPv4 first; raises NotReachable when there is none in time."""
@@ -42,7 +55,7 @@ class SystemResolver:
             pass
         if is_loopback_name(host):
             return LOOPBACK
-        return _from_hosts_file(host) or _from_dns(host, deadline)
+        return _from_hosts_file(host) or _from_dns(host, deadline, self._name_servers)
 
 
 def _from_hosts_file(host: str) -> tuple[str, ...]:
@@ -58,9 +71,9 @@ def _from_hosts_file(host: str) -> tuple[str, ...]:
     return _ipv4_first(found)
 
 
-def _from_dns(host: str, deadline: Deadline) -> tuple[str, ...]:
+def _from_dns(host: str, deadline: Deadline, name_servers: Sequence[str]) -> tuple[str, ...]:
     try:
-        resolver = dns.resolver.Resolver()
+        resolver = stub_resolver(name_servers)
     except dns.resolver.NoResolverConfiguration:
         raise NotReachable("No name server is configured.") from None
     lifetime_s = min(MAX_LIFETIME_S, deadline.check())

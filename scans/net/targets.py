@@ -160,7 +160,7 @@ def _refuse_blocked(host: str, policy: Policy) -> bool:
     except ValueError:
         _refuse_reserved_name(host, policy)
         return bool(policy.allowed_networks)
-    if reason := refusal(address, policy.allowed_networks, own_addresses()):
+    if reason := refusal(address, policy.allowed_networks, own_addresses(), policy.denied_networks):
         logger.info("a target is refused: %s", reason)
         # What everybody can know of the address, not that it is one of ours.
         known = refusal(address, policy.allowed_networks)

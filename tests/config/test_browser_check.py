@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -18,15 +17,23 @@ def ids(messages: list[CheckMessage]) -> list[str | None]:
 
 def test_the_browser_that_is_used_is_named(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.SCAN_BROWSER = "/bin/true"
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr("config.system_checks.sandbox_problem", lambda program: "")
     (message,) = browser(None)
     assert (message.id, message.msg) == ("scans.I001", "Scans use the browser /bin/true.")
 
 
-def test_root_is_told_that_there_is_no_sandbox(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_turned_the_sandbox_off_is_reminded(settings: Settings) -> None:
     settings.SCAN_BROWSER = "/bin/true"
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    settings.SCAN_BROWSER_SANDBOX = False
     assert ids(browser(None)) == ["scans.I001", "scans.W002"]
+
+
+def test_where_there_is_no_sandbox_the_reason_is_told(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.SCAN_BROWSER = "/bin/true"
+    monkeypatch.setattr("config.system_checks.sandbox_problem", lambda program: "user namespaces are forbidden here")
+    used, warning = browser(None)
+    assert (used.id, warning.id) == ("scans.I001", "scans.W003")
+    assert "user namespaces are forbidden here" in warning.msg
 
 
 def test_off_is_a_choice_and_no_fault(settings: Settings) -> None:

@@ -270,7 +270,7 @@ def window() -> Iterator[Window]:
     assert program is not None, "no browser; `make browser` installs one"
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(1, "playwright") as thread:
         playwright = thread.submit(lambda: sync_playwright().start()).result(BROWSER_LIMIT_S)
-        options = {**launch_options(program, Path(folder)), "args": [], "proxy": None}
+        options = {**launch_options(program, Path(folder), sandbox=False), "args": [], "proxy": None}
         try:
             browser = thread.submit(lambda: playwright.chromium.launch(**options)).result(BROWSER_LIMIT_S)
             yield Window(thread, browser)

@@ -172,6 +172,19 @@ def test_the_sarif_export_has_a_rule_per_check_and_a_result_per_finding(home: Me
     ]
 
 
+def test_a_site_s_brackets_are_no_links_in_the_sarif_export(home: Member) -> None:
+    scan = finished_scan(home)
+    document = scan.report.document
+    for category in document["categories"]:
+        for check in category["checks"]:
+            check |= {"message": r"The header says [x](javascript:alert(1)) and \[", "references": []}
+    Report.objects.update(export=json.dumps(document))
+    (run,) = home.api.get(f"/v1/report/{scan.id}/export?format=sarif").json()["runs"]
+    assert {each["message"]["text"] for each in run["results"]} == {
+        r"The header says \[x\](javascript:alert(1)) and \\\["
+    }
+
+
 def test_the_csv_export_has_a_line_per_check_and_no_formulas(home: Member) -> None:
     scan = finished_scan(home)
     document = scan.report.document

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+from scans.engine.browser.evidence import Layout, RenderedImage, TapTarget, Viewport
 
 
 @cache
@@ -18,3 +22,34 @@ def expression(name: str) -> str:
     """One that is a single expression, with what it uses put before it."""
     # A function of its own, so that asking twice does not declare the same names twice.
     return "(() => {\n" + script("selector.js") + "\nreturn " + script(name) + "\n})()"
+
+
+def read_layout(seen: Mapping[str, Any]) -> Layout:
+    """What layout.js returns."""
+    viewport = seen["viewport"]
+    return Layout(
+        markup=seen["markup"],
+        letters_by_px={float(size): int(count) for size, count in seen["letters"].items()},
+        targets=tuple(
+            TapTarget(each["selector"], each["width"], each["height"], each["crowded"]) for each in seen["targets"]
+        ),
+        images=tuple(
+            RenderedImage(
+                selector=each["selector"],
+                url=each["url"],
+                width_px=each["width"],
+                height_px=each["height"],
+                natural_width=each["naturalWidth"],
+                natural_height=each["naturalHeight"],
+                top_px=each["top"],
+                left_px=each["left"],
+                fit=each["fit"],
+                is_visible=each["visible"],
+                is_lazy=each["lazy"],
+                is_eager=each["eager"],
+                has_choices=each["choices"],
+            )
+            for each in seen["images"]
+        ),
+        viewport=Viewport(viewport["width"], viewport["height"], viewport["ratio"]),
+    )

@@ -10,30 +10,33 @@ import asyncio
 import base64
 import contextlib
 import time
-from collections.abc import Awaitable, Mapping
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
-from playwright.async_api import Browser, BrowserContext, Dialog, Error, Page
+from playwright.async_api import Browser, BrowserContext, Dialog, Error, Page, Request
 
-from scans.engine.browser.axe import run_axe
+from scans.engine.browser.axe import SKIPPED, run_axe
 from scans.engine.browser.coverage import used_scripts, used_sheets
 from scans.engine.browser.evidence import (
+    AxeReport,
     BrowserLoad,
     LargestPaint,
     Layout,
     LayoutShift,
     Load,
-    RenderedImage,
-    TapTarget,
     UsedFile,
-    Viewport,
 )
-from scans.engine.browser.injected_scripts import expression
+from scans.engine.browser.injected_scripts import expression, read_layout
 from scans.engine.browser.main_thread import Trace, main_thread
 from scans.engine.browser.network_log import NetworkLog
+from scans.engine.browser.processes import Usage
+from scans.engine.browser.reasons import explain, overrun
 from scans.engine.browser.visit import BrowserFailed, Visit
 from scans.net.browser import context_options
+from scans.net.budget import Limits, Meter
+from scans.net.errors import BudgetExceeded
 
 T = TypeVar("T")
 
@@ -46,29 +49,56 @@ POLL_S = 0.05
 LOAD_SHARE = 0.6  # of the time, for the load itself; the rest is for looking at it
 SCRIPT_LIMIT_MS = 10_000
 MAX_POPUPS = 20
-AXE_LIMIT_S = 12.0
+AXE_CPU_S = 12.0  # of the processor: what else this machine does is not the page's fault
+AXE_LOOK_S = 0.25
 CONSOLE_ERRORS = 20
 CONSOLE_LENGTH = 300
 SCREENSHOT_BYTES = 500_000
 WORLD = "scan"
-BUSY = "The page kept the browser busy until the time was up."
 
 
-async def visit_page(browser: Browser, visit: Visit) -> BrowserLoad:
-    """Load, look, and load again where that was asked for. Raises `BrowserFailed`, Playwright's `Error`."""
-    ends = time.monotonic() + visit.time_limit_s
-    found = await _in_context(browser, visit, ends, is_full=True, is_traced=visit.again > 0)
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """Of one visit with all its loads."""
+
+    ends: float  # on the monotonic clock
+    limit_s: float
+    usage: Callable[[], Usage]
+    meter: Meter
+
+
+class _TooManyRequests(BrowserFailed):
+    """The page asked for more than a scan may."""
+
+
+async def visit_page(browser: Browser, visit: Visit, usage: Callable[[], Usage]) -> BrowserLoad:
+    """Load, look, and load again where that was asked for. Raises `BrowserFailed`, Playwright's `Error`.
+
+    `usage` tells what the browser's processes took until now. Where there are problems, the context stays open.
+    """
+    began = time.monotonic()
+    bounds = _Bounds(began + visit.time_limit_s, visit.time_limit_s, usage, Meter(Limits()))
+    found = await _in_context(browser, visit, bounds, is_full=True, is_traced=visit.again > 0)
     again: list[Load] = []
-    took_s = time.monotonic() - (ends - visit.time_limit_s)
-    for _ in range(visit.again):
-        if ends - time.monotonic() < 2 * took_s:
+    took_s = time.monotonic() - began
+    if found.problems:
+        return found
+    for load in range(1, visit.again + 1):
+        if bounds.ends - time.monotonic() < 2 * took_s or not bounds.meter.has_room_again(load):
             break
-        # A trace costs a sixth of a load, so not every load has one.
-        again.append((await _in_context(browser, visit, ends, is_full=False, is_traced=not again)).first)
+        try:
+            # A trace costs a sixth of a load, so not every load has one.
+            further = await _in_context(browser, visit, bounds, is_full=False, is_traced=not again)
+        except _TooManyRequests as error:
+            found = replace(found, problems={"again": str(error)})
+            break
+        again.append(further.first)
     return replace(found, again=tuple(again))
 
 
-async def _in_context(browser: Browser, visit: Visit, ends: float, *, is_full: bool, is_traced: bool) -> BrowserLoad:
+async def _in_context(
+    browser: Browser, visit: Visit, bounds: _Bounds, *, is_full: bool, is_traced: bool
+) -> BrowserLoad:
     context = await browser.new_context(
         **context_options(visit.proxy),
         viewport=SCREEN,  # type: ignore[arg-type]  # a TypedDict of the same shape
@@ -80,19 +110,22 @@ async def _in_context(browser: Browser, visit: Visit, ends: float, *, is_full: b
         service_workers="block",
         ignore_https_errors=visit.trusts_anybody,
     )
-    found = await _Look(context, visit, ends).until_crash(is_full=is_full, is_traced=is_traced)
+    found = await _Look(context, visit, bounds).until_crash(is_full=is_full, is_traced=is_traced)
     # After a failure the whole browser goes, and a page that is busy would not let itself be closed.
-    await context.close()
+    if not found.problems:
+        await context.close()
     return found
 
 
 class _Look:
     """One load in one context."""
 
-    def __init__(self, context: BrowserContext, visit: Visit, ends: float) -> None:
+    def __init__(self, context: BrowserContext, visit: Visit, bounds: _Bounds) -> None:
         self._context = context
         self._visit = visit
-        self._ends = ends
+        self._bounds = bounds
+        self._over = asyncio.get_running_loop().create_future()  # fails with the reason
+        self._began = bounds.usage()
         self._log = NetworkLog()
         self._sheets: dict[str, Mapping[str, Any]] = {}
         self._errors: list[str] = []
@@ -101,28 +134,41 @@ class _Look:
         self._documents = 0  # that the page's own frame showed
 
     async def until_crash(self, *, is_full: bool, is_traced: bool) -> BrowserLoad:
-        """Raises `BrowserFailed` at once when the page's process dies: questions to it would never be answered."""
+        """Raises `BrowserFailed` at once when the page's process dies: questions to it would never be answered.
+
+        And when it asks for more than a scan may: what came then would not be the page.
+        """
         page = await self._context.new_page()
-        crashed = asyncio.Event()
-        page.on("crash", lambda _: crashed.set())
+        page.on("crash", lambda _: self._end(BrowserFailed("The page made the browser crash.")))
+        self._context.on("request", self._count_request)
         looking = asyncio.ensure_future(self._look(page, is_full=is_full, is_traced=is_traced))
-        dying = asyncio.ensure_future(crashed.wait())
         try:
-            await asyncio.wait((looking, dying), return_when=asyncio.FIRST_COMPLETED)
-            if crashed.is_set():
-                raise BrowserFailed("The page made the browser crash.")
-            return looking.result()
+            await asyncio.wait((looking, self._over), return_when=asyncio.FIRST_COMPLETED)
+            return (self._over if self._over.done() else looking).result()
         finally:
-            for each in (looking, dying):
+            for each in (looking, self._over):
                 each.cancel()
-            await asyncio.gather(looking, dying, return_exceptions=True)
+            await asyncio.gather(looking, self._over, return_exceptions=True)
+
+    def _end(self, reason: BrowserFailed) -> None:
+        if not self._over.done():
+            self._over.set_exception(reason)
+
+    def _count_request(self, request: Request) -> None:
+        """Those of frames and workers, too; the proxy cannot see them in its tunnels."""
+        parts = urlsplit(request.url)
+        if parts.scheme in ("http", "https"):
+            try:
+                self._bounds.meter.request(parts.hostname or "")
+            except BudgetExceeded as error:
+                self._end(_TooManyRequests(f"The browser left the page. {error}"))
 
     async def _look(self, page: Page, *, is_full: bool, is_traced: bool) -> BrowserLoad:
         page.on("dialog", _dismiss)
         self._context.on("page", self._close_popup)
-        self._cdp = cdp = await self._context.new_cdp_session(page)
+        self._cdp = await self._context.new_cdp_session(page)
         await self._prepare(is_full)
-        trace = Trace(cdp) if is_traced else None
+        trace = Trace(self._cdp) if is_traced else None
         if trace:
             await trace.start()
         await self._load(page)
@@ -139,7 +185,7 @@ class _Look:
         layout = await self._try("layout", self._layout())
         screenshot = await self._try("screenshot", self._screenshot())
         host_ms = await self._try("host_ms", self._ask("host.js"))
-        axe = await self._try("axe", asyncio.wait_for(run_axe(cdp), AXE_LIMIT_S))
+        axe = await self._try("axe", self._axe())
         self._refuse_another_page()
         return BrowserLoad(
             product=product,
@@ -265,34 +311,7 @@ class _Look:
         return used_scripts(scripts["result"]) + used_sheets(self._sheets, rules["ruleUsage"])
 
     async def _layout(self) -> Layout:
-        seen = await self._ask("layout.js")
-        viewport = seen["viewport"]
-        return Layout(
-            markup=seen["markup"],
-            letters_by_px={float(size): int(count) for size, count in seen["letters"].items()},
-            targets=tuple(
-                TapTarget(each["selector"], each["width"], each["height"], each["crowded"]) for each in seen["targets"]
-            ),
-            images=tuple(
-                RenderedImage(
-                    selector=each["selector"],
-                    url=each["url"],
-                    width_px=each["width"],
-                    height_px=each["height"],
-                    natural_width=each["naturalWidth"],
-                    natural_height=each["naturalHeight"],
-                    top_px=each["top"],
-                    left_px=each["left"],
-                    fit=each["fit"],
-                    is_visible=each["visible"],
-                    is_lazy=each["lazy"],
-                    is_eager=each["eager"],
-                    has_choices=each["choices"],
-                )
-                for each in seen["images"]
-            ),
-            viewport=Viewport(viewport["width"], viewport["height"], viewport["ratio"]),
-        )
+        return read_layout(await self._ask("layout.js"))
 
     async def _screenshot(self) -> bytes:
         picture = await self._cdp.send(
@@ -302,6 +321,18 @@ class _Look:
         if len(data) > SCREENSHOT_BYTES:
             raise BrowserFailed("The picture of the page is too large to be kept.")
         return data
+
+    async def _axe(self) -> AxeReport:
+        """Raises `BrowserFailed` when the page makes it take too much of the processor."""
+        ends_cpu_s = self._bounds.usage().cpu_s + AXE_CPU_S
+        running = asyncio.ensure_future(run_axe(self._cdp))
+        try:
+            while not (await asyncio.wait((running,), timeout=AXE_LOOK_S))[0]:
+                if self._bounds.usage().cpu_s > ends_cpu_s:
+                    raise BrowserFailed(f"{SKIPPED}: the page kept it busy for {AXE_CPU_S:g} seconds.")
+            return running.result()
+        finally:
+            running.cancel()
 
     async def _try(self, name: str, what: Awaitable[T]) -> T | None:
         """One of several things to look at: where it fails, the others still count."""
@@ -316,10 +347,10 @@ class _Look:
         try:
             return await asyncio.wait_for(what, max(0.1, self._remaining_s()))
         except TimeoutError:
-            raise BrowserFailed(BUSY) from None
+            raise BrowserFailed(overrun(self._began, self._bounds.usage(), self._bounds.limit_s)) from None
 
     def _remaining_s(self) -> float:
-        return self._ends - time.monotonic()
+        return self._bounds.ends - time.monotonic()
 
     async def _close_popup(self, page: Page) -> None:
         self._popups += 1
@@ -359,14 +390,3 @@ async def _dismiss(dialog: Dialog) -> None:
 
 def _seconds(milliseconds: float | None) -> float | None:
     return milliseconds / 1000 if milliseconds else None
-
-
-def explain(error: Error) -> str:
-    """For the report. Playwright's first line is about the call; the network error's name says what happened."""
-    message = error.message
-    start = message.find("net::")
-    if start >= 0:
-        return f"The browser could not load the page: {message[start:].split()[0].rstrip('.,')}."
-    if "Timeout" in message:
-        return "The browser could not load the page in time."
-    return "The page went elsewhere, or ended, while it was looked at in the browser."

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+from collections import Counter
+
 from selectolax.lexbor import LexborHTMLParser
 
 from scans.engine.browser.evidence import AxeReport, BrowserLoad, Coverage, Layout, Load, Rendered, Viewport
@@ -12,6 +15,8 @@ from scans.engine.page.bounded_parser import bounded
 from scans.engine.page.evidence import Document, Page
 from scans.net.client import Network
 from scans.net.proxy import BrowserProxy
+
+logger = logging.getLogger(__name__)
 
 TIME_LIMIT_S = 25.0
 SHARE = 0.45  # of the time that is left for the whole scan: other probes wait for this one
@@ -49,6 +54,9 @@ def load_in_browser(page: Page, network: Network, browser: Browser, scan_type: S
                 trusts_anybody=trusts_anybody,
             )
         )
+        if refused := Counter(each.code for each in proxy.refused):
+            counts = ", ".join(f"{code} {count}" for code, count in refused.items())
+            logger.info("the browser on %s was refused connections: %s", page.target.host, counts)
     status = next((each.status for each in found.first.requests if each.kind is None), None)
     if status is not None and status != page.response.status and status >= 400:
         ours = page.response.status

@@ -11,21 +11,25 @@ import contextlib
 import logging
 import os
 import shutil
-import signal
 import tempfile
 import threading
-from collections.abc import Coroutine, Iterator
+import time
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import playwright
 import psutil
 from playwright.async_api import Browser, Error, Playwright, async_playwright
 
 from scans.engine.browser.evidence import BrowserLoad
-from scans.engine.browser.load import BUSY, explain, visit_page
+from scans.engine.browser.load import visit_page
+from scans.engine.browser.processes import STOP_S, Meter, Usage, kill, tree
+from scans.engine.browser.reasons import explain, overrun
 from scans.engine.browser.visit import BrowserFailed, Visit
-from scans.net.browser import launch_options
+from scans.net.browser import launch_options, sandbox_problem
+from scans.net.budget import MIB
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -33,21 +37,32 @@ T = TypeVar("T")
 MAX_LOADS = 50
 IDLE_S = 300.0
 START_S = 20.0
-STOP_S = 5.0
-GRACE_S = 3.0  # beyond a visit's own limit, before everything is killed
+GRACE_S = 2.0  # beyond a visit's own limit, before everything is killed
+LOOK_EVERY_S = 0.25
+MEMORY_MIB = 800  # of all processes; about 300 of them go to a page without anything
 FOLDER = "scan-browser-"
-TEMPORARY_FOLDER = "TMPDIR"  # POSIX; only passed on
+NODE = "PLAYWRIGHT_NODEJS_PATH"  # Playwright's own
 # MiB. Left alone, Node collects its garbage so late that the driver takes as much as the browser.
 DRIVER_MEMORY = "--max-semi-space-size=1 --max-old-space-size=128"
 
+START_DRIVER = Path(__file__).with_name("start-driver")
 DIED = "The browser died while it loaded the page."
 
 
-class WarmBrowser:
-    """Chromium for one process, one visit after the other. Thread-safe; `close()` it, or use a `with` statement."""
+class TooMuchMemory(BrowserFailed):
+    """The page made the browser hold more than it may."""
 
-    def __init__(self, program: Path) -> None:
+
+class WarmBrowser:
+    """Chromium for one process, one visit after the other. Thread-safe; `close()` it, or use a `with` statement.
+
+    `memory_mib` is what all of its processes may hold together; with `sandbox` it does not start where it gets none.
+    """
+
+    def __init__(self, program: Path, *, memory_mib: int = MEMORY_MIB, sandbox: bool = True) -> None:
         self._program = program
+        self._memory_bytes = memory_mib * MIB
+        self._sandbox = sandbox
         self._lock = threading.Lock()
         self._running: _Running | None = None
         self._idle_timer: threading.Timer | None = None
@@ -62,19 +77,26 @@ class WarmBrowser:
         """See `Browser.load`. After a failure the next visit gets a new browser."""
         with self._lock:
             self._cancel_idle_timer()
-            running = self._running = self._running or _Running.start(self._program)
+            running = self._running = self._running or _Running.start(self._program, self._memory_bytes, self._sandbox)
+            meter = Meter(running.processes)
+            began = meter.look()
             try:
-                found = running.run(visit_page(running.browser, visit), visit.time_limit_s + GRACE_S)
+                visiting = visit_page(running.browser, visit, lambda: meter.usage)
+                found = running.run(visiting, visit.time_limit_s + GRACE_S, lambda: self._refuse_memory(meter.look()))
             except Error as error:
                 is_alive = running.browser.is_connected()
                 self._drop(is_sound=False)
                 raise BrowserFailed(explain(error) if is_alive else DIED) from None
             except (TimeoutError, concurrent.futures.TimeoutError):
                 self._drop(is_sound=False)
-                raise BrowserFailed(BUSY) from None
+                raise BrowserFailed(overrun(began, meter.usage, visit.time_limit_s)) from None
             except BaseException:
                 self._drop(is_sound=False)
                 raise
+            if found.problems:
+                # A page that is busy may not let its context be closed, which was not even tried.
+                self._drop(is_sound=False)
+                return found
             running.loads += 1
             if running.loads >= MAX_LOADS:
                 self._drop(is_sound=True)
@@ -91,6 +113,11 @@ class WarmBrowser:
             self._cancel_idle_timer()
             if self._running is not None:
                 self._drop(is_sound=True)
+
+    def _refuse_memory(self, usage: Usage) -> None:
+        if usage.memory_bytes > self._memory_bytes:
+            limit = self._memory_bytes // MIB
+            raise TooMuchMemory(f"The page asked for too much memory: the browser may hold {limit} MiB.")
 
     def _cancel_idle_timer(self) -> None:
         if self._idle_timer is not None:
@@ -116,7 +143,7 @@ class _Running:
     loads: int = 0
 
     @classmethod
-    def start(cls, program: Path) -> _Running:
+    def start(cls, program: Path, memory_bytes: int, sandbox: bool) -> _Running:
         """Raises `BrowserFailed` when it does not come up."""
         _sweep()
         folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER}{os.getpid()}-"))
@@ -125,39 +152,47 @@ class _Running:
         thread = threading.Thread(target=loop.run_forever, name="playwright", daemon=True)
         thread.start()
         before = {each.pid for each in psutil.Process().children()}
-        future = asyncio.run_coroutine_threadsafe(_launch(program, folder), loop)
+        future = asyncio.run_coroutine_threadsafe(
+            _launch(folder, launch_options(program, folder, sandbox=sandbox, memory_bytes=memory_bytes)), loop
+        )
         try:
             playwright, browser = future.result(START_S)
         except Exception as error:  # noqa: BLE001  whatever it is that Playwright raises: a bare Exception, too
             logger.error("Chromium (%s) does not start: %s", program, str(error).partition("\n")[0])
+            if sandbox and (problem := sandbox_problem(program)):
+                logger.error("Chromium gets no sandbox: %s; SCAN_BROWSER_SANDBOX=off does without", problem)
             future.cancel()
-            _kill([each for each in psutil.Process().children() if each.pid not in before and _is_driver(each)])
+            kill([each for each in psutil.Process().children() if each.pid not in before and _is_driver(each)])
             _end(loop, thread, folder)
             raise BrowserFailed("The browser could not be started.") from None
         drivers = [each for each in psutil.Process().children() if each.pid not in before and _is_driver(each)]
-        return cls(folder, loop, thread, playwright, browser, _tree(drivers))
+        return cls(folder, loop, thread, playwright, browser, tree(drivers))
 
-    def run(self, what: Coroutine[Any, Any, T], limit_s: float) -> T:
-        """From any thread. Raises what it raises, and TimeoutError."""
+    def run(self, what: Coroutine[Any, Any, T], limit_s: float, look: Callable[[], object] = lambda: None) -> T:
+        """From any thread; `look` is called every quarter of a second. Raises what these raise, and TimeoutError."""
         future = asyncio.run_coroutine_threadsafe(what, self.loop)
+        ends = time.monotonic() + limit_s
         try:
-            return future.result(limit_s)
-        except concurrent.futures.TimeoutError:
+            while not concurrent.futures.wait((future,), min(LOOK_EVERY_S, max(0.0, ends - time.monotonic()))).done:
+                look()
+                if time.monotonic() >= ends:
+                    raise TimeoutError
+            return future.result()
+        finally:
             future.cancel()
-            raise
 
     def stop(self, *, is_sound: bool) -> None:
         """Ask where there is reason to hope, then kill what is left."""
-        tree = _tree(self.processes)
+        left = tree(self.processes)
         if is_sound:
             with contextlib.suppress(Error, concurrent.futures.TimeoutError):
                 self.run(self.browser.close(), STOP_S)
         else:
-            _kill(tree)
+            kill(left)
         # Also after a kill: it takes the driver's end in, which asyncio would complain about otherwise.
         with contextlib.suppress(Exception, concurrent.futures.TimeoutError):
             self.run(self.playwright.stop(), STOP_S)
-        _kill(tree)
+        kill(left)
         _end(self.loop, self.thread, self.folder)
 
 
@@ -165,30 +200,21 @@ def _note(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     logger.debug("Playwright: %s", context.get("exception") or context["message"])
 
 
-async def _launch(program: Path, folder: Path) -> tuple[Playwright, Browser]:
-    # The driver takes both from our own environment: where it puts its files, and how much it may hold.
-    with _environment({TEMPORARY_FOLDER: str(folder), "NODE_OPTIONS": DRIVER_MEMORY}):
-        playwright = await async_playwright().start()
+async def _launch(folder: Path, options: Mapping[str, Any]) -> tuple[Playwright, Browser]:
+    # Playwright's driver takes its program, and what that hands on, from our own environment.
+    node = os.environ.get(NODE) or str(Path(playwright.__file__).with_name("driver") / "node")
+    handed = {"BROWSER_NODE": node, "BROWSER_NODE_OPTIONS": DRIVER_MEMORY, "BROWSER_FOLDER": str(folder)}
+    with _environment(handed | {NODE: str(START_DRIVER)}):
+        driver = await async_playwright().start()
     try:
-        return playwright, await _start_chromium(playwright, program, folder)
+        return driver, await driver.chromium.launch(**options)
     except BaseException:
-        await playwright.stop()
+        await driver.stop()
         raise
-
-
-async def _start_chromium(playwright: Playwright, program: Path, folder: Path) -> Browser:
-    """With its own sandbox where that can be: not for root, and not where the system forbids user namespaces."""
-    if os.geteuid() != 0:
-        try:
-            return await playwright.chromium.launch(**launch_options(program, folder, sandbox=True))
-        except Error:
-            logger.warning("Chromium does not start with its sandbox here; it runs without")
-    return await playwright.chromium.launch(**launch_options(program, folder))
 
 
 @contextlib.contextmanager
 def _environment(variables: dict[str, str]) -> Iterator[None]:
-    tempfile.gettempdir()  # Python's own answer is settled before, for the other threads
     before = {name: os.environ.get(name) for name in variables}
     os.environ |= variables
     try:
@@ -203,40 +229,9 @@ def _environment(variables: dict[str, str]) -> Iterator[None]:
 
 def _is_driver(process: psutil.Process) -> bool:
     try:
-        return any("playwright" in each for each in process.cmdline()[:2])
+        return any("playwright" in each for each in process.cmdline()[:3])  # a shell is named before
     except psutil.Error:
         return False
-
-
-def _tree(processes: list[psutil.Process]) -> list[psutil.Process]:
-    """The processes that still run and all that they started."""
-    found: dict[int, psutil.Process] = {}
-    for each in processes:
-        with contextlib.suppress(psutil.Error):
-            if each.is_running():
-                found |= {one.pid: one for one in (each, *each.children(recursive=True))}
-    return list(found.values())
-
-
-def _kill(processes: list[psutil.Process]) -> None:
-    tree = _tree(processes)
-    pids = {each.pid for each in tree}
-    for each in tree:
-        with contextlib.suppress(psutil.Error, OSError):
-            # Chromium leads a group of its own, which holds those of its processes that lost their parent, too.
-            group = os.getpgid(each.pid)
-            if group in pids:
-                os.killpg(group, signal.SIGKILL)
-            each.kill()
-    # The driver is asyncio's child: whoever else waits for it takes its end away from there.
-    psutil.wait_procs([each for each in tree if _parent(each) != os.getpid()], timeout=STOP_S)
-
-
-def _parent(process: psutil.Process) -> int | None:
-    try:
-        return process.ppid()
-    except psutil.Error:
-        return None
 
 
 def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread, folder: Path) -> None:

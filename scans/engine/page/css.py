@@ -9,6 +9,7 @@ from itertools import chain
 from typing import NamedTuple
 
 MAX_LENGTH = 1024 * 1024  # characters; what is beyond is not read
+MAX_MARKS = 200_000  # braces and semicolons; half a MiB of ordinary rules has 30,000
 MAX_DEPTH = 30
 MAX_SELECTORS = 200  # of one rule
 
@@ -84,9 +85,10 @@ def rules(css: str, *, is_closed: bool = False) -> Iterator[Rule]:
     What the text ends in the middle of is left out, unless its end closes it (CSS Syntax 3, section 5.4).
     """
     css = css[:MAX_LENGTH]
-    blocks: list[tuple[str, list[tuple[str, str]]]] = []
+    # Of those that are open: prelude, declarations, and the preludes around.
+    blocks: list[tuple[str, list[tuple[str, str]], tuple[str, ...]]] = []
     pieces: list[str] = []  # of what comes before the next mark, between comments
-    position = 0
+    position = marks = 0
     for token in chain(TOKENS.finditer(css), (None,)):
         mark = token["mark"] if token else ""  # none is the end
         if token and not (mark or token["dropped"]):
@@ -97,10 +99,14 @@ def rules(css: str, *, is_closed: bool = False) -> Iterator[Rule]:
             continue
         text = "".join(pieces)
         pieces = []
+        marks += 1
+        if marks > MAX_MARKS:
+            return
         if mark == "{":
             if len(blocks) == MAX_DEPTH:
                 return
-            blocks.append((text.strip(), []))
+            around = (*blocks[-1][2], blocks[-1][0]) if blocks else ()
+            blocks.append((text.strip(), [], around))
             continue
         if blocks:
             name, colon, value = text.partition(":")
@@ -109,8 +115,8 @@ def rules(css: str, *, is_closed: bool = False) -> Iterator[Rule]:
         elif text and not text.isspace():
             yield Rule(text.lstrip(), None)
         for _ in range(len(blocks) if mark == "" and is_closed else mark == "}" and len(blocks) > 0):
-            prelude, found = blocks.pop()
-            yield Rule(prelude, tuple(found), tuple(outer for outer, _ in blocks) if blocks else ())
+            prelude, found, around = blocks.pop()
+            yield Rule(prelude, tuple(found), around)
 
 
 def blanks(css: str) -> Iterator[tuple[int, int]]:

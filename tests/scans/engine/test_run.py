@@ -141,6 +141,18 @@ def test_evidence_is_made_in_the_order_of_its_needs(plant: Plant) -> None:
     assert result.checks[0].message == "roof on wall on site.example.com"
 
 
+def test_what_turns_the_direction_of_text_is_named_in_messages_and_evidence(plant: Plant) -> None:
+    @check("turned", name="Turned", found="Turned", severity=LOW, fix="Turn it back.")
+    def turned(target: Target) -> Finding:
+        """Text of a site."""
+        return Fail("It says \u202etxt.exe\u2069.", evidence=({"name": "\u200fx", "count": 1},))
+
+    plant([turned])
+    (found,) = run().checks
+    assert found.message == "It says [U+202E]txt.exe[U+2069]."
+    assert found.evidence == ({"name": "[U+200F]x", "count": 1},)
+
+
 def test_probes_run_at_the_same_time(plant: Plant) -> None:
     both = threading.Barrier(2, timeout=PATIENCE_S)
 

@@ -15,12 +15,20 @@ def test_what_takes_longer_is_ended() -> None:
             pass
 
 
+def test_what_takes_more_of_the_processor_is_ended_and_waiting_costs_nothing() -> None:
+    with alarm(60, cpu_s=0.05):
+        threading.Event().wait(0.2)
+    with pytest.raises(OutOfTime), alarm(60, cpu_s=0.05):
+        for _ in itertools.count():
+            pass
+
+
 def test_what_is_done_in_time_is_left_alone_and_leaves_no_thread() -> None:
     before = threading.active_count()
     with alarm(60):
         done = sum(range(1000))
     for thread in threading.enumerate():
-        if isinstance(thread, threading.Timer):
+        if thread.name == "alarm":
             thread.join(5)
     assert done == 499_500
     assert threading.active_count() <= before

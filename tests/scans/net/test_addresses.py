@@ -212,6 +212,16 @@ def test_an_exempted_network_is_accepted_with_its_mapped_addresses(network: str,
     assert is_exempt(ip_address(address), allowed)
 
 
+@pytest.mark.parametrize(
+    "address", ["93.184.215.14", "::ffff:93.184.215.14", "64:ff9b::5db8:d70e", "2002:5db8:d70e::1"]
+)
+def test_what_the_operator_denies_is_refused_in_every_wrapping_whatever_is_exempted(address: str) -> None:
+    denied = [ip_network("93.184.215.0/24")]
+    assert "operator denies" in (refusal(ip_address(address), denied=denied) or "")
+    assert refusal(ip_address(address), [ip_network("0.0.0.0/0"), ip_network("::/0")], denied=denied) is not None
+    assert refusal(ip_address("93.184.216.14"), denied=denied) is None
+
+
 @pytest.mark.parametrize("address", ["10.0.1.0", "::ffff:10.0.1.0", "::1", "fd00::1", "127.0.0.1"])
 def test_an_exemption_reaches_no_further_than_its_network(address: str) -> None:
     assert refusal(ip_address(address), [ip_network("10.0.0.0/24"), ip_network("2606::/16")]) is not None

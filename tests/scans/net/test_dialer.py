@@ -86,6 +86,20 @@ def test_a_refusal_of_an_address_does_not_say_that_it_is_ours(monkeypatch: pytes
         parse_target("http://10.0.0.1/", Policy())
 
 
+def test_a_denied_network_is_refused_by_address_whatever_name_leads_there() -> None:
+    policy = Policy(denied_networks=(ip_network(f"{PUBLIC}/32"),))
+    with pytest.raises(Blocked):
+        parse_target(f"http://{PUBLIC}/", policy)
+    wires = Wires({})
+    names = Names({"www.example.com": (PUBLIC,)})
+    with (
+        Network(policy, resolver=names, dialer=wires) as network,
+        pytest.raises(Blocked, match="not publicly accessible"),
+    ):
+        network.reach(parse_target("http://www.example.com/", policy))
+    assert wires.dialed == []
+
+
 def test_a_name_that_is_rebound_keeps_its_first_address() -> None:
     names = Names({"rebind.example.com": [(PUBLIC,), ("127.0.0.1",)]})
     with Site(HELLO) as site, Site(HELLO) as canary:

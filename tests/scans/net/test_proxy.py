@@ -6,6 +6,7 @@ import contextlib
 import socket
 import ssl
 import threading
+import time
 from base64 import b64encode
 from collections.abc import Iterator
 from ipaddress import ip_network
@@ -15,7 +16,7 @@ import pytest
 from scans.net.budget import Limits
 from scans.net.client import Network
 from scans.net.policy import Policy
-from scans.net.proxy import MAX_CONNECTIONS, BrowserProxy, Refused
+from scans.net.proxy import HEAD_S, MAX_CONNECTIONS, BrowserProxy, Refused
 from tests.scans.net.seams import PUBLIC, Names, Wires
 from tests.sites.server import Answer, Certificate, Request, Site
 
@@ -246,6 +247,15 @@ def test_connections_are_bounded() -> None:
         answers = [answer(ask(proxy, f"GET {site.url}/ HTTP/1.1")) for _ in range(3)]
     assert [each.endswith(b"Hello") for each in answers] == [True, True, False]
     assert proxy.refused == (Refused(f"127.0.0.1:{site.port}", "BUDGET_EXCEEDED"),)
+
+
+def test_connections_that_say_nothing_do_not_keep_the_browser_out(proxy: BrowserProxy) -> None:
+    with contextlib.ExitStack() as cleanup, Site({"/": Answer("Hello")}) as site:
+        for _ in range(MAX_CONNECTIONS + 20):
+            cleanup.enter_context(connect(proxy))
+        began = time.monotonic()
+        cleanup.enter_context(tunnel(proxy, f"127.0.0.1:{site.port}"))
+        assert time.monotonic() - began < HEAD_S
 
 
 def test_connections_at_a_time_are_bounded(proxy: BrowserProxy) -> None:

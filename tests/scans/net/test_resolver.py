@@ -183,6 +183,23 @@ def test_no_name_server_at_all_is_not_reachable(monkeypatch: pytest.MonkeyPatch)
         resolve(HOST)
 
 
+def test_name_servers_that_the_operator_names_are_asked_instead_of_the_system_s(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[list[object]] = []
+
+    def answer(resolver: dns.resolver.Resolver, *_: object, **__: object) -> dns.resolver.Answer:
+        asked.append(list(resolver.nameservers))
+        raise dns.resolver.NXDOMAIN
+
+    monkeypatch.setattr(dns.resolver.Resolver, "resolve", answer)
+    with Network(Policy(name_servers=("192.0.2.53",))) as network:
+        with pytest.raises(NotReachable):
+            network.addresses(HOST)
+        network.records(HOST, "CAA")
+    assert asked == [["192.0.2.53"]] * 3
+
+
 def test_the_hosts_file_speaks_before_dns(hosts_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hosts_file.write_text(
         "# 10.0.0.9 www.example.com\n"

@@ -29,6 +29,8 @@ AT_ONCE = 8
 MAX_BYTES = 3 * 1024 * 1024
 MEDIA_BYTES = 64 * 1024  # of films and sounds: that they are there is all that is asked
 KEPT_BYTES = 64 * 1024  # of bodies that are not text
+HELD_BYTES = 32 * 1024 * 1024  # of all bodies together, decoded: a few hundred bytes can become megabytes
+READING_S = 1.0  # of the processor, for the style sheets; what is beyond is not loaded
 TIME_LIMIT_S = 25.0
 SHARE = 0.6  # of the time that is left
 TIMEOUT_S = 10.0
@@ -86,6 +88,8 @@ class _Loader:
         # What comes after a slow load in the browser must not cost the whole scan.
         self._ends = time.monotonic() + min(TIME_LIMIT_S, SHARE * network.remaining_s)
         self._spent = threading.Event()
+        self._lock = threading.Lock()
+        self._unheld = HELD_BYTES
         self._is_untrusted = page.response.tls is not None and page.response.tls.trust_error is not None
 
     def load(self, wanted: Sequence[Reference], depth: int) -> list[Resource]:
@@ -125,6 +129,12 @@ class _Loader:
             return replace(empty, error=str(error))
         last = hops[-1]
         picture = read_image_header(last.body) if wanted.kind in PICTURES else None
+        body = last.body if _is_text(wanted.kind, picture) else last.body[:KEPT_BYTES]
+        with self._lock:
+            self._unheld -= len(body)
+            if self._unheld < 0:
+                self._spent.set()
+                return None
         return replace(
             empty,
             status=last.status,
@@ -135,7 +145,7 @@ class _Loader:
             header_bytes=max(each.header_bytes for each in hops),
             http_version=last.http_version,
             headers=last.headers,
-            body=last.body if _is_text(wanted.kind, picture) else last.body[:KEPT_BYTES],
+            body=body,
             body_sha256=hashlib.sha256(last.body).hexdigest(),
             final_url=last.url,
             redirects=len(hops) - 1,
@@ -150,7 +160,10 @@ def _is_text(kind: ResourceKind, picture: ImageHeader | None) -> bool:
 def _of_style_sheets(items: Sequence[Resource]) -> list[Reference]:
     """What the loaded style sheets refer to; backgrounds and fonts are loaded only where they are used."""
     found: dict[str, Reference] = {}
+    ends_s = time.thread_time() + READING_S
     for sheet in items:
+        if time.thread_time() > ends_s:
+            break
         if sheet.kind is not ResourceKind.STYLESHEET or sheet.status != 200:
             continue
         inside = style_references(sheet.body.decode("utf-8", "replace"))

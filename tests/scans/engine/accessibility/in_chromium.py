@@ -50,7 +50,7 @@ async def _run(site: str, proxy: BrowserProxy, program: Path, folder: Path, name
     found: dict[str, AxeReport] = {}
     pending = names[::-1]
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(**launch_options(program, folder))
+        browser = await playwright.chromium.launch(**launch_options(program, folder, sandbox=False))
         context = await browser.new_context(
             **context_options(proxy),
             viewport=SCREEN,  # type: ignore[arg-type]  # a TypedDict of the same shape

@@ -22,6 +22,7 @@ from playwright.async_api import async_playwright
 from scans.engine.browser import main_thread
 from scans.engine.browser.evidence import BrowserLoad, Load
 from scans.engine.browser.load import SCREEN, visit_page
+from scans.engine.browser.processes import Usage
 from scans.engine.browser.visit import Visit
 from scans.engine.performance.vitals import Markup, cumulative_layout_shift, simulated
 from scans.net.browser import find_browser, launch_options
@@ -106,12 +107,12 @@ async def _all_pages(site: Site) -> dict[str, Seen]:
     found = {}
     with tempfile.TemporaryDirectory() as folder, Network(POLICY, time_limit_s=120) as network:
         async with async_playwright() as playwright:
-            browser = await playwright.chromium.launch(**launch_options(program, Path(folder)))
+            browser = await playwright.chromium.launch(**launch_options(program, Path(folder), sandbox=False))
             for name in PAGES:
                 with BrowserProxy(network) as proxy:
                     await browser.start_tracing(categories=CATEGORIES)
                     visit = Visit(f"{site.url}/{name}", proxy, POLICY.user_agent, TIME_LIMIT_S)
-                    load = await visit_page(browser, visit)
+                    load = await visit_page(browser, visit, lambda: Usage(0, 0.0, 0.0))
                     trace = json.loads(await browser.stop_tracing())
                     found[name] = Seen(load, trace["traceEvents"])
             await browser.close()

@@ -14,9 +14,12 @@ import psutil
 import pytest
 
 from scans.engine.browser.evidence import BrowserLoad
+from scans.engine.browser.processes import Meter, Usage
+from scans.engine.browser.reasons import overrun
 from scans.engine.browser.visit import BrowserFailed, Visit
-from scans.engine.browser.warm import FOLDER, WarmBrowser
-from scans.net.browser import find_browser
+from scans.engine.browser.warm import FOLDER, MEMORY_MIB, WarmBrowser
+from scans.net.browser import BROWSER_UID, find_browser, sandbox_problem
+from scans.net.budget import MIB, Limits
 from scans.net.client import Network
 from scans.net.policy import Policy
 from scans.net.proxy import BrowserProxy
@@ -89,7 +92,7 @@ ENDURED = {
     ),
 }
 # What no page survives, and what the report then says.
-BUSY = "kept the browser busy"
+BUSY = "busy"  # the page kept the browser so, or else the machine was
 REFUSED = {
     "loop-at-once": ("<script>while (true);</script>", BUSY),
     "loop-later": ("<script>onload = () => setTimeout(() => { while (true); }, 20)</script>", BUSY),
@@ -167,7 +170,8 @@ def site() -> Iterator[Site]:
 def browser() -> Iterator[WarmBrowser]:
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
-    with WarmBrowser(program) as running:
+    # The tests of the sandbox ask for it themselves.
+    with WarmBrowser(program, sandbox=not sandbox_problem(program)) as running:
         yield running
     assert not children("chrom")
     assert not children("playwright")
@@ -222,7 +226,7 @@ def test_a_process_that_dies_during_a_load_is_replaced(browser: WarmBrowser, sit
 def test_where_axe_core_itself_is_led_into_a_loop_the_rest_is_still_judged(
     browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scans.engine.browser.load.AXE_LIMIT_S", 2.0)
+    monkeypatch.setattr("scans.engine.browser.load.AXE_CPU_S", 2.0)
     seen = visit(browser, f"{site.url}/leading-axe-astray")
     assert seen.axe is None
     assert "busy" in seen.problems["axe"]
@@ -285,8 +289,8 @@ def test_the_browser_gets_none_of_our_environment(
     browser.close()
     monkeypatch.setenv("DATABASE_URL", "postgresql://secret")
     visit(browser, f"{site.url}/plain")
-    running = children("--type=") + children("--remote-debugging-pipe")
-    assert running
+    running = children("--type=") + children("--remote-debugging-pipe") + children("run-driver")
+    assert len(running) > 3
     assert not any("SECRET_KEY" in each.environ() or "DATABASE_URL" in each.environ() for each in running)
 
 
@@ -301,6 +305,7 @@ def test_the_driver_holds_little_memory_and_we_keep_our_environment(
     assert "--max-old-space-size" in driver.environ()["NODE_OPTIONS"]
     assert driver.environ()["TMPDIR"] != "/var/tmp"
     assert (os.environ.get("NODE_OPTIONS"), os.environ["TMPDIR"]) == (None, "/var/tmp")
+    assert not any(name.startswith("BROWSER_") for name in os.environ)
 
 
 def test_a_program_that_is_no_browser_is_told_of() -> None:
@@ -315,15 +320,130 @@ def test_a_program_that_is_no_browser_is_told_of() -> None:
     assert folders() == before
 
 
-def test_where_the_sandbox_cannot_be_chromium_runs_without_it_and_that_is_logged(
-    browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_chromium_runs_in_its_sandbox_and_never_as_root(site: Site) -> None:
+    program = find_browser("auto")
+    assert program is not None
+    if problem := sandbox_problem(program):
+        pytest.skip(problem)
+    with WarmBrowser(program) as sandboxed:
+        assert visit(sandboxed, f"{site.url}/plain").axe
+        running = children("--type=") + browsers()
+        assert running
+        assert not any("--no-sandbox" in each.cmdline() for each in running)
+        owner = BROWSER_UID if os.geteuid() == 0 else os.geteuid()
+        assert {each.uids().effective for each in running} == {owner}
+
+
+def test_without_a_sandbox_chromium_does_not_start_unless_the_operator_wants_it(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
 ) -> None:
+    program = find_browser("auto")
+    assert program is not None
+    # Chromium's own words where user namespaces are forbidden; with --no-sandbox it starts.
+    picky = tmp_path / "chromium"
+    picky.write_text(
+        f'#!/bin/sh\ncase " $* " in *" --no-sandbox "*) exec "{program}" "$@";; esac\n'
+        'echo "No usable sandbox!" >&2; exit 1\n'
+    )
+    picky.chmod(0o755)
+    monkeypatch.setattr("scans.engine.browser.warm.sandbox_problem", lambda program: "namespaces are forbidden")
+    with WarmBrowser(picky) as closed, pytest.raises(BrowserFailed, match="could not be started"):
+        visit(closed, f"{site.url}/plain")
+    assert "gets no sandbox: namespaces are forbidden" in caplog.text
+    with WarmBrowser(picky, sandbox=False) as opened:
+        assert visit(opened, f"{site.url}/plain").axe
+
+
+def test_a_program_that_the_browser_s_user_cannot_run_is_named(tmp_path: Path) -> None:
     if os.geteuid() != 0:
-        pytest.skip("only root is refused the sandbox everywhere")
-    browser.close()
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert visit(browser, f"{site.url}/plain").axe
-    assert "does not start with its sandbox" in caplog.text
+        pytest.skip("others start the browser as themselves")
+    program = tmp_path / "chromium"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o700)
+    assert f"{program} cannot be run by user {BROWSER_UID}" in sandbox_problem(program)
+
+
+# Memory of every kind that a page can ask for: pictures, what scripts hold, and what lies outside of their heap.
+GREEDY = {
+    "canvas": "setInterval(() => { const canvas = document.createElement('canvas');"
+    " canvas.width = canvas.height = 4096; const context = canvas.getContext('2d'); context.fillRect(0, 0, 4096, 4096);"
+    " context.getImageData(0, 0, 1, 1); kept.push(canvas); }, 10)",
+    "wasm": "setInterval(() => { const memory = new WebAssembly.Memory({initial: 1000});"
+    " new Uint8Array(memory.buffer).fill(1); kept.push(memory); }, 10)",
+    "array": "setInterval(() => { for (let count = 0; count < 100; count += 1)"
+    " kept.push(new Array(20000).fill(Math.random())); }, 10)",
+    "workers": "for (let count = 0; count < 4; count += 1) new Worker(URL.createObjectURL(new Blob(["
+    "'const kept = []; setInterval(() => kept.push(new Uint8Array(3e7).fill(7)), 10)'])))",
+}
+
+
+@pytest.mark.parametrize("name", GREEDY)
+def test_a_page_that_wants_all_memory_ends_near_the_bound_and_is_told_of(
+    browser: WarmBrowser, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    seen: list[int] = []
+    look = Meter.look
+
+    def noting(meter: Meter) -> Usage:
+        usage = look(meter)
+        seen.append(usage.memory_bytes)
+        return usage
+
+    monkeypatch.setattr(Meter, "look", noting)
+    body = f"<script>const kept = []; {GREEDY[name]}</script>"
+    page = Answer(PAGE.format(head="", body=body), headers={"Content-Type": "text/html"})
+    with Site({"/": page}) as greedy, pytest.raises(BrowserFailed, match="too much memory"):
+        visit(browser, f"{greedy.url}/")
+    assert len(seen) > 1  # the first look is before the page
+    assert max(seen[:-1]) <= MEMORY_MIB * MIB
+    assert not browsers()
+
+
+ASKING_ON = "(async () => { for (let count = 0; count < 5000; count += 1) await fetch('/plain?' + count); })()"
+
+
+@pytest.mark.parametrize("where", ["page", "worker"])
+def test_a_page_that_asks_for_more_than_a_scan_may_is_left_and_told_of(
+    browser: WarmBrowser, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    monkeypatch.setattr("scans.engine.browser.load.Limits", lambda: Limits(requests_per_host=30))
+    script = ASKING_ON if where == "page" else "new Worker('/worker.js')"
+    routes = {
+        "/": Answer(PAGE.format(head="", body=f"<script>{script}</script>"), headers={"Content-Type": "text/html"}),
+        "/worker.js": Answer(ASKING_ON, headers={"Content-Type": "text/javascript"}),
+        "/plain": Answer("x"),
+    }
+    with Site(routes) as asking:
+        with pytest.raises(BrowserFailed, match="needs more than 30 requests"):
+            visit(browser, f"{asking.url}/")
+        assert len(asking.paths()) < 1000
+
+
+def test_further_loads_end_where_the_requests_do_and_the_first_still_counts(
+    browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scans.engine.browser.load.Limits", lambda: Limits(requests_per_host=5))
+    seen = visit(browser, f"{site.url}/plain", again=2)
+    assert len(seen.loads) == 2
+    assert seen.axe
+
+
+def test_whose_fault_it_is_that_the_time_was_up() -> None:
+    began = Usage(0, cpu_s=5.0, waited_s=1.0)
+    assert "The page" in overrun(began, Usage(0, cpu_s=24.0, waited_s=9.0), 20.0)
+    assert "our fault" in overrun(began, Usage(0, cpu_s=8.0, waited_s=12.0), 20.0)
+    # It neither worked nor waited for the processor, so it waited for something of its own.
+    assert "The page" in overrun(began, Usage(0, cpu_s=6.0, waited_s=1.5), 20.0)
+
+
+def test_the_meter_counts_what_the_processes_really_hold(browser: WarmBrowser, site: Site) -> None:
+    visit(browser, f"{site.url}/plain")
+    drivers = children(KILLS["driver"])
+    everything = [*drivers, *(one for each in drivers for one in each.children(recursive=True))]
+    exact = sum(each.memory_full_info().pss for each in everything)
+    usage = Meter(drivers).look()
+    assert 0.6 * exact < usage.memory_bytes < 1.6 * exact
+    assert usage.cpu_s > 0.1
 
 
 def test_folders_of_processes_that_were_killed_are_removed(browser: WarmBrowser, site: Site) -> None:

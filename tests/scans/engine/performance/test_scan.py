@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
+import threading
+import time
+
 from scans.engine.findings import ScanType
+from scans.engine.page.fetch import fetch_page, parse_document
+from scans.engine.performance.evidence import Resources
+from scans.engine.performance.probes.resources import HELD_BYTES, resources
+from scans.engine.performance.probes.timing import timing
 from scans.engine.result import Budget, ScanResult
 from scans.engine.run import scan
 from scans.net.client import Network
@@ -13,6 +21,11 @@ from tests.sites.server import Answer, Site
 def scanned(site: Site) -> ScanResult:
     with Network(POLICY) as network:
         return scan(target(site.url), ScanType.PERFORMANCE, network, Budget())
+
+
+def loaded(site: Site, network: Network) -> Resources:
+    page = fetch_page(target(site.url), network, ScanType.PERFORMANCE)
+    return resources(page, parse_document(page), timing(page, network), network)
 
 
 def test_a_small_page_is_a_completed_report_of_at_most_an_a() -> None:
@@ -37,3 +50,33 @@ def test_of_what_is_not_html_the_way_to_it_is_judged() -> None:
         result = scanned(site)
     assert {each.id for each in result.checks} == {"ttfb", "doc-redirects"}
     assert not result.skipped_checks
+
+
+def test_style_sheets_made_to_be_slow_cost_seconds_and_no_check_of_other_things() -> None:
+    """150 sheets of 4 kB on the wire, a MiB each to read: three minutes of the processor, most after the scan's end."""
+    slow = gzip.compress(b"{}" * (512 * 1024))
+    sheets = {f"/{number}.css": Answer(slow, headers={"Content-Encoding": "gzip"}) for number in range(150)}
+    links = "".join(f"<link rel=stylesheet href={path}>" for path in sheets)
+    began_s = time.process_time()
+    with Site({"/": Answer(head(links)), **sheets}) as site:
+        result = scanned(site)
+    probes = [each for each in threading.enumerate() if each.name.startswith("probe")]
+    for each in probes:
+        each.join(30)
+    assert not any(each.is_alive() for each in probes)
+    assert time.process_time() - began_s < 30
+    assert result.score is not None
+    statuses = {each.id: each.status for each in result.checks}
+    assert statuses["ttfb"] == "pass"
+    assert len(statuses) > 20
+
+
+def test_many_large_bodies_are_not_all_held() -> None:
+    text = gzip.compress(b"x" * 2_900_000)
+    scripts = {f"/{number}.js": Answer(text, headers={"Content-Encoding": "gzip"}) for number in range(40)}
+    page = head("".join(f"<script src={path}></script>" for path in scripts))
+    with Site({"/": Answer(page), **scripts}) as site, Network(POLICY) as network:
+        found = loaded(site, network)
+    assert sum(len(each.body) for each in found.items) <= HELD_BYTES
+    assert len(found.items) + found.left_out == 40
+    assert found.left_out > 20

@@ -1,0 +1,27 @@
+"""Why a page could not be looked at in the browser, in words for the report."""
+
+from __future__ import annotations
+
+from playwright.async_api import Error
+
+from scans.engine.browser.processes import Usage
+
+BUSY = "The page kept the browser busy until the time was up."
+STARVED = "The scanner was too busy to look at the page in the browser in time. That is our fault, not the site's."
+
+
+def overrun(began: Usage, now: Usage, limit_s: float) -> str:
+    """Why a visit did not end in time, for the report: a page that got little of the processor kept nobody busy."""
+    is_starved = now.waited_s - began.waited_s > limit_s / 4
+    return STARVED if is_starved and now.cpu_s - began.cpu_s < limit_s / 2 else BUSY
+
+
+def explain(error: Error) -> str:
+    """For the report. Playwright's first line is about the call; the network error's name says what happened."""
+    message = error.message
+    start = message.find("net::")
+    if start >= 0:
+        return f"The browser could not load the page: {message[start:].split()[0].rstrip('.,')}."
+    if "Timeout" in message:
+        return "The browser could not load the page in time."
+    return "The page went elsewhere, or ended, while it was looked at in the browser."
