@@ -157,10 +157,11 @@ def _combined(before: set[int], combinator: str, found: list[LexborNode]) -> lis
                 result = known[current.mem_id]
                 break
             passed.append(current.mem_id)
-            current = _next(current, direction)
-            if current is None or current.mem_id in before:
-                result = current is not None
+            following = _next(current, direction)
+            if following is None or following.mem_id in before:
+                result = following is not None
                 break
+            current = following
             if not is_far:
                 break
         known.update(dict.fromkeys(passed, result))
