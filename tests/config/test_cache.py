@@ -24,8 +24,8 @@ class Payload:
 def test_who_writes_to_redis_runs_nothing_in_web(tmp_path: Path) -> None:
     trace = tmp_path / "run"
     Redis.from_url(settings.REDIS_URL).set(":1:readiness", pickle.dumps(Payload(trace)))
-    assert Client().get("/readyz").status_code == 200
     assert cache.get("readiness") is None
+    assert Client().get("/readyz").status_code == 200
     assert not trace.exists()
 
 
