@@ -39,6 +39,7 @@ HARMLESS = {
     "accounts/mail.py": {"smtplib", "smtplib.SMTPException"},
     "webhooks/delivery/notices.py": {"smtplib", "smtplib.SMTPException"},
     "scans/engine/browser/load.py": {"asyncio"},
+    "scans/engine/browser/main_thread.py": {"asyncio"},
     "scans/engine/browser/warm.py": {"asyncio"},
 }
 
