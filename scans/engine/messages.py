@@ -43,9 +43,10 @@ MASK = "•••"
 MAX_LENGTH = 160
 MAX_READ = 4000
 
-# The value after a name that speaks of a secret: in a query, a form-like list, JSON or a header's parameter.
+# The value after a name that speaks of a secret: in a query, a form-like list, JSON or a header's parameter. The
+# accesskey of HTML is one character, and none.
 NAMED = re.compile(
-    r"""((?:\b|_)(?:token|secret|passw(?:or)?d|pwd|api[_-]?key|apikey|access[_-]?key|private[_-]?key|auth"""
+    r"""((?:\b|_)(?:token|secret|passw(?:or)?d|pwd|api[_-]?key|apikey|access[_-]?key(?!=["']?[^"'][\s"'>])|private[_-]?key|auth"""
     r"""|session(?:_?id)?|(?:php|j)?sess(?:ion)?id|aspsessionid[a-z]{0,20}|oscsid|xtcsid|zenid|cftoken|sid"""
     r"""|sig|signature|credentials?|jwt)["']?\s*[=:]\s*["']?)"""
     r"""([^&\s;,"'<>]+)""",

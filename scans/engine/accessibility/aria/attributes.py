@@ -107,12 +107,6 @@ def conditional_attributes(document: AccessibleDocument) -> Faults:
     )
 
 
-def hidden_body(document: AccessibleDocument) -> Faults:
-    """The body, if it is hidden from assistive technology, and all of the page with it."""
-    body = document.document.tree.body
-    return Faults.find(document, [body] if body else [], lambda node: attribute(node, "aria-hidden") == "true")
-
-
 def braille_only(document: AccessibleDocument) -> Faults:
     """Elements with a text for braille that has no equivalent in speech."""
     nodes = list(document.exposed("[aria-braillelabel], [aria-brailleroledescription]"))

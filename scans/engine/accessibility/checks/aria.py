@@ -11,7 +11,6 @@ from scans.engine.accessibility.aria.attributes import (
     conditional_attributes,
     disallowed_attributes,
     duplicate_ids,
-    hidden_body,
     invalid_values,
     missing_attributes,
     prohibited_names,
@@ -27,10 +26,11 @@ from scans.engine.accessibility.aria.role_faults import (
 )
 from scans.engine.accessibility.controls.focus import controls_in_text, hidden_focusable
 from scans.engine.accessibility.document import AccessibleDocument
-from scans.engine.accessibility.verdicts import judge, warn_at_most
+from scans.engine.accessibility.verdicts import evidence_item, judge, start_tag, warn_at_most
 from scans.engine.accessibility.wcag import BEST_PRACTICE, INFO_AND_RELATIONSHIPS, NAME_ROLE_VALUE
 from scans.engine.catalogue import Category, check
-from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, Finding
+from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, Fail, Finding, Pass
+from scans.engine.page.markup import attribute
 
 CATEGORY = Category("ARIA", weight=15, html=True, content=True)
 
@@ -338,10 +338,10 @@ def duplicate_id_aria(document: AccessibleDocument) -> Finding:
     references=(f"{INFO_AND_RELATIONSHIPS}", f"{NAME_ROLE_VALUE}", "axe-core: aria-hidden-body"),
 )
 def aria_hidden_body(document: AccessibleDocument) -> Finding:
-    return judge(
-        hidden_body(document),
-        INFO_AND_RELATIONSHIPS,
-        "body elements",
-        passed="are exposed to assistive technology",
-        failed="are hidden from assistive technology, and with them the whole page",
+    body = document.document.tree.body
+    if body is None or attribute(body, "aria-hidden") != "true":
+        return Pass("The body is exposed to assistive technology.")
+    return Fail(
+        f"{start_tag(body)} hides the whole page from assistive technology.",
+        evidence=[evidence_item(body, INFO_AND_RELATIONSHIPS)],
     )

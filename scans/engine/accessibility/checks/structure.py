@@ -11,13 +11,14 @@ from dataclasses import replace
 
 from selectolax.lexbor import LexborNode
 
+from scans.engine.accessibility.aria.native_roles import role
 from scans.engine.accessibility.document import AccessibleDocument
 from scans.engine.accessibility.structure import landmarks, lists, tables
 from scans.engine.accessibility.structure.headings import skipping, top_headings
 from scans.engine.accessibility.verdicts import NO_TEXT, Faults, judge, page_lacks, shows_text, warn_at_most
 from scans.engine.accessibility.wcag import BEST_PRACTICE, INFO_AND_RELATIONSHIPS
 from scans.engine.catalogue import Category, check
-from scans.engine.findings import HIGH, LOW, MEDIUM, Finding, NotApplicable, Pass
+from scans.engine.findings import HIGH, LOW, MEDIUM, Finding, NotApplicable, Pass, Warn
 from scans.engine.page.markup import attribute
 
 CATEGORY = Category("Structure and tables", weight=10, html=True, content=True)
@@ -305,13 +306,17 @@ def landmark_one_main(document: AccessibleDocument) -> Finding:
     references=("axe-core: landmark-unique (best practice)",),
 )
 def landmark_unique(document: AccessibleDocument) -> Finding:
-    return warn_at_most(
-        landmarks.duplicate(document),
+    found = landmarks.duplicate(document)
+    finding = warn_at_most(
+        found,
         BEST_PRACTICE,
         "landmarks",
         passed="differ in role or name",
         failed="have the role and the name of an earlier one, so that people cannot tell them apart",
     )
+    if isinstance(finding, Warn) and all(role(document, each) == "main" for each in found.certain):
+        return replace(finding, fix="Keep one <main>, whatever the names; write the others as <div> or <section>.")
+    return finding
 
 
 @check(

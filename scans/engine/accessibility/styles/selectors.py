@@ -31,7 +31,7 @@ KNOWN = frozenset(
 # For these it counts the siblings of every element, or looks through all that is in it.
 COUNTING = frozenset({"nth-child", "nth-last-child", "nth-of-type", "nth-last-of-type", "has"})
 IDS = re.compile(r"#(?:[\w-]|\\.)++")
-CLASSES = re.compile(r"\.(?:[\w-]|\\.)++|\[[^\]]*+\]|(?<!:):(?!not\b|is\b|has\b|where\b)[\w-]++", re.IGNORECASE)
+CLASSES = re.compile(r"\.(?:[\w-]|\\.)++|\[[^\[\]]*+\]|(?<!:):(?!not\b|is\b|has\b|where\b)[\w-]++", re.IGNORECASE)
 TAGS = re.compile(r"(?:^|(?<=[\s>+~(,]))[A-Za-z][\w-]*+")
 WEIGHTLESS = re.compile(r":where\([^()]*+\)", re.IGNORECASE)
 

@@ -5,7 +5,7 @@ import pytest
 from scans.engine.accessibility.checks import keyboard as checks
 from scans.engine.accessibility.document import AccessibleDocument
 from scans.engine.findings import Fail, Finding, Warn
-from tests.scans.engine.cast import VERDICTS, body, document, page, verdict
+from tests.scans.engine.cast import VERDICTS, body, document, message, page, verdict
 
 TABINDEX = [
     ("<p>None", "n/a"),
@@ -198,3 +198,8 @@ def test_what_holds_the_control_is_shown_with_its_criterion() -> None:
 )
 def test_pages_that_are_made_to_be_slow_are_judged_all_the_same(rule: str, markup: str) -> None:
     assert verdict(judged(rule, markup)) in VERDICTS.values()
+
+
+def test_the_clash_of_access_keys_is_shown() -> None:
+    finding = judged("accesskeys", "<button accesskey=s>A</button><button accesskey=s>B</button>")
+    assert '<button accesskey="s">' in message(finding)

@@ -525,3 +525,12 @@ def test_the_outermost_element_outside_of_landmarks_is_shown() -> None:
 )
 def test_pages_that_are_made_to_be_slow_are_judged_all_the_same(rule: str, markup: str) -> None:
     assert verdict(judged(rule, markup)) in VERDICTS.values()
+
+
+def test_who_has_two_mains_is_told_to_keep_one() -> None:
+    finding = judged("landmark-unique", "<main>A</main><main>B</main>")
+    assert isinstance(finding, Warn)
+    assert (finding.fix or "").startswith("Keep one <main>")
+    finding = judged("landmark-unique", "<nav>A</nav><nav>B</nav>")
+    assert isinstance(finding, Warn)
+    assert finding.fix is None
