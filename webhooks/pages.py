@@ -11,6 +11,7 @@ from django.db.models import Prefetch, Q
 from django.utils import timezone
 
 from accounts import access
+from accounts.models import Membership
 from config.web import keyset
 from webhooks.models import Attempt, Delivery, EventKind, Webhook
 from webhooks.services import deliveries_of
@@ -54,6 +55,12 @@ class Log:
     def is_filtered(self) -> bool:
         """Whether there may be deliveries that do not show."""
         return bool(self.status or self.event)
+
+
+def shown_address(webhook: Webhook, member: Membership) -> str:
+    """The webhook's URL; without its query, where receivers have their tokens, for those who cannot change it."""
+    path, mark, _ = webhook.url.partition("?")
+    return path + "?…" if mark and not member.is_admin else webhook.url
 
 
 def webhooks_of(organization_id: int) -> list[Webhook]:

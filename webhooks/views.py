@@ -243,7 +243,10 @@ def _sent(request: MemberRequest, webhook_id: str, send: Callable[[], object], m
 def _list(request: MemberRequest, form: WebhookForm, status: int) -> HttpResponse:
     context = {
         "section": "webhooks",
-        "webhooks": pages.webhooks_of(request.membership.organization_id),
+        "webhooks": [
+            (each, pages.shown_address(each, request.membership))
+            for each in pages.webhooks_of(request.membership.organization_id)
+        ],
         "limit": request.membership.organization.tier.webhooks,
         "form": form,
         "base_url": settings.BASE_URL,
@@ -256,6 +259,7 @@ def _detail(request: MemberRequest, found: Webhook, form: WebhookForm, status: i
     context = {
         "section": "webhooks",
         "webhook": found,
+        "address": pages.shown_address(found, request.membership),
         "former_secrets": list(found.former_secrets.filter(expires_at__gt=now).order_by("expires_at")),
         "form": form,
         "log": pages.log(found, request.GET),

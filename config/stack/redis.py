@@ -51,6 +51,8 @@ class Redis(Server):
                 'save ""',
                 "appendonly no",
                 "maxmemory-policy noeviction",
+                # Before the password, too, answers that nobody reads would pile up (CVE-2025-21605). Ours are short.
+                "client-output-buffer-limit normal 16mb 0 0",
                 "daemonize no",
                 "loglevel warning",
             )

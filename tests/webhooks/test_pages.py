@@ -57,6 +57,19 @@ def test_every_member_may_look(home: Member, receiver: Webhook, role: str) -> No
     assert bool(posts) == (role in ("owner", "admin"))
 
 
+@pytest.mark.parametrize("role", Membership.Role.values)
+def test_tokens_in_an_address_are_for_those_who_may_change_it(home: Member, receiver: Webhook, role: str) -> None:
+    Webhook.objects.update(url="https://example.com/hook?token=s3cret&channel=7")
+    delivery_of(receiver, home)
+    client = browser_of(home, role)
+    for path in ("/o/home/webhooks/", f"/o/home/webhooks/{receiver.id}"):
+        page = client.get(path)
+        assert ("s3cret" in page.content.decode()) == (role in ("owner", "admin")), path
+        assert "https://example.com/hook?" in text_of(page)
+        if role in ("viewer", "member"):
+            assert "https://example.com/hook?…" in text_of(page)
+
+
 @pytest.mark.parametrize("role", ["viewer", "member"])
 def test_only_admins_change(home: Member, receiver: Webhook, role: str) -> None:
     client = browser_of(home, role)
@@ -364,7 +377,7 @@ def test_a_hostile_address_is_only_text(home: Member, receiver: Webhook) -> None
         f"/o/home/webhooks/{receiver.id}",
         f"/o/home/webhooks/{receiver.id}/delete",
     ):
-        assert b"<script>alert" not in client.get(f"/o/home/webhooks/{path}").content, path
+        assert b"<script>alert" not in client.get(path).content, path
 
 
 def test_pages_ask_the_database_a_dozen_times_at_most(

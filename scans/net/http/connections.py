@@ -21,9 +21,10 @@ from scans.net.deadline import GuardedSocket, GuardedTlsSocket, before_handshake
 from scans.net.errors import TimedOut, TlsFailed, Untrusted
 from scans.net.http.messages import LenientResponse
 
-# Hosts of one page with a connection kept open, and connections kept open to each.
+# Hosts of one page with a connection kept open, and connections kept open to each: more than the probes of a scan,
+# which run at once, open to the page's own host. What is over would be thrown away, with a warning for each.
 POOLS = 50
-CONNECTIONS_PER_HOST = 8
+CONNECTIONS_PER_HOST = 32
 
 # ssl names it from Python 3.12 on.
 OP_LEGACY_SERVER_CONNECT = 0x4

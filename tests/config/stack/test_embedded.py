@@ -159,6 +159,15 @@ def test_redis_wants_its_password_and_refuses_writes_rather_than_forget(data_dir
             stranger.ping()
 
 
+def test_a_stranger_cannot_fill_the_memory_with_answers_nobody_reads(data_dir: Path) -> None:
+    with (
+        embedded.stack(data_dir, database=False) as stack,
+        redis.Redis.from_url(stack.env["REDIS_URL"], decode_responses=True) as client,
+    ):
+        limits = client.config_get("client-output-buffer-limit")["client-output-buffer-limit"]
+        assert limits.startswith(f"normal {16 * 1024**2} ")
+
+
 def test_redis_takes_another_port_when_its_own_is_taken(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     free = embedded_redis._free_port
     with embedded.stack(data_dir, database=False) as first:

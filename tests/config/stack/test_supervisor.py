@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from config.stack.management.commands.up import programs
 from config.stack.supervisor import STOP_TIMEOUT_S, Program, Supervisor
 from tests.config.stack.processes import running_with, wait_until
 
@@ -233,3 +234,8 @@ def start_supervisor(tmp_path: Path) -> subprocess.Popen[str]:
         assert supervisor.stdout.readline().endswith("| up\n")
     watchdog.cancel()
     return supervisor
+
+
+def test_web_has_time_to_end_its_own_processes_before_it_is_killed() -> None:
+    web = next(each.command for each in programs(BASE_DIR, 8000, {}) if each.name == "web")
+    assert float(web[web.index("--graceful-timeout") + 1]) + 3 <= STOP_TIMEOUT_S

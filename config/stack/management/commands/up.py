@@ -43,6 +43,9 @@ CONNECT_TIMEOUT_S = 5
 PROBE_TIMEOUT_S = 1.0
 REVIVE_EVERY_S = 1.0
 WEB_FIRST_S = 10.0  # at most, when it does not come
+# For requests that have begun, one that a client sends slowly among them. Then gunicorn kills its processes and ends
+# itself, for which the supervisor leaves it the rest of its own time: on a busy machine that takes seconds.
+WEB_GRACE_S = 4
 ORPHAN_TIMEOUT_S = 8.0  # gunicorn's graceful time-out and some more
 NO_KEY = "<API key>"
 SHOWN_BEFORE = "(shown at the first start; DATA_DIR keeps it)"
@@ -159,7 +162,7 @@ def programs(data_dir: Path, port: int, env: dict[str, str]) -> list[Program]:
     # More processes than cores, few threads: threads of one process wait for each other more than for the network.
     web += ["--worker-class", "config.gunicorn.Worker", "--limit-request-line", "8190"]
     web += ["--workers", str(max(2, 2 * cpus)), "--threads", "4", "--keep-alive", "30", "--reuse-port"]
-    web += ["--graceful-timeout", "5", "--log-level", "warning", "--no-control-socket"]
+    web += ["--graceful-timeout", str(WEB_GRACE_S), "--log-level", "warning", "--no-control-socket"]
     web += ["--preload"]  # imported once, for all of them
     if os.access(SHARED_MEMORY, os.W_OK):
         web += ["--worker-tmp-dir", str(SHARED_MEMORY)]

@@ -8,6 +8,7 @@ import ssl
 import threading
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,24 @@ def test_a_request_that_may_not_be_sent_twice_gets_a_connection_of_its_own() -> 
             network.fetch(site.url, method="POST", data=b"pay")
         assert [each.method for each in site.requests] == ["GET", "POST"]
         assert site.connections == 2
+
+
+def test_what_the_probes_of_a_scan_ask_at_once_is_kept_and_nothing_is_thrown_away(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    # A page with many links, languages, sitemaps and files: several probes ask its host, each several times at once.
+    at_once = 24
+    together = threading.Barrier(at_once)
+
+    def answer(request: Request) -> Answer:
+        together.wait(30)
+        return Answer("ok")
+
+    with Site({"*": answer}) as site, loopback_network() as network, ThreadPoolExecutor(at_once) as pool:
+        for _ in range(2):
+            list(pool.map(lambda _: network.fetch(site.url), range(at_once)))
+        assert site.connections == at_once
+    assert "pool is full" not in caplog.text
 
 
 def test_a_request_is_sent_again_only_once_and_on_a_new_connection() -> None:
