@@ -27,6 +27,7 @@ LOCAL_PORTS = {
     "config/stack/redis.py",
     "config/environment.py",
     "config/gunicorn.py",  # answers on connections that others opened
+    "config/postgresql/silence.py",  # asks the database whether it still answers
     "config/stack/launcher.py",
     "config/stack/management/commands/up.py",
     "config/stack/processes.py",

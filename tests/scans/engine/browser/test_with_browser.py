@@ -34,7 +34,7 @@ from scans.engine.scoring import Cap
 from scans.net.client import Network
 from tests.scans.engine.cast import target
 
-NOTHING = Load(None, None, (), (), None, 0.0, 0.0, ())
+NOTHING = Load(None, None, (), None, 0.0, 0.0, ())
 SEEN = BrowserLoad("Chromium 150", NOTHING, screenshot=b"RIFF")
 LAID_OUT = replace(SEEN, layout=Layout("<p>Text", {}, (), (), Viewport(412, 823, 1.75)))
 
