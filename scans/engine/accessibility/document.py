@@ -13,7 +13,8 @@ from scans.engine.accessibility.visibility import Visibility
 from scans.engine.page.evidence import Document
 from scans.engine.page.markup import attribute, enclosing, live
 
-MAX_NAME_STEPS = 200_000  # a few seconds; an ordinary page takes some thousand
+MAX_NAME_STEPS = 100_000  # a second or two; an ordinary page takes some thousand
+MAX_LABELS = 20  # of one control
 SECTIONING = frozenset({"article", "aside", "nav", "section"})
 SECTIONING_ROLES = frozenset({"article", "complementary", "navigation", "region"})
 
@@ -32,7 +33,9 @@ class AccessibleDocument:
             self._by_id.setdefault(attribute(node, "id") or "", node)  # the first of each ID counts
         self._labels: dict[str, list[LexborNode]] = {}
         for node in live(document, "label[for]"):
-            self._labels.setdefault(attribute(node, "for") or "", []).append(node)
+            of_control = self._labels.setdefault(attribute(node, "for") or "", [])
+            if len(of_control) < MAX_LABELS:
+                of_control.append(node)
         self._in_sections = Inherited(False, lambda node, above: above or _is_sectioning(node))
         self._in_main = Inherited(False, lambda node, above: above or _is_main(node))
         self._roles: dict[int, str | None] = {}

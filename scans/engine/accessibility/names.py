@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from selectolax.lexbor import LexborNode
 
@@ -220,7 +221,9 @@ def _svg_title(document: AccessibleDocument, node: LexborNode, walk: _Walk) -> s
 def _content(document: AccessibleDocument, node: LexborNode, walk: _Walk) -> str:
     parts: list[str] = []
     inner = replace(walk, depth=walk.depth + 1)
-    for child in (*_children(node), *document.referenced(node, "aria-owns")):
+    for child in chain(_children(node), document.referenced(node, "aria-owns")):
+        if _is_cut(walk) or not document.has_name_steps:
+            break  # there may be many more that were not read
         if child.is_text_node:
             parts.append(child.text_content or "")
         elif child.is_element_node:

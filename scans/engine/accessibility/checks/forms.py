@@ -6,6 +6,8 @@ made of the page, or where it asks a person to review, only a warning is given.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from selectolax.lexbor import LexborNode
 
 from scans.engine.accessibility.aria.framework_bindings import may_be_named
@@ -36,6 +38,7 @@ CATEGORY = Category("Forms", weight=15, html=True, content=True)
 UNLABELLED_TYPES = frozenset({"hidden", "image", "button", "submit", "reset"})
 WITHOUT_AUTOFILL = frozenset({"hidden", "button", "submit", "reset"})
 FIELDS = "input, select, textarea"
+MAX_FIELDS = 5_000  # more than any form has
 
 
 @check(
@@ -213,7 +216,7 @@ def _judged_by_role(nameless: Faults, what: str) -> Finding:
 
 
 def _labelled_fields(document: AccessibleDocument, selector: str) -> list[LexborNode]:
-    return [each for each in document.exposed(selector) if _takes_a_label(each)]
+    return list(islice((each for each in document.exposed(selector) if _takes_a_label(each)), MAX_FIELDS))
 
 
 def _takes_a_label(node: LexborNode) -> bool:

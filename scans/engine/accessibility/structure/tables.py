@@ -16,7 +16,7 @@ from scans.engine.accessibility.document import AccessibleDocument
 from scans.engine.accessibility.names import label_text
 from scans.engine.accessibility.roles import is_focusable, sole_role
 from scans.engine.accessibility.verdicts import Faults
-from scans.engine.page.markup import attribute, elements, select
+from scans.engine.page.markup import MAX_NODES, attribute, elements, select
 
 # Of all tables of a page; a large table has a few thousand.
 MAX_SLOTS = 100_000
@@ -166,8 +166,10 @@ def references(document: AccessibleDocument, found: Sequence[LexborNode]) -> Fau
     cells: list[LexborNode] = []
     wrong: list[LexborNode] = []
     empty: list[LexborNode] = []
+    left = MAX_NODES  # of all tables
     for table in found:
-        of_table = [cell for row in rows(table) for cell in row]
+        of_table = [cell for row in rows(table) for cell in row][:left]
+        left -= len(of_table)
         roles = {own_id: role(document, cell) for cell in of_table if (own_id := attribute(cell, "id"))}
         for cell in of_table:
             headers = attribute(cell, "headers")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 
 from scans.engine.accessibility.document import AccessibleDocument
@@ -75,6 +77,22 @@ def test_selectors_begin_at_what_is_unique(markup: str, expected: str) -> None:
     found = selector(node)
     assert found.startswith(expected)
     assert [each.mem_id for each in tree.css(found)] == [node.mem_id]
+
+
+@pytest.mark.parametrize(
+    ("rule", "markup"),
+    [
+        ("label", "<label>" + "<input aria-labelledby='a b c d'>" * 60_000),
+        ("label", "<label for=f>x</label>" * 20_000 + "<input id=f>" * 20_000),
+        ("td-headers-attr", f"<table>{('<tr>' + '<td headers=a id=x>1</td>' * 20 + '</tr>') * 2_500}</table>"),
+    ],
+)
+def test_a_page_cannot_make_a_check_expensive(rule: str, markup: str) -> None:
+    seen = AccessibleDocument(document(page(f"<!doctype html><body>{markup}")))
+    function = next(each.function for each in CHECKS if each.id == rule)
+    start = process_time()
+    function(seen)
+    assert process_time() - start < 4  # takes a fifth to a half of it
 
 
 def test_a_document_cannot_be_changed() -> None:
