@@ -57,7 +57,11 @@ def throttled_loads(program: Path, url: str, times: int) -> ThrottledLoad:
 async def _loads(program: Path, url: str, times: int) -> Sequence[ThrottledLoad]:
     with tempfile.TemporaryDirectory() as folder:
         # The sites are on loopback, and the link is all that lies between: no proxy.
-        options = {name: value for name, value in launch_options(program, Path(folder)).items() if name != "proxy"}
+        options = {
+            name: value
+            for name, value in launch_options(program, Path(folder), sandbox=False).items()
+            if name != "proxy"
+        }
         async with async_playwright() as playwright:
             browser = await playwright.chromium.launch(**options)
             try:

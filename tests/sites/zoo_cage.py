@@ -39,6 +39,13 @@ def partial(says: str) -> End:
     return End(frozenset({"partial"}), says=says)
 
 
+# How fast the machine is decides whether a check of such a page gets to its end.
+INTRICATE = End(frozenset({"completed", "partial"}), says="The page is so large or intricate that this took too long")
+EMPTY = partial("The page shows no content.")
+# For pages without anything to see: what they are sent with can still be judged.
+EMPTY_ENDS = {ScanType.ACCESSIBILITY: EMPTY, ScanType.SEO: EMPTY}
+
+
 def failed(code: str, says: str) -> End:
     """There was no page to judge."""
     return End(frozenset({"failed"}), code, says)

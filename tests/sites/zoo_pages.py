@@ -13,6 +13,8 @@ from scans.engine.findings import ScanType
 from tests.sites.server import Answer, Request, Site
 from tests.sites.zoo_cage import (
     ACCESSIBILITY,
+    EMPTY_ENDS,
+    INTRICATE,
     KIB,
     MIB,
     PERFORMANCE,
@@ -21,7 +23,6 @@ from tests.sites.zoo_cage import (
     Animal,
     failed,
     page,
-    partial,
     site,
 )
 from tests.sites.zoo_wire import PAGE
@@ -64,27 +65,37 @@ def _encoded(name: str, coding: str, make: Callable[[], bytes], **options: objec
 
 
 BOMBS = (
-    _encoded("gzip-bomb", "gzip", gzip_bomb, is_heavy=True, only=PERFORMANCE + SEO),
+    _encoded("gzip-bomb", "gzip", gzip_bomb, other_ends=EMPTY_ENDS, is_heavy=True, only=PERFORMANCE + SEO),
     _encoded(
         "gzip-bomb-of-markup",
         "gzip",
         lambda: gzip_bomb(b"<a href=/x>link</a>"),
+        end=INTRICATE,
         is_heavy=True,
         only=ACCESSIBILITY + SECURITY,
     ),
-    _encoded("deflate-bomb", "deflate", lambda: _deflated(b"\0"), is_heavy=True, only=ACCESSIBILITY),
     _encoded(
-        "brotli-bomb", "br", lambda: brotli.compress(b"\0" * 256 * MIB, quality=1), is_heavy=True, only=ACCESSIBILITY
+        "deflate-bomb", "deflate", lambda: _deflated(b"\0"), other_ends=EMPTY_ENDS, is_heavy=True, only=ACCESSIBILITY
     ),
-    _encoded("zstd-bomb", "zstd", _zstd_bomb, is_heavy=True, only=ACCESSIBILITY),
-    _encoded("nested-bomb", "deflate, deflate, deflate", _nested, is_heavy=True, only=ACCESSIBILITY),
+    _encoded(
+        "brotli-bomb",
+        "br",
+        lambda: brotli.compress(b"\0" * 256 * MIB, quality=1),
+        other_ends=EMPTY_ENDS,
+        is_heavy=True,
+        only=ACCESSIBILITY,
+    ),
+    _encoded("zstd-bomb", "zstd", _zstd_bomb, other_ends=EMPTY_ENDS, is_heavy=True, only=ACCESSIBILITY),
+    _encoded(
+        "nested-bomb", "deflate, deflate, deflate", _nested, other_ends=EMPTY_ENDS, is_heavy=True, only=ACCESSIBILITY
+    ),
     _encoded(
         "encoded-ten-times",
         ", ".join(["gzip"] * 10),
         gzip_bomb,
         end=failed("BAD_RESPONSE", "The response is encoded more often than any browser would undo."),
     ),
-    _encoded("gzip-of-many-members", "gzip", lambda: zlib.compress(b"", wbits=31) * 200_000),
+    _encoded("gzip-of-many-members", "gzip", lambda: zlib.compress(b"", wbits=31) * 200_000, other_ends=EMPTY_ENDS),
     *(
         _encoded(f"not-{coding}", coding, lambda: PAGE, end=failed("BAD_RESPONSE", f"{NOT_ENCODED} {coding}"))
         for coding in ("gzip", "deflate", "br", "zstd")
@@ -155,11 +166,11 @@ WIDE: dict[str, Callable[[], str]] = {
 
 # Each of them is named by all of them.
 NAMED_BY_ALL = "<img src=x alt=x aria-labelledby='i i'><h1 aria-labelledby=i>x</h1>"
-INTRICATE = (
+SLOW_NAMES = (
     Animal(
         "names-by-reference",
         page(lambda: START + "<div id=i>" + NAMED_BY_ALL * 10_000),
-        partial("The page is so large or intricate that this took too long to look at."),
+        INTRICATE,
         only=ACCESSIBILITY,
         is_slow=True,
         is_heavy=True,
@@ -189,6 +200,7 @@ def _documents(documents: dict[str, Callable[[], str]], usually: tuple[ScanType,
         Animal(
             name,
             page(functools.partial(_behind_start, body)),
+            INTRICATE,
             only=READ_BY.get(name, usually),
             is_heavy=True,
         )
@@ -283,4 +295,4 @@ LOADING = (
 )
 
 
-ANIMALS = (*BOMBS, *ENCODINGS, *_documents(DEEP, ACCESSIBILITY), *_documents(WIDE, SEO), *INTRICATE, *LOADING)
+ANIMALS = (*BOMBS, *ENCODINGS, *_documents(DEEP, ACCESSIBILITY), *_documents(WIDE, SEO), *SLOW_NAMES, *LOADING)

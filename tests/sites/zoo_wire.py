@@ -8,6 +8,7 @@ from scans.engine.findings import ScanType
 from tests.sites.server import Answer, Request
 from tests.sites.zoo_cage import (
     COMPLETED,
+    EMPTY_ENDS,
     KIB,
     PERFORMANCE,
     SECURITY,
@@ -137,7 +138,7 @@ MALFORMED = (
         site(raw(http("Transfer-Encoding: chunked", PLAIN, body=b"FFFFFFFFFFFFFFFF\r\n" + PAGE))),
     ),
     Animal("longer-content-length", site(raw(http("Content-Length: 1000000", PLAIN, body=PAGE)))),
-    Animal("shorter-content-length", site(raw(http("Content-Length: 40", PLAIN, body=PAGE)))),
+    Animal("shorter-content-length", site(raw(http("Content-Length: 40", PLAIN, body=PAGE))), other_ends=EMPTY_ENDS),
     Animal("huge-content-length", site(raw(http(f"Content-Length: {'9' * 5000}", PLAIN, body=PAGE)))),
     Animal("negative-content-length", site(raw(http("Content-Length: -1", PLAIN, body=PAGE)))),
     Animal(

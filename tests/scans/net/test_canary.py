@@ -75,7 +75,9 @@ class World:
         return f"http://{host}:{self.port}"
 
     def policy(self, networks: tuple[IPNetwork, ...]) -> Policy:
-        return Policy(networks, frozenset({80, 443, self.port, self.canary.port}), ca_bundle=self.site.ca_file)
+        return Policy(
+            networks, allowed_ports=frozenset({80, 443, self.port, self.canary.port}), ca_bundle=self.site.ca_file
+        )
 
     def scan(self, url: str, scan_type: ScanType, networks: tuple[IPNetwork, ...] = GUARDED) -> ScanResult | None:
         """As a worker does it; None when the URL itself is refused."""
