@@ -105,13 +105,12 @@ def refuse_wrong_settings(**_: object) -> None:
     environment.refuse_problems()
 
 
-if settings.WORKER_HEARTBEAT_FILE:
-
-    @heartbeat_sent.connect
-    def note_heartbeat(**_: object) -> None:
-        """Every two seconds while the worker's loop runs and has its queue. The file's age is what a probe looks at:
-        `inspect ping` starts Python and all of Celery for it.
-        """
+@heartbeat_sent.connect
+def note_heartbeat(**_: object) -> None:
+    """Every two seconds while the worker's loop runs and has its queue. The file's age is what a probe looks at:
+    `inspect ping` starts Python and all of Celery for it.
+    """
+    if settings.WORKER_HEARTBEAT_FILE:
         settings.WORKER_HEARTBEAT_FILE.touch()
 
 
