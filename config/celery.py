@@ -11,7 +11,7 @@ from collections.abc import Callable
 from celery import Celery
 from celery.exceptions import CPendingDeprecationWarning
 from celery.schedules import crontab
-from celery.signals import beat_init, celeryd_init
+from celery.signals import beat_init, celeryd_init, heartbeat_sent
 from kombu.exceptions import OperationalError
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -103,6 +103,15 @@ app.autodiscover_tasks(["accounts", "scans", "reports", "webhooks"])
 def refuse_wrong_settings(**_: object) -> None:
     """Worker and scheduler run no system checks of their own."""
     environment.refuse_problems()
+
+
+@heartbeat_sent.connect
+def note_heartbeat(**_: object) -> None:
+    """Every two seconds while the worker's loop runs and has its queue. The file's age is what a probe looks at:
+    `inspect ping` starts Python and all of Celery for it.
+    """
+    if settings.WORKER_HEARTBEAT_FILE:
+        settings.WORKER_HEARTBEAT_FILE.touch()
 
 
 def delete_in_batches(task: str, delete: Callable[[Callable[[], bool]], bool]) -> None:

@@ -19,6 +19,7 @@ from config.stack import running
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = read("DATA_DIR", lambda raw: Path(raw).expanduser().resolve(), BASE_DIR / "var", "A folder.")
 environment.instead.update(running.variables_of(DATA_DIR))
+WORKER_HEARTBEAT_FILE = read("WORKER_HEARTBEAT_FILE", Path, None, "A file that a worker may write.")
 
 DEBUG = read("DEBUG", environment.boolean, False, "Set it to 1 or 0.")
 SECRET_KEY = read("SECRET_KEY", environment.secret_key, "", environment.HOW_TO_MAKE_A_KEY)

@@ -12,6 +12,9 @@ from scans.engine.messages import size
 SPELLINGS = {
     word.lower(): word for word in ("URL", "WCAG", "HTML", "CSS", "HTTP", "TLS", "DNS", "IP", "ID", "ARIA", "CSP")
 }
+# Characters of a value on the page. Sites choose how long their addresses and headers are, and thousands of them stand
+# in a report that anybody may ask for.
+MAX_CELL = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,4 +77,7 @@ def cell(name: str, value: object) -> str:
         for unit in ("ms", "s"):
             if name.endswith(f"_{unit}"):
                 return f"{value} {unit}"
-    return str(value)
+    text = str(value)
+    if len(text) > MAX_CELL:
+        return f"{text[:MAX_CELL]}… ({len(text):,} characters; the JSON export has them all)"
+    return text

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -121,7 +122,8 @@ def test_every_documented_variable_is_passed_on(service: str) -> None:
     """`.env` only fills in what compose.yaml names: else an operator sets it without effect, and without a word."""
     environment = SERVICES[service]["environment"]
     assert set(read_variables()) - NOT_FOR_OPERATORS == set(environment)
-    ours = {name: value for name, value in environment.items() if name not in ("DATABASE_URL", "REDIS_URL")}
+    decided = ("DATABASE_URL", "REDIS_URL", "WORKER_HEARTBEAT_FILE")
+    ours = {name: value for name, value in environment.items() if name not in decided}
     if service == "browser":
         assert not any(ours.pop(name).startswith("$") for name in KEYS)
     assert all(value.startswith(f"${{{name}:") for name, value in ours.items())
@@ -176,6 +178,27 @@ def test_everything_but_the_migrations_is_watched_and_waits_for_them() -> None:
     assert {"migrate", "web", "scheduler", *WORKERS} == set(OURS)
     for name in set(OURS) - {"migrate"}:
         assert SERVICES[name]["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}
+
+
+@pytest.mark.parametrize(("age_s", "is_healthy"), [(20, True), (300, False), (None, False)])
+@pytest.mark.parametrize("service", WORKERS)
+def test_a_worker_is_healthy_while_its_file_is_fresh(
+    tmp_path: Path, service: str, age_s: int | None, is_healthy: bool
+) -> None:
+    file = tmp_path / "heartbeat"
+    if age_s is not None:
+        file.touch()
+        os.utime(file, (time.time() - age_s,) * 2)
+    assert "WORKER_HEARTBEAT_FILE" in SERVICES[service]["environment"]
+    kind, probe = SERVICES[service]["healthcheck"]["test"]
+    assert kind == "CMD-SHELL"
+    ended = subprocess.run(
+        ["sh", "-c", probe.replace("$$", "$")],
+        env=os.environ | {"WORKER_HEARTBEAT_FILE": str(file)},
+        capture_output=True,
+        check=False,
+    )
+    assert (ended.returncode == 0) == is_healthy
 
 
 def test_gunicorn_understands_its_command() -> None:

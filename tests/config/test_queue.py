@@ -16,6 +16,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from config.celery import app, enqueue
 from config.logging import Outage
+from tests.config.stack.processes import wait_until
 from tests.scans.net.tls_servers import self_signed, tls_server
 
 
@@ -83,6 +84,23 @@ def test_no_process_starts_on_a_setting_that_cannot_be_used(command: list[str], 
 @PROCESSES
 def test_no_process_starts_without_a_key(command: list[str], tmp_path: Path) -> None:
     assert "SECRET_KEY is not set." in ended_with(command, tmp_path, SECRET_KEY="")
+
+
+def test_a_worker_touches_its_file_while_it_has_its_queue(tmp_path: Path) -> None:
+    file = tmp_path / "heartbeat"
+    command = ["-m", "celery", "-A", "config", "worker", "--queues", f"nobody-{os.getpid()}", "--concurrency", "1"]
+    worker = subprocess.Popen(
+        [sys.executable, *command, "--without-gossip", "--without-mingle", "--loglevel", "WARNING"],
+        env=os.environ | {"WORKER_HEARTBEAT_FILE": str(file), "REDIS_URL": settings.REDIS_URL},
+        cwd=Path(__file__).resolve().parents[2],
+    )
+    try:
+        wait_until(file.exists, 60)
+        os.utime(file, (0, 0))
+        wait_until(lambda: file.stat().st_mtime > 0, 60)
+    finally:
+        worker.terminate()
+        worker.wait(60)
 
 
 REACH = """

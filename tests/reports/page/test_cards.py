@@ -40,6 +40,14 @@ def test_whatever_comes_from_outside_stays_text() -> None:
     assert found.xpath("//a/@href") == [f"https://a.test/{EVIL}"]
 
 
+def test_what_a_site_sent_fills_no_page() -> None:
+    whole, long = "a" * 1000, "b" * 4000
+    (shown,) = card(evidence=[{"url": long}, {"url": whole}]).xpath("//table")
+    first, second = (each.text for each in shown.xpath(".//td"))
+    assert first == "b" * 1000 + "… (4,000 characters; the JSON export has them all)"
+    assert second == whole
+
+
 def test_one_thing_seen_is_told_in_pairs_without_what_is_empty() -> None:
     found = card(evidence=[{"median": 2.5, "host_ms": None, "url": "https://a.test/"}])
     assert [each.text for each in found.xpath("//dt")] == ["Median", "URL"]
