@@ -33,7 +33,7 @@ from scans.engine.browser.main_thread import Trace, main_thread
 from scans.engine.browser.network_log import NetworkLog
 from scans.engine.browser.processes import Usage
 from scans.engine.browser.reasons import explain, overrun
-from scans.engine.browser.visit import BrowserFailed, Visit
+from scans.engine.browser.visit import BrowserFailed, PageCrashed, Visit
 from scans.net.browser import context_options
 from scans.net.budget import Limits, Meter
 from scans.net.errors import BudgetExceeded
@@ -139,7 +139,7 @@ class _Look:
         And when it asks for more than a scan may: what came then would not be the page.
         """
         page = await self._context.new_page()
-        page.on("crash", lambda _: self._end(BrowserFailed("The page made the browser crash.")))
+        page.on("crash", lambda _: self._end(PageCrashed("The page made the browser crash.")))
         self._context.on("request", self._count_request)
         looking = asyncio.ensure_future(self._look(page, is_full=is_full, is_traced=is_traced))
         try:

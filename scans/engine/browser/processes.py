@@ -40,6 +40,7 @@ class Meter:
         self._cpu_s: dict[int, float] = {}
         self._waited_s: dict[int, float] = {}
         self.usage = Usage(0, 0.0, 0.0)  # of the last look
+        self.most_bytes = 0  # of all looks
 
     def look(self) -> Usage:
         """From one thread at a time."""
@@ -58,6 +59,7 @@ class Meter:
             private += own
             files = max(files, mapped)
         self.usage = Usage(private + files, sum(self._cpu_s.values()), sum(self._waited_s.values()))
+        self.most_bytes = max(self.most_bytes, self.usage.memory_bytes)
         return self.usage
 
 

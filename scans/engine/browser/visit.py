@@ -16,6 +16,10 @@ class BrowserFailed(NetError):
     code = "BROWSER_FAILED"
 
 
+class PageCrashed(BrowserFailed):
+    """The page's process ended by itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class Visit:
     """What to load, and how. `again`: how many further loads there may be, for the spread of the figures.

@@ -27,7 +27,7 @@ from scans.engine.browser.evidence import BrowserLoad
 from scans.engine.browser.load import visit_page
 from scans.engine.browser.processes import STOP_S, Meter, Usage, kill, tree
 from scans.engine.browser.reasons import explain, overrun
-from scans.engine.browser.visit import BrowserFailed, Visit
+from scans.engine.browser.visit import BrowserFailed, PageCrashed, Visit
 from scans.net.browser import launch_options, sandbox_problem
 from scans.net.budget import MIB
 
@@ -90,6 +90,12 @@ class WarmBrowser:
             except (TimeoutError, concurrent.futures.TimeoutError):
                 self._drop(is_sound=False)
                 raise BrowserFailed(overrun(began, meter.usage, visit.time_limit_s)) from None
+            except PageCrashed:
+                self._drop(is_sound=False)
+                # V8 ends a page whose scripts want more than it was given before all processes hold too much.
+                if meter.most_bytes > self._memory_bytes / 2:
+                    raise self._too_much_memory() from None
+                raise
             except BaseException:
                 self._drop(is_sound=False)
                 raise
@@ -116,8 +122,11 @@ class WarmBrowser:
 
     def _refuse_memory(self, usage: Usage) -> None:
         if usage.memory_bytes > self._memory_bytes:
-            limit = self._memory_bytes // MIB
-            raise TooMuchMemory(f"The page asked for too much memory: the browser may hold {limit} MiB.")
+            raise self._too_much_memory()
+
+    def _too_much_memory(self) -> TooMuchMemory:
+        limit = self._memory_bytes // MIB
+        return TooMuchMemory(f"The page asked for too much memory: the browser may hold {limit} MiB.")
 
     def _cancel_idle_timer(self) -> None:
         if self._idle_timer is not None:
