@@ -303,6 +303,8 @@ def test_progress_is_all_that_stands_on_stderr_and_nothing_of_it_on_stdout(site:
 def test_ctrl_c_ends_a_scan_at_once_and_keeps_what_was_finished(site: Site) -> None:
     urls = [f"{site.url}/", f"{site.url}/silent"]
     arguments = ("--type", "seo", "--format", "json", *LOOPBACK)
+    # Shells let what they start in the background ignore it, and that would be handed on.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with start("scan", *urls, *arguments, SCAN_CA_BUNDLE=str(site.ca_file)) as process:
         wait_until(lambda: "/silent" in site.paths() or process.poll() is not None, 30)
         interrupted_at = time.monotonic()
