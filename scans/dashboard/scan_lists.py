@@ -78,7 +78,8 @@ def activity(organization_id: int) -> Activity:
 def recent_sites(organization_id: int) -> list[tuple[str, str, list[Line]]]:
     """The sites scanned last that have a result, with a line for each type: of the page that was scanned most."""
     sites = site_results(organization_id, recent_hosts(organization_id, RECENT_SITES), limit=SPARK_SCANS)
-    return [(site.host, path_of(site.pages[0]), _lines(site.of_page(site.pages[0]))) for site in sites if site.pages]
+    main_pages = ((site, next(iter(site.pages), None)) for site in sites)
+    return [(site.host, path_of(url), _lines(site.of_page(url))) for site, url in main_pages if url]
 
 
 def scan_page(organization_id: int, query: Mapping[str, str], *, host: str | None = None) -> ScanPage:
