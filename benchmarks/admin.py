@@ -124,6 +124,7 @@ def _pages() -> list[tuple[str, float]]:
     from django.contrib import admin
     from django.urls import reverse
 
+    from config.web.admin import page_of
     from scans.models import Scan
     from webhooks.models import Delivery
 
@@ -142,8 +143,8 @@ def _pages() -> list[tuple[str, float]]:
         *(f"{deliveries}?{query}" for query in (f"q={scan.id}", f"q={delivery.webhook_id}")),
         *(reverse(f"admin:{name}_changelist") + f"?{slug}" for name in ("reports_report", "accounts_auditevent")),
         reverse("admin:webhooks_event_changelist") + f"?{slug}",
-        reverse("admin:scans_scan_change", args=[scan.id]),
-        reverse("admin:webhooks_delivery_change", args=[delivery.id]),
+        page_of(scan),
+        page_of(delivery),
         reverse("admin:accounts_organization_change", args=[scan.organization_id]),
     ]
     return [(path, GOAL_MS) for path in ["/admin/", *lists, *others]] + [(reverse("operations"), OPERATIONS_GOAL_MS)]

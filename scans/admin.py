@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from accounts.admin import OrganizationAdmin
 from accounts.models import Organization, User
-from config.web.admin import ReadOnlyAdmin, link
+from config.web.admin import ReadOnlyAdmin, link, page_of
 from scans.models import BlockedDomain, Scan
 from scans.queue import MAX_ATTEMPTS
 from scans.services import NotRequeued, requeue_scan
@@ -122,13 +122,14 @@ def _moments(scan: Scan) -> Iterator[Moment]:
     if scan.completed_at:
         yield Moment(scan.completed_at, f"ended: {scan.status}", scan.error_code or f"{scan.score} ({scan.grade})")
     for event in scan.events.defer("body"):
-        yield Moment(event.created_at, "event", event.kind, reverse("admin:webhooks_event_change", args=[event.id]))
+        yield Moment(event.created_at, "event", event.kind, page_of(event))
     deliveries = Delivery.objects.filter(event__scan=scan).select_related("webhook").defer("webhook__encrypted_secret")
     for delivery in deliveries[:SHOWN_DELIVERIES]:
-        url = reverse("admin:webhooks_delivery_change", args=[delivery.id])
         detail = f"to {delivery.webhook.receiver}, attempts: {delivery.attempts_made}"
         moment = delivery.finished_at or delivery.next_attempt_at
-        yield Moment(moment, f"delivery {delivery.status}" if delivery.finished_at else "delivery due", detail, url)
+        yield Moment(
+            moment, f"delivery {delivery.status}" if delivery.finished_at else "delivery due", detail, page_of(delivery)
+        )
 
 
 # In place of the one in accounts.admin, which knows nothing of scans.

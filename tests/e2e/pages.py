@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from django.contrib.admin.utils import quote
 from django.contrib.auth.tokens import default_token_generator
 from django.contrib.staticfiles import finders
 from django.test import Client
@@ -186,8 +187,8 @@ def _ids(furnished: Furnished) -> dict[str, Any]:
         "uid": urlsafe_base64_encode(force_bytes(reset.pk)),
         "token": default_token_generator.make_token(reset),
         # As the admin writes them in its addresses.
-        "admin_scan_id": furnished.ids["scan_id"].replace("_", "_5F", 1),
-        "admin_delivery_id": furnished.ids["delivery_id"].replace("_", "_5F", 1),
+        "admin_scan_id": quote(furnished.ids["scan_id"]),
+        "admin_delivery_id": quote(furnished.ids["delivery_id"]),
     }
 
 
