@@ -26,7 +26,8 @@ LAST_USED_STEP = timedelta(minutes=1)
 # Runs before every request: one prepared statement, no model instances.
 KEY_QUERY = """
     SELECT api_key.revoked_at, api_key.expires_at, api_key.last_used_at, api_key.id, organization.id,
-        tier.requests_per_minute, tier.webhooks, tier.scans_per_month, tier.concurrent_scans, tier.name
+        tier.requests_per_minute, tier.webhooks, tier.scans_per_month, tier.concurrent_scans, tier.name,
+        tier.pages_per_audit
     FROM accounts_apikey AS api_key
     JOIN accounts_organization AS organization ON organization.id = api_key.organization_id
     JOIN accounts_tier AS tier ON tier.name = organization.tier_id
@@ -66,7 +67,7 @@ def member_caller(membership: Membership) -> Caller:
     return Caller(
         key_id=None,
         organization_id=membership.organization_id,
-        limits=TierLimits(tier.scans_per_month, tier.concurrent_scans, tier.name),
+        limits=TierLimits(tier.scans_per_month, tier.concurrent_scans, tier.name, tier.pages_per_audit),
         requests_per_minute=tier.requests_per_minute,
         webhooks=tier.webhooks,
         member=membership,

@@ -115,7 +115,7 @@ def _spread(url: str, browser: WarmBrowser) -> bool:
 def _scan(url: str, scan_type: ScanType, browser: Browser | None) -> ScanResult:
     with Network(POLICY, time_limit_s=TIME_LIMIT_S) as network:
         target = parse_target(url, POLICY)
-        result = scan(target, scan_type, network, Budget(TIME_LIMIT_S), browser=browser)
+        (result,) = scan(target, [scan_type], network, Budget(TIME_LIMIT_S), browser=browser)
     assert result.score is not None, result.error
     give_back()
     return result

@@ -22,7 +22,7 @@ from accounts.admin import OrganizationAdmin
 from accounts.models import Organization, User
 from config.web.admin import ReadOnlyAdmin, link, page_of
 from scans.models import BlockedDomain, Scan
-from scans.queue import MAX_ATTEMPTS
+from scans.visits.queue import MAX_ATTEMPTS
 from scans.services import NotRequeued, requeue_scan
 from webhooks.models import Delivery
 

@@ -75,7 +75,7 @@ def real_result(scan_type: ScanType, browser: Browser | None = None) -> ScanResu
         policy = Policy(allowed_networks=(ip_network("127.0.0.0/8"),), ca_bundle=site.ca_file)
         target = parse_target(site.url_as("localhost") + "/", policy)
         with Network(policy) as network:
-            return scan(target, scan_type, network, Budget(), browser=browser)
+            return scan(target, [scan_type], network, Budget(), browser=browser)[0]
 
 
 def finish_with(member: Member, result: ScanResult, created_at: datetime) -> Scan:

@@ -30,6 +30,12 @@ class EventKind(models.TextChoices):
     SCAN_COMPLETED = "scan.completed"
     SCAN_FAILED = "scan.failed"
     SCAN_PARTIAL = "scan.partial"
+    AUDIT_COMPLETED = "audit.completed"
+    AUDIT_FAILED = "audit.failed"
+
+
+# Those of the contract: what the form for a new receiver begins with.
+USUAL_EVENTS = (EventKind.SCAN_COMPLETED, EventKind.SCAN_FAILED, EventKind.SCAN_PARTIAL)
 
 
 class Webhook(models.Model):
@@ -87,8 +93,9 @@ class Event(models.Model):
 
     id = models.CharField(primary_key=True, max_length=40, default=new_event_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE)
-    # A test event is of no scan.
+    # A test event is of neither.
     scan = models.ForeignKey("scans.Scan", on_delete=models.CASCADE, null=True, blank=True, related_name="events")
+    audit = models.ForeignKey("scans.Audit", on_delete=models.CASCADE, null=True, blank=True, related_name="events")
     kind = models.CharField(max_length=32, choices=EventKind)
     body = models.BinaryField()
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
@@ -99,7 +106,7 @@ class Event(models.Model):
     @property
     def is_test(self) -> bool:
         """Whether somebody asked for it, to try a receiver."""
-        return self.scan_id is None
+        return self.scan_id is None and self.audit_id is None
 
 
 class Delivery(models.Model):

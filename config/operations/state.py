@@ -21,7 +21,7 @@ from config.operations.heartbeat import last_beat
 from scans.browser import browser_program, missing_packages
 from scans.models import WITHOUT_LEASE, Scan
 from scans.net.browser import sandbox_problem
-from scans.queue import types_of
+from scans.visits.queue import types_of
 from webhooks.models import Delivery, Webhook
 
 logger = logging.getLogger(__name__)

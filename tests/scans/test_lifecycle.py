@@ -11,9 +11,9 @@ from accounts.models import MonthlyUsage
 from reports.models import Report
 from scans.engine.result import Progress, ScanError
 from scans.models import Scan
-from scans.queue import MAX_ATTEMPTS
+from scans.visits.queue import MAX_ATTEMPTS
 from scans.services import claim_scan, finish_scan, renew_claim
-from scans.sweeping import sweep_scans
+from scans.visits.sweeping import sweep_scans
 from tests.world import Member, make_result, make_scan
 
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.models import MonthlyUsage
 from scans import sweeping
 from scans.models import Scan, Turn
-from scans.sweeping import GIVEN_UP_AFTER, UNSERVED_AFTER, sweep_scans
+from scans.visits.sweeping import GIVEN_UP_AFTER, UNSERVED_AFTER, sweep_scans
 from tests.world import Member, make_scan
 
 

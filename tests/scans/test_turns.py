@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from scans.models import Scan
-from scans.queue import Worker
+from scans.visits.queue import Worker
 from scans.services import claim_next, finish_scan, wake_next
 from tests.world import Member, make_result, make_scan
 

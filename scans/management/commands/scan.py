@@ -115,7 +115,7 @@ class Command(BaseCommand):
         try:
             target = parse_target(url, policy)
             with Network(policy, time_limit_s=limit_s) as network:
-                return scan(target, scan_type, network, Budget(time_limit_s=limit_s), tell, browser)
+                return scan(target, [scan_type], network, Budget(time_limit_s=limit_s), tell, browser)[0]
         except Refusal as refusal:
             error = ScanError(refusal.code, str(refusal))
         except Exception:

@@ -14,9 +14,11 @@ import pytest
 from scans.engine import catalogue
 from scans.engine.catalogue import Category, check, probe
 from scans.engine.findings import HIGH, LOW, MEDIUM, Fail, Finding, NotApplicable, Pass, ScanType, Warn
+from scans.engine.judging import BUSY, EVIDENCE_ITEMS
 from scans.engine.page.evidence import Clock, Page
+from scans.engine.plan import OUT_OF_TIME, TOO_SLOW
 from scans.engine.result import Budget, Progress, ScanFailed, ScanResult
-from scans.engine.run import BUSY, EVIDENCE_ITEMS, OUT_OF_TIME, TOO_SLOW, scan
+from scans.engine.run import scan
 from scans.engine.scoring import Cap
 from scans.net.client import Network
 from scans.net.errors import TimedOut
@@ -67,7 +69,7 @@ def plant(monkeypatch: pytest.MonkeyPatch) -> Iterator[Plant]:
         ]
         monkeypatch.setattr(catalogue, "_modules", {"scans.engine.security.checks": modules}.__getitem__)
         monkeypatch.setattr(catalogue, "_probe_modules", lambda: [_module("probes", probes)])
-        monkeypatch.setattr("scans.engine.run.caps", lambda _: caps)
+        monkeypatch.setattr("scans.engine.judging.caps", lambda _: caps)
         _forget()
 
     yield plant
@@ -95,13 +97,8 @@ def run(
     workers: int = 8,
     progress: Callable[[Progress], None] = lambda _: None,
 ) -> ScanResult:
-    return scan(
-        TARGET,
-        ScanType.SECURITY,
-        cast(Network, network or FakeNetwork()),
-        Budget(time_limit_s, workers),
-        progress,
-    )
+    found = cast(Network, network or FakeNetwork())
+    return scan(TARGET, [ScanType.SECURITY], found, Budget(time_limit_s, workers), progress)[0]
 
 
 @probe()
@@ -478,14 +475,15 @@ def test_progress_never_goes_back_and_ends_with_all_checks_done(plant: Plant) ->
     plant([has_ground, has_wall, has_roof], probes=[ground, wall, roof])
     run(progress=seen.append)
     assert all(a.percent <= b.percent for a, b in itertools.pairwise(seen))
-    assert all(0 <= each.checks_done <= each.checks_total == 3 for each in seen)
+    checked = [each.checks[ScanType.SECURITY] for each in seen]
+    assert all(0 <= each.done <= each.total == 3 for each in checked)
     assert list(dict.fromkeys(each.phase for each in seen)) == [
         "connecting",
         "collecting",
         "checking",
         "done",
     ]
-    assert (seen[-1].percent, seen[-1].checks_done) == (100, 3)
+    assert (seen[-1].percent, checked[-1].done) == (100, 3)
 
 
 def test_a_result_carries_times_version_and_facts(plant: Plant) -> None:

@@ -15,7 +15,7 @@ ROBOTS_REDIRECTS = 5  # RFC 9309, section 2.3.1.2
 TIMEOUT_S = 15.0
 
 
-@probe()
+@probe(of_origin=True)
 def robots_file(page: Page, network: Network) -> RobotsFile:
     """The robots.txt of the origin where the page ended, its redirects followed.
 

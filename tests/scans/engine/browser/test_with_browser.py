@@ -25,11 +25,12 @@ from scans.engine.browser.visit import Browser, BrowserFailed, Visit
 from scans.engine.browser.waterfall import MAX_ROWS, waterfall
 from scans.engine.catalogue import CatalogueError, Category, Check, check, checks, probe
 from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, Fail, Finding, NotApplicable, Pass, ScanType, Warn
+from scans.engine.judging import NO_CONTENT_YET
 from scans.engine.page.evidence import ServedContent
 from scans.engine.page.references import ResourceKind
 from scans.engine.plan import needs_browser, plan
 from scans.engine.result import Budget, ScanResult
-from scans.engine.run import NO_CONTENT_YET, scan
+from scans.engine.run import scan
 from scans.engine.scoring import Cap
 from scans.net.client import Network
 from tests.scans.engine.cast import target
@@ -117,7 +118,7 @@ def forget() -> None:
 
 def run(browser: FakeBrowser | None = None) -> ScanResult:
     network = cast(Network, FakeNetwork())
-    return scan(target("https://site.example.com/"), ScanType.SEO, network, Budget(10.0), browser=browser)
+    return scan(target("https://site.example.com/"), [ScanType.SEO], network, Budget(10.0), browser=browser)[0]
 
 
 def messages(result: ScanResult) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""A scan and what belongs to it. The row is the outbox: nothing about a scan lives only in the queue."""
+"""A scan. The row is the outbox: nothing about a scan lives only in the queue."""
 
 from __future__ import annotations
 
@@ -38,8 +38,16 @@ WITHOUT_LEASE = Q(status="scanning") & (Q(lease_expires_at__lt=Now()) | Q(lease_
 
 class ScanQuerySet(models.QuerySet["Scan"]):
     def unfinished(self) -> ScanQuerySet:
-        """Queued or running: what counts against the concurrency limit."""
+        """Queued or running."""
         return self.filter(status__in=(Scan.Status.QUEUED, Scan.Status.SCANNING))
+
+    def visits(self) -> ScanQuerySet:
+        """One for each visit, the one that is claimed; each of them takes a place of the concurrency limit."""
+        return self.filter(lead=None)
+
+    def of_visit(self, lead_id: str) -> ScanQuerySet:
+        """All scans of a visit, by the one that is claimed."""
+        return self.filter(Q(id=lead_id) | Q(lead_id=lead_id))
 
     def without_lease(self) -> ScanQuerySet:
         """Those whose worker died."""
@@ -47,7 +55,11 @@ class ScanQuerySet(models.QuerySet["Scan"]):
 
 
 class Scan(models.Model):
-    """One scan of one page. queued → scanning → completed | partial | failed; nothing leaves a final state."""
+    """One scan of one page. queued → scanning → completed | partial | failed; nothing leaves a final state.
+
+    Scans of several types that look at a page together are a visit: one of them leads, is claimed for all, and the
+    others go through the same states with it.
+    """
 
     class Type(models.TextChoices):
         SECURITY = "security"
@@ -98,6 +110,15 @@ class Scan(models.Model):
     enqueued_at = models.DateTimeField(default=timezone.now)
     attempts = models.PositiveSmallIntegerField(default=0)
     worker = models.CharField(max_length=100, blank=True, db_default="", help_text="Whose the last attempt was.")
+    lead = models.ForeignKey(
+        "self", on_delete=models.CASCADE, null=True, blank=True, related_name="companions", db_index=False
+    )
+    page = models.ForeignKey(
+        "AuditPage", on_delete=models.SET_NULL, null=True, blank=True, related_name="scans", db_index=False
+    )
+    is_background = models.BooleanField(
+        default=False, db_default=False, help_text="Of an audit of several pages: what somebody waits for goes first."
+    )
     claim_token = models.UUIDField(null=True, blank=True)
     lease_expires_at = models.DateTimeField(null=True, blank=True)
 
@@ -133,13 +154,17 @@ class Scan(models.Model):
             ),
             models.Index(
                 fields=["organization"],
-                condition=models.Q(status__in=("queued", "scanning")),
-                name="scan_concurrency",
+                condition=models.Q(status__in=("queued", "scanning"), lead=None),
+                name="scan_running_visits",
             ),
-            # Whose turn it is: which organizations wait, and each one's oldest.
+            # Whose turn it is: which organizations wait, and each one's next.
             models.Index(
-                fields=["organization", "created_at", "id"], condition=models.Q(status="queued"), name="scan_waiting"
+                fields=["organization", "is_background", "created_at", "id"],
+                condition=models.Q(status="queued", lead=None),
+                name="scan_waiting_visits",
             ),
+            models.Index(fields=["lead"], condition=models.Q(lead__isnull=False), name="scan_companions"),
+            models.Index(fields=["page"], condition=models.Q(page__isnull=False), name="scan_of_audit_page"),
         ]
         constraints = [
             models.CheckConstraint(
@@ -175,69 +200,3 @@ class Scan(models.Model):
     def report_url(self) -> str:
         """The address of the report page, from the start."""
         return f"{settings.BASE_URL}/report/{self.id}"
-
-
-class Turn(models.Model):
-    """When an organization had its last turn in a queue: who waited longest is next (`scans.queue`)."""
-
-    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, db_index=False)
-    queue = models.CharField(max_length=16)
-    taken_at = models.DateTimeField()
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["organization", "queue"], name="turn_unique")]
-
-    def __str__(self) -> str:
-        return f"{self.organization_id} {self.queue}"
-
-
-class ScanCount(models.Model):
-    """How many scans an organization has, by month, type and status.
-
-    Kept by triggers on the scan table (migration 0002), so that a list's `total` never counts rows.
-    """
-
-    organization_id = models.BigIntegerField()
-    period = models.DateField()
-    type = models.CharField(max_length=16)
-    status = models.CharField(max_length=16)
-    count = models.BigIntegerField()
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["organization_id", "period", "type", "status"], name="scan_count_unique")
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.organization_id} {self.period:%Y-%m} {self.type} {self.status}: {self.count}"
-
-
-class BlockedDomain(models.Model):
-    """A domain that an operator does not want scanned; its subdomains are meant too."""
-
-    domain = models.CharField(max_length=253, unique=True)
-    reason = models.CharField(max_length=200, blank=True)
-    created_at = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        ordering = ("domain",)
-
-    def __str__(self) -> str:
-        return self.domain
-
-
-class IdempotencyRecord(models.Model):
-    """An accepted POST /v1/scan that carried an Idempotency-Key: what was asked, and the first answer."""
-
-    organization = models.ForeignKey(Organization, on_delete=models.CASCADE)
-    key = models.CharField(max_length=255)
-    request_digest = models.CharField(max_length=64)
-    scan = models.ForeignKey(Scan, on_delete=models.CASCADE)
-    response = models.TextField(help_text="JSON; jsonb would lose its order.")
-    created_at = models.DateTimeField(default=timezone.now, db_index=True)
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["organization", "key"], name="idempotency_unique")]
-
-    def __str__(self) -> str:
-        return f"{self.organization_id} {self.key}"

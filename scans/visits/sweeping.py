@@ -11,12 +11,12 @@ from django.db.models import F, Max, Q
 from django.utils import timezone
 from redis import RedisError
 
-from scans import queue
 from scans.engine.findings import ScanType
 from scans.engine.result import ScanError
 from scans.models import Scan, Turn
-from scans.queue import MAX_ATTEMPTS, QUEUES
-from scans.services import fail_scans
+from scans.visits import queue
+from scans.visits.claims import fail_scans
+from scans.visits.queue import MAX_ATTEMPTS, QUEUES
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ def sweep_scans(queue_depth: Callable[[], int], enqueue: Callable[[str, ScanType
     interruption: whatever message comes next, it goes first.
     """
     now = timezone.now()
-    scans = Scan.objects.all()
+    scans = Scan.objects.visits()
     interrupted = scans.without_lease().filter(attempts__lt=MAX_ATTEMPTS)
     waited = Q(enqueued_at__lt=now - REQUEUE_AFTER)
     queued = scans.filter(status=Scan.Status.QUEUED)
@@ -73,7 +73,7 @@ def _end_unserved(name: str, now: datetime) -> None:
     A long queue is served: something is taken from it. One that was not while the service was down has not been
     seen unserved either.
     """
-    stuck = Scan.objects.unfinished().filter(type__in=queue.types_of(name), created_at__lt=now - UNSERVED_AFTER)
+    stuck = Scan.objects.unfinished().visits().filter(type__in=queue.types_of(name), created_at__lt=now - UNSERVED_AFTER)
     stuck = stuck.filter(Q(status=Scan.Status.QUEUED) | Q(id__in=stuck.without_lease().values("id")))
     last_turn = Turn.objects.filter(queue=name).aggregate(at=Max("taken_at"))["at"]
     is_served = last_turn is not None and now - last_turn < UNSERVED_AFTER

@@ -1,8 +1,9 @@
 """The queues, and whose turn it is: messages only say that a scan waits, the rows say which is next.
 
-What was interrupted goes first. Then the organization's turn comes that has the fewest scans running, among those
-the one that waited longest since its last turn; its oldest scan is taken. However many one has queued, another's
-single scan is next.
+What was interrupted goes first, then what somebody waits for, then the pages of audits. Among equals it is the turn of
+the organization that has the fewest visits running, among those the one that waited longest since its last turn; its
+oldest is taken. However many one has queued, another's single scan is next. Audits of several pages leave one place of
+every worker to what somebody waits for.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 
+from accounts import access
 from config import celery
 from scans.engine.findings import ScanType
-from scans.models import LONGEST_LEASE
+from scans.models import LONGEST_LEASE, Scan
 
 SCAN_QUEUE, BROWSER_QUEUE = QUEUES = ("scans", "browser")
 # Workers stand in line here, so that each sees what the one before has taken.
@@ -29,35 +31,48 @@ RUN_OUT = """(lease_expires_at < statement_timestamp() OR lease_expires_at > sta
 # `waiting` jumps through its index from organization to organization: the same cost however many scans wait.
 NEXT = f"""
     WITH RECURSIVE waiting (organization_id) AS (
-        (SELECT organization_id FROM scans_scan WHERE status = 'queued' ORDER BY organization_id LIMIT 1)
+        (
+            SELECT organization_id FROM scans_scan WHERE status = 'queued' AND lead_id IS NULL
+            ORDER BY organization_id LIMIT 1
+        )
         UNION ALL
         SELECT (
             SELECT other.organization_id FROM scans_scan AS other
-            WHERE other.status = 'queued' AND other.organization_id > waiting.organization_id
+            WHERE other.status = 'queued' AND other.lead_id IS NULL
+                AND other.organization_id > waiting.organization_id
             ORDER BY other.organization_id LIMIT 1
         )
         FROM waiting WHERE waiting.organization_id IS NOT NULL
     ), running AS (
-        SELECT organization_id, count(*) AS scans, count(*) FILTER (WHERE worker = %(worker)s) AS here
-        FROM scans_scan WHERE status = 'scanning' AND NOT {RUN_OUT} AND type = ANY(%(types)s)
+        SELECT organization_id, count(*) AS visits,
+            count(*) FILTER (WHERE worker = %(worker)s AND NOT is_background) AS here,
+            count(*) FILTER (WHERE worker = %(worker)s AND is_background) AS background_here
+        FROM scans_scan
+        WHERE status = 'scanning' AND lead_id IS NULL AND NOT {RUN_OUT} AND type = ANY(%(types)s)
         GROUP BY organization_id
     )
     (
         SELECT 1 AS rank, id, organization_id FROM scans_scan
-        WHERE status = 'scanning' AND {RUN_OUT} AND type = ANY(%(types)s) AND attempts < %(max_attempts)s
+        WHERE status = 'scanning' AND lead_id IS NULL AND {RUN_OUT} AND type = ANY(%(types)s)
+            AND attempts < %(max_attempts)s
         ORDER BY created_at, id LIMIT 1
     ) UNION ALL (
         SELECT 2 AS rank, scan.id, waiting.organization_id FROM waiting
         LEFT JOIN running ON running.organization_id = waiting.organization_id
         LEFT JOIN scans_turn AS turn ON turn.organization_id = waiting.organization_id AND turn.queue = %(queue)s
         CROSS JOIN LATERAL (
-            SELECT id, created_at FROM scans_scan
-            WHERE organization_id = waiting.organization_id AND status = 'queued'
+            SELECT id, created_at, is_background FROM scans_scan
+            WHERE organization_id = waiting.organization_id AND status = 'queued' AND lead_id IS NULL
                 AND type = ANY(%(types)s) AND attempts < %(max_attempts)s
-            ORDER BY created_at, id LIMIT 1
+            ORDER BY is_background, created_at, id LIMIT 1
         ) AS scan
-        WHERE coalesce(running.here, 0) < %(share)s
-        ORDER BY coalesce(running.scans, 0), turn.taken_at NULLS FIRST, scan.created_at, scan.id LIMIT 1
+        WHERE CASE WHEN scan.is_background
+            THEN coalesce(running.background_here, 0) < %(share)s
+                AND (SELECT coalesce(sum(background_here), 0) FROM running) < %(background)s
+            ELSE coalesce(running.here, 0) < %(share)s
+        END
+        ORDER BY scan.is_background, coalesce(running.visits, 0), turn.taken_at NULLS FIRST, scan.created_at, scan.id
+        LIMIT 1
     )
     ORDER BY rank LIMIT 1
 """  # noqa: S608  # of constants
@@ -86,6 +101,11 @@ def types_of(queue: str) -> list[str]:
     return [str(each) for each in ScanType if queue_of(each) == queue]
 
 
+def running_visits(organization_id: int) -> int:
+    """How many visits of the organization are queued or running: what its concurrency limit counts."""
+    return access.rows(Scan, organization_id).unfinished().visits().count()  # type: ignore[attr-defined]  # ScanQuerySet
+
+
 def enqueue(scan_id: str, scan_type: ScanType) -> None:
     """Tell the workers that a scan waits. When the queue does not take it, the sweeper will."""
     celery.enqueue("scans.tasks.run_scan", scan_id, queue_of(scan_type))
@@ -104,6 +124,7 @@ def next_in_turn(queue: str, worker: Worker) -> tuple[str, int] | None:
         "types": types_of(queue),
         "worker": worker.name,
         "share": _share(queue, worker),
+        "background": max(1, worker.places - 1),
         "longest": LONGEST_LEASE,
         "max_attempts": MAX_ATTEMPTS,
     }
