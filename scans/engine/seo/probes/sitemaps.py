@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from scans.engine.catalogue import probe
+from scans.engine.crawling.canonicals import Canonicals
+from scans.engine.crawling.links import sampled
+from scans.engine.crawling.robots_file import RobotsFile
+from scans.engine.crawling.sitemaps import Sitemap, SitemapFile, SitemapKind, Sitemaps, parse_sitemap
 from scans.engine.page.evidence import Page
 from scans.engine.page.fetch import RateLimitedBySite, SiteProtected, challenge_sign
-from scans.engine.seo.canonical import Canonicals
-from scans.engine.seo.evidence import RobotsFile
-from scans.engine.seo.links import sampled
-from scans.engine.seo.sitemaps import Sitemap, SitemapFile, SitemapKind, Sitemaps, parse_sitemap
 from scans.net.client import Network
 from scans.net.errors import BudgetExceeded, NetError, TimedOut
 from scans.net.http.decoding import decode

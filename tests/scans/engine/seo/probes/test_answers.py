@@ -5,10 +5,10 @@ from typing import TypeVar
 
 import pytest
 
+from scans.engine.crawling.canonicals import read_canonicals
 from scans.engine.findings import ScanType
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.fetch import SiteProtected, fetch_page, parse_document
-from scans.engine.seo.canonical import read_canonicals
 from scans.engine.seo.evidence import AlternateAnswers, SocialImage
 from scans.engine.seo.hreflang import read_alternates
 from scans.engine.seo.metadata import read_social_metadata

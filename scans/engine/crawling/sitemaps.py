@@ -13,7 +13,7 @@ from xml.parsers import expat
 
 import ada_url
 
-from scans.engine.seo.gzip_files import PIECE_BYTES, BrokenGzip, decompressed
+from scans.engine.crawling.gzip_files import PIECE_BYTES, BrokenGzip, decompressed
 
 MAX_URLS = 50_000  # of one sitemap or index (sitemaps.org, "Sitemaps XML format")
 MAX_BYTES = 52_428_800  # decompressed

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scans.engine.seo.robots import MAX_BYTES, Robots, decide, normalised_path, normalised_pattern, parse_robots
+from scans.engine.crawling.robots import MAX_BYTES, Robots, decide, normalised_path, normalised_pattern, parse_robots
 
 
 def allowed(text: str, path: str, agent: str = "googlebot") -> bool:
