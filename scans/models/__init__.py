@@ -2,10 +2,11 @@
 
 from scans.models.audit import Audit, AuditFinding, AuditPage
 from scans.models.records import BlockedDomain, IdempotencyRecord, ScanCount, Turn
-from scans.models.scan import LONGEST_LEASE, Scan, is_kept, path_of
+from scans.models.scan import LONGEST_LEASE, WITHOUT_LEASE, Scan, is_kept, path_of
 
 __all__ = [
     "LONGEST_LEASE",
+    "WITHOUT_LEASE",
     "Audit",
     "AuditFinding",
     "AuditPage",

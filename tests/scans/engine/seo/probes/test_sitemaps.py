@@ -5,13 +5,13 @@ import gzip
 import brotli
 import pytest
 
+from scans.engine.crawling.canonicals import read_canonicals
+from scans.engine.crawling.sitemaps import MAX_BYTES as SITEMAP_MAX_BYTES
+from scans.engine.crawling.sitemaps import SitemapKind, Sitemaps
 from scans.engine.page.fetch import SiteProtected, fetch_page, parse_document
-from scans.engine.seo.canonical import read_canonicals
 from scans.engine.seo.probes import sitemaps as probes
 from scans.engine.seo.probes.robots import robots_file
 from scans.engine.seo.probes.sitemaps import MAX_BYTES, MAX_CHILDREN, MAX_NAMED
-from scans.engine.seo.sitemaps import MAX_BYTES as SITEMAP_MAX_BYTES
-from scans.engine.seo.sitemaps import SitemapKind, Sitemaps
 from scans.net.errors import TimedOut
 from tests.scans.engine.cast import target
 from tests.scans.net.loopback import loopback_network

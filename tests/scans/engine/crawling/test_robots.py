@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scans.engine.seo.robots import MAX_BYTES, Robots, decide, normalised_path, normalised_pattern, parse_robots
+from scans.engine.crawling.robots import (
+    MAX_BYTES,
+    CrawlerRules,
+    Robots,
+    decide,
+    normalised_path,
+    normalised_pattern,
+    parse_robots,
+    product_token,
+)
 
 
 def allowed(text: str, path: str, agent: str = "googlebot") -> bool:
@@ -239,3 +248,35 @@ def test_normalising_twice_changes_nothing(path: str) -> None:
     assert normalised_path(once) == once
     pattern = normalised_pattern(path.encode("utf-8", "replace"))
     assert normalised_pattern(pattern.encode()) == pattern
+
+
+@given(LINES, PATHS)
+def test_the_rules_of_one_crawler_are_those_that_decide(lines: list[str], path: str) -> None:
+    robots = parse_robots("\n".join(lines).encode())
+    for agent in ("googlebot", "somebody"):
+        rules = CrawlerRules(robots, agent)
+        assert rules.allows(normalised_path(path)) == decide(robots, agent, path).allowed
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ("User-agent: *\nCrawl-delay: 2\nDisallow: /a", 2.0),
+        ("User-agent: *\nDisallow: /a\ncrawl-delay : 0.5", 0.5),
+        ("User-agent: *\nCrawl-delay: 2\nUser-agent: mine\nCrawl-delay: 7", 7.0),  # one group, as no rule is between
+        ("User-agent: *\nCrawl-delay: 9\nDisallow:\nUser-agent: mine\nDisallow:", 0.0),
+        ("User-agent: mine\nDisallow: /a\nUser-agent: other\nCrawl-delay: 30", 0.0),
+        ("Crawl-delay: 9\nUser-agent: *\nDisallow:", 0.0),
+        ("User-agent: *\nCrawl-delay: -1", 0.0),
+        ("User-agent: *\nCrawl-delay: nan", 0.0),
+        ("User-agent: *\nCrawl-delay: 99999999999", 0.0),
+        ("", 0.0),
+    ],
+)
+def test_the_delay_between_requests_is_that_of_the_crawlers_group(lines: str, expected: float) -> None:
+    assert CrawlerRules(parse_robots(lines.encode()), "mine").crawl_delay_s == expected
+
+
+def test_crawlers_are_named_by_the_first_word_of_their_user_agent() -> None:
+    assert product_token("WebsiteScanService/0.1 (+https://example.com)") == "WebsiteScanService"
+    assert product_token("1/2") == "*"

@@ -15,6 +15,7 @@ from scans.engine.messages import KIB, excerpt
 
 MAX_BYTES = 500 * KIB  # RFC 9309, section 2.5: what is beyond need not be read
 
+ROBOTS_PATH = "/robots.txt"  # which is always allowed
 GOOGLEBOT = "googlebot"
 # The crawlers of other search engines, and the product tokens that robots.txt names them by.
 OTHER_ENGINES = {
@@ -45,6 +46,7 @@ MISPLACED_END = re.compile(rb"\$(?!$)(?<![/?&=]\$(?=[A-Za-z{]))")
 KEY = re.compile(r"[a-z][a-z0-9_ -]*", re.IGNORECASE)
 ABSOLUTE = re.compile(rb"https?://[^/\s]", re.IGNORECASE)
 PRODUCT_TOKEN = re.compile(r"[a-z_-]+", re.IGNORECASE)
+CRAWL_DELAY = re.compile(rb"\d{1,6}(?:\.\d{1,6})?")
 ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
 UNRESERVED = frozenset(string.ascii_letters + string.digits + "-._~")
 URI_CHARACTERS = "%!&'()+,/:;=?@[]-._~"  # beside letters and digits, and `*`, `$`, which are rules' own
@@ -62,10 +64,14 @@ class RobotsRule:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Rules with the product tokens (lower case, or `*`) that they are for."""
+    """Rules with the product tokens (lower case, or `*`) that they are for.
+
+    `crawl_delay_s` is the pause between two requests that the site asks for; it is no part of the RFC.
+    """
 
     agents: frozenset[str]
     rules: tuple[RobotsRule, ...]
+    crawl_delay_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +120,7 @@ def parse_robots(content: bytes) -> Robots:
     faults: list[Fault] = []
     agents: set[str] = set()
     rules: list[RobotsRule] = []
+    delay_s = 0.0
     in_rules = False
     for number, line in enumerate(re.split(rb"\r\n|\r|\n", _without_bom(content)), 1):
         text = line.decode("utf-8", "replace").strip()
@@ -124,8 +131,8 @@ def parse_robots(content: bytes) -> Robots:
         match KEYS.get(key):
             case "user-agent":
                 if in_rules:
-                    groups.append(Group(frozenset(agents), tuple(rules)))
-                    agents, rules, in_rules = set(), [], False
+                    groups.append(Group(frozenset(agents), tuple(rules), delay_s))
+                    agents, rules, delay_s, in_rules = set(), [], 0.0, False
                 if (agent := _agent(value)) is not None:
                     agents.add(agent)
                 else:
@@ -149,6 +156,9 @@ def parse_robots(content: bytes) -> Robots:
                     sitemaps.append(value.decode("utf-8", "replace"))
                 if not ABSOLUTE.match(value):
                     faults.append(Fault(number, text, "is not a URL with scheme and host"))
+            case None if key == "crawl-delay":
+                if agents and CRAWL_DELAY.fullmatch(value):
+                    delay_s = max(delay_s, float(value))
             case None if not key:
                 faults.append(Fault(number, text, "has no field name followed by a colon"))
             case None if key in ("http", "https") and value.startswith(b"//"):
@@ -156,9 +166,9 @@ def parse_robots(content: bytes) -> Robots:
             case None if alike := difflib.get_close_matches(key, KEYS, 1, ALIKE):
                 faults.append(Fault(number, text, f"is not understood; {KEYS[alike[0]].capitalize()} was meant"))
             case _:
-                pass  # other records, such as Crawl-delay, end no group (RFC 9309, section 2.2.4)
+                pass  # other records end no group (RFC 9309, section 2.2.4)
     if agents:
-        groups.append(Group(frozenset(agents), tuple(rules)))
+        groups.append(Group(frozenset(agents), tuple(rules), delay_s))
     return Robots(tuple(groups), tuple(sitemaps), tuple(faults))
 
 
@@ -168,21 +178,41 @@ def decide(robots: Robots, agent: str, path: str) -> Decision:
     The groups that name the crawler are joined and replace those of `*` (section 2.2.1). The longest pattern
     decides, and of an allow and a disallow of one length the allow (section 2.2.2).
     """
-    name = agent.lower()
-    if not any(name in group.agents for group in robots.groups):
-        name = "*"
+    name, groups = _groups_for(robots, agent)
     address = normalised_path(path)
-    if address.partition("?")[0] == "/robots.txt":
+    if address.partition("?")[0] == ROBOTS_PATH:
         return Decision(True, None, name)
-    matching = [
-        rule
-        for group in robots.groups
-        if name in group.agents
-        for rule in group.rules
-        if _matches(rule.pattern, address)
-    ]
+    matching = [rule for group in groups for rule in group.rules if matches(rule.pattern, address)]
     rule = max(matching, key=lambda each: (len(each.pattern), each.allows), default=None)
     return Decision(rule is None or rule.allows, rule, name)
+
+
+class CrawlerRules:
+    """What robots.txt says to one crawler, for asking about many paths: the same answers as `decide`, sooner.
+
+    `crawl_delay_s` is the longest pause that its groups ask for.
+    """
+
+    def __init__(self, robots: Robots, agent: str) -> None:
+        _, groups = _groups_for(robots, agent)
+        rules = [rule for group in groups for rule in group.rules]
+        # The first that matches decides.
+        self._rules = sorted(rules, key=lambda each: (len(each.pattern), each.allows), reverse=True)
+        self._beginnings = tuple({_beginning(rule.pattern) for rule in rules if not rule.allows})
+        self.crawl_delay_s = max((group.crawl_delay_s for group in groups), default=0.0)
+
+    def allows(self, path: str) -> bool:
+        """Whether the crawler may fetch a path (with its query), given in the form of `normalised_path`."""
+        # Most paths begin like no rule that forbids.
+        if not path.startswith(self._beginnings) or path.partition("?")[0] == ROBOTS_PATH:
+            return True
+        return next((rule.allows for rule in self._rules if matches(rule.pattern, path)), True)
+
+
+def product_token(user_agent: str) -> str:
+    """The name by which robots.txt speaks of a crawler: the first word of its User-Agent (RFC 9309, section 2.2.1)."""
+    found = PRODUCT_TOKEN.match(user_agent)
+    return found[0] if found else "*"
 
 
 def blocked_engines(robots: Robots, path: str) -> dict[str, Decision]:
@@ -203,6 +233,17 @@ def normalised_path(path: str) -> str:
     return _normalised(quote(path, safe=URI_CHARACTERS))
 
 
+def _groups_for(robots: Robots, agent: str) -> tuple[str, list[Group]]:
+    name = agent.lower()
+    if not any(name in group.agents for group in robots.groups):
+        name = "*"
+    return name, [group for group in robots.groups if name in group.agents]
+
+
+def _beginning(pattern: str) -> str:
+    return pattern.removesuffix("$").partition("*")[0]
+
+
 def _without_bom(content: bytes) -> bytes:
     """Without a byte order mark or the beginning of one, as Google's parser."""
     length = next(length for length in (3, 2, 1, 0) if content.startswith(BOM[:length]))
@@ -217,8 +258,10 @@ def _normalised(text: str) -> str:
     return ESCAPED.sub(escape, text)
 
 
-def _matches(pattern: str, path: str) -> bool:
-    """Greedily from left to right, so the time is linear in the path however many wildcards there are."""
+def matches(pattern: str, path: str) -> bool:
+    """Whether a pattern is a path's, both normalised.
+
+    Greedily from left to right, so the time is linear in the path however many wildcards there are."""
     is_anchored = pattern.endswith("$")
     first, *others = pattern.removesuffix("$").split("*")
     if not path.startswith(first):

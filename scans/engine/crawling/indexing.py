@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 
 from selectolax.lexbor import LexborNode
 
+from scans.engine.crawling.robots import GOOGLEBOT
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.markup import attribute, live
-from scans.engine.seo.robots import GOOGLEBOT
 
 HEADER = "X-Robots-Tag"
 MAX_LENGTH = 5_000  # characters of one line or element

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scans.engine.seo.canonical import read_canonicals
-from scans.engine.seo.indexing import parse_date, read_indexing_rules
-from scans.engine.seo.link_relations import header_links
+from scans.engine.crawling.canonicals import read_canonicals
+from scans.engine.crawling.indexing import parse_date, read_indexing_rules
+from scans.engine.crawling.link_relations import header_links
 from tests.scans.engine.cast import NOW, document, head, page
 
 FIELD = st.text(alphabet="abnoidex:;,=<>\"' \\/._-1237", max_size=60)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scans.engine.seo.sitemaps import MAX_BYTES, MAX_URLS, Sitemap, SitemapKind, address_key, parse_sitemap
+from scans.engine.crawling.sitemaps import MAX_BYTES, MAX_URLS, Sitemap, SitemapKind, address_key, parse_sitemap
 
 PAGE = "https://site.example.com/shop/shoes"
 NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"

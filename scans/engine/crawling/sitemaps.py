@@ -6,6 +6,7 @@ What comes in is hostile: compressed bombs, entities, tags without an end. Every
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from urllib.parse import unquote
@@ -13,7 +14,7 @@ from xml.parsers import expat
 
 import ada_url
 
-from scans.engine.seo.gzip_files import PIECE_BYTES, BrokenGzip, decompressed
+from scans.engine.crawling.gzip_files import PIECE_BYTES, BrokenGzip, decompressed
 
 MAX_URLS = 50_000  # of one sitemap or index (sitemaps.org, "Sitemaps XML format")
 MAX_BYTES = 52_428_800  # decompressed
@@ -111,13 +112,21 @@ class Sitemaps:
         return self.named <= len(self.files) and len(read) == len(files) and named <= len(self.children)
 
 
-def parse_sitemap(content: bytes, *, is_cut: bool, hosts: frozenset[str], pages: frozenset[str]) -> Sitemap:
+def parse_sitemap(
+    content: bytes,
+    *,
+    is_cut: bool,
+    hosts: frozenset[str] = frozenset(),
+    pages: frozenset[str] = frozenset(),
+    take: Callable[[str], None] = lambda _: None,
+) -> Sitemap:
     """Read a sitemap, compressed with gzip or not; never fails, whatever it holds.
 
     `is_cut`: only its beginning is there. `hosts` may be named in it, `pages` are the addresses of one page that is
-    looked for. Reading ends where a limit of the protocol is passed.
+    looked for. `take` gets every address of a page as it is written, in order; what it raises ends the reading.
+    Reading ends where a limit of the protocol is passed.
     """
-    reader = _Reader(hosts, frozenset(map(address_key, pages)))
+    reader = _Reader(hosts, frozenset(map(address_key, pages)), take)
     size_bytes = 0
     fault, is_whole = "", not is_cut
     try:
@@ -162,9 +171,10 @@ class _Unreadable(Exception):
 class _Reader:
     """Counts the addresses of one file and keeps the first of each kind."""
 
-    def __init__(self, hosts: frozenset[str], wanted: frozenset[str]) -> None:
+    def __init__(self, hosts: frozenset[str], wanted: frozenset[str], take: Callable[[str], None]) -> None:
         self._hosts = hosts
         self._wanted = wanted
+        self._take = take
         self.kind: SitemapKind | None = None
         self.namespace = ""
         self.is_recent = False
@@ -184,8 +194,10 @@ class _Reader:
         if self.kind is SitemapKind.INDEX:
             if host and len(self._children) < MAX_CHILDREN:
                 self._children[text] = None
-        elif host and not self._names_page:
-            self._names_page = address_key(text) in self._wanted
+        else:
+            self._take(text)
+            if host and not self._names_page:
+                self._names_page = address_key(text) in self._wanted
         if self.kind is SitemapKind.FEED:
             return  # its addresses may be relative, and on other hosts
         if not host:
