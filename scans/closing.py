@@ -14,9 +14,7 @@ def stop_scans(*, organization: Organization, **_: object) -> None:
     """End what waits and what runs: who runs it loses the claim, and writes nothing. No events: nobody is left."""
     unfinished = access.rows(Scan, organization.id).filter(status__in=(Scan.Status.QUEUED, Scan.Status.SCANNING))
     audits = access.rows(Audit, organization.id).exclude(status__in=Audit.FINAL)
-    audits.update(
-        status=Audit.Status.CANCELLED, completed_at=timezone.now(), claim_token=None, lease_expires_at=None
-    )
+    audits.update(status=Audit.Status.CANCELLED, completed_at=timezone.now(), claim_token=None, lease_expires_at=None)
     unfinished.update(
         status=Scan.Status.FAILED,
         completed_at=timezone.now(),

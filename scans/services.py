@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import functools
-import json
-import uuid
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, QuerySet
-from django.db.models.expressions import CombinedExpression
-from django.db.models.functions import Greatest, Now
 from django.utils import timezone
 
 from accounts import access, audit, usage
@@ -24,11 +19,10 @@ from config.api.errors import ServiceUnavailable
 from config.errors import Refusal
 from config.ids import is_id
 from config.operations.health import redis_answers
-from reports.build import build_report
-from reports.models import Report
+from scans import idempotency_records
 from scans.engine.findings import ScanType
-from scans.engine.result import Progress, ScanError, ScanResult
-from scans.models import IdempotencyRecord, Scan
+from scans.engine.result import ScanError
+from scans.models import Scan
 from scans.net.errors import Blocked
 from scans.net.policy import Policy
 from scans.net.targets import Target, parse_target
@@ -37,6 +31,7 @@ from scans.reachability import looking, refuse_unreachable
 from scans.serializers import ScanDetailSerializer
 from scans.visits.claims import OWN_FAULTS, fail_visit
 from scans.visits.queue import enqueue, running_visits
+
 
 class InvalidType(Refusal):
     code = "INVALID_TYPE"

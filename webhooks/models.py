@@ -95,10 +95,17 @@ class Event(models.Model):
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE)
     # A test event is of neither.
     scan = models.ForeignKey("scans.Scan", on_delete=models.CASCADE, null=True, blank=True, related_name="events")
-    audit = models.ForeignKey("scans.Audit", on_delete=models.CASCADE, null=True, blank=True, related_name="events")
+    audit = models.ForeignKey(
+        "scans.Audit", on_delete=models.CASCADE, null=True, blank=True, related_name="events", db_index=False
+    )
     kind = models.CharField(max_length=32, choices=EventKind)
     body = models.BinaryField()
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["audit"], condition=models.Q(audit__isnull=False), name="event_of_audit"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.id} ({self.kind})"

@@ -89,7 +89,7 @@ def _release(audit: Audit, page: AuditPage, now: datetime) -> None:
         api_key_id=audit.api_key_id,
         created_by_id=audit.created_by_id,
         url=page.url,
-        page=page,
+        audit_page=page,
         is_background=audit.kind != Audit.Kind.PAGE,
         created_at=now,
         enqueued_at=now,

@@ -1,4 +1,4 @@
-"""The life of an audit, as far as it is no scan's: created, its pages found, cancelled. Each step is one transaction."""
+"""The life of an audit: created, its pages found, cancelled. Every step is one transaction."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
@@ -36,12 +35,13 @@ from scans.visits.claims import fail_visit
 from scans.visits.queue import Worker
 from scans.visits.settling import end_if_done
 
-
 DISCOVERY_LEASE_S = 60
 MAX_ATTEMPTS = 3
 # Of one organization, for each of its places: more would only wait.
 UNFINISHED_PER_PLACE = 5
-CANCELLED = ScanError("SCAN_CANCELLED", "The audit was cancelled before it began. It does not count against your quota.")
+CANCELLED = ScanError(
+    "SCAN_CANCELLED", "The audit was cancelled before it began. It does not count against your quota."
+)
 
 
 class AuditNotFound(Refusal):
@@ -165,7 +165,7 @@ def cancel_audit(*, caller: Caller, audit_id: str) -> Audit:
             return audit
         cancel(audit)
         audit_log.record_by(caller.member, "audit.cancelled", audit.url, audit=audit.id)
-    cancel_visits(Scan.objects.filter(page__audit=audit))
+    cancel_visits(Scan.objects.filter(audit_page__audit=audit))
     audit.refresh_from_db()
     return audit
 
@@ -205,7 +205,9 @@ def claim_discovery(audit_id: str, worker: Worker) -> DiscoveryClaim | None:
     unfinished = Q(status=Audit.Status.QUEUED) | Q(status=Audit.Status.DISCOVERING, lease_expires_at__lt=Now())
     token = uuid.uuid4()
     with transaction.atomic():
-        here = Audit.objects.filter(status=Audit.Status.DISCOVERING, worker=worker.name[:100], lease_expires_at__gt=Now())
+        here = Audit.objects.filter(
+            status=Audit.Status.DISCOVERING, worker=worker.name[:100], lease_expires_at__gt=Now()
+        )
         if worker.name and here.count() >= max(1, worker.places // 2):
             return None
         claimed = Audit.objects.filter(unfinished, id=audit_id, attempts__lt=MAX_ATTEMPTS).update(

@@ -27,7 +27,7 @@ def sweep_audits() -> None:
     _fail_interrupted()
     for organization_id in _organizations_with_waiting_pages():
         release_pages(organization_id)
-    cancel_visits(Scan.objects.filter(page__audit__status=Audit.Status.CANCELLED))
+    cancel_visits(Scan.objects.filter(audit_page__audit__status=Audit.Status.CANCELLED))
 
 
 def _enqueue_lost() -> None:
@@ -43,9 +43,7 @@ def _enqueue_lost() -> None:
 
 
 def _fail_interrupted() -> None:
-    dead = Audit.objects.filter(
-        status=Audit.Status.DISCOVERING, lease_expires_at__lt=Now(), attempts__gte=MAX_ATTEMPTS
-    )
+    dead = Audit.objects.filter(status=Audit.Status.DISCOVERING, lease_expires_at__lt=Now(), attempts__gte=MAX_ATTEMPTS)
     for audit_id in dead.values_list("id", flat=True)[:AT_ONCE]:
         with transaction.atomic():
             audit = dead.select_for_update(no_key=True, skip_locked=True).filter(id=audit_id).first()

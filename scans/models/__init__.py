@@ -5,16 +5,6 @@ from scans.models.records import BlockedDomain, IdempotencyRecord, ScanCount, Tu
 from scans.models.scan import LONGEST_LEASE, WITHOUT_LEASE, Scan, is_kept, path_of
 
 __all__ = [
-    "LONGEST_LEASE",
-    "WITHOUT_LEASE",
-    "Audit",
-    "AuditFinding",
-    "AuditPage",
-    "BlockedDomain",
-    "IdempotencyRecord",
-    "Scan",
-    "ScanCount",
-    "Turn",
-    "is_kept",
-    "path_of",
-]
+    "LONGEST_LEASE", "WITHOUT_LEASE", "Audit", "AuditFinding", "AuditPage", "BlockedDomain", "IdempotencyRecord",
+    "Scan", "ScanCount", "Turn", "is_kept", "path_of",
+]  # fmt: skip

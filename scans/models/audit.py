@@ -80,7 +80,7 @@ class Audit(models.Model):
 
     class Meta:
         indexes = [
-            models.Index(fields=["organization", "-created_at", "-id"], name="audit_newest"),
+            models.Index(fields=["organization", "-created_at", "-id"], name="audit_newest_first"),
             models.Index(fields=["organization", "status", "-created_at", "-id"], name="audit_status"),
             models.Index(
                 fields=["organization", "released_at"], condition=Q(status__in=UNFINISHED), name="audit_unfinished"

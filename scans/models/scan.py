@@ -113,7 +113,7 @@ class Scan(models.Model):
     lead = models.ForeignKey(
         "self", on_delete=models.CASCADE, null=True, blank=True, related_name="companions", db_index=False
     )
-    page = models.ForeignKey(
+    audit_page = models.ForeignKey(
         "AuditPage", on_delete=models.SET_NULL, null=True, blank=True, related_name="scans", db_index=False
     )
     is_background = models.BooleanField(
@@ -164,7 +164,9 @@ class Scan(models.Model):
                 name="scan_waiting_visits",
             ),
             models.Index(fields=["lead"], condition=models.Q(lead__isnull=False), name="scan_companions"),
-            models.Index(fields=["page"], condition=models.Q(page__isnull=False), name="scan_of_audit_page"),
+            models.Index(
+                fields=["audit_page"], condition=models.Q(audit_page__isnull=False), name="scan_of_audit_page"
+            ),
         ]
         constraints = [
             models.CheckConstraint(

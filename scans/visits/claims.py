@@ -77,8 +77,7 @@ def claim_next(scan_id: str, worker: Worker) -> ScanClaim | None:
 
 @transaction.atomic
 def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # noqa: B008  # it is frozen
-    """Take the next attempt of a visit, by the scan that leads; None when it has ended, runs elsewhere, or is not there.
-    """
+    """Take the next attempt of a visit, by the scan that leads; None when it has ended, or runs elsewhere."""
     token = uuid.uuid4()
     scans = Scan.objects.visits().filter(id=scan_id, attempts__lt=MAX_ATTEMPTS)
     claimed = (scans.filter(status=Scan.Status.QUEUED) | scans.without_lease()).update(
@@ -91,11 +90,11 @@ def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # 
     )
     if not claimed:
         return None
-    scan = Scan.objects.select_related("page").only("url", "type", "organization_id", "page__audit_id").get(id=scan_id)
+    scan = Scan.objects.select_related("audit_page").get(id=scan_id)
     others = scan.companions.order_by("created_at", "id")
     others.update(status=Scan.Status.SCANNING, claim_token=token, lease_expires_at=_lease(), started_at=Now())
     types = (ScanType(scan.type), *map(ScanType, others.values_list("type", flat=True)))
-    audit_id = scan.page.audit_id if scan.page else ""
+    audit_id = scan.audit_page.audit_id if scan.audit_page else ""
     return ScanClaim(scan_id, token, scan.url, types, scan.organization_id, audit_id)
 
 
@@ -105,11 +104,13 @@ def _lease() -> CombinedExpression:
 
 
 def wake_next(claim: ScanClaim) -> None:
-    """After a scan: let the place that it had go to what its organization's share kept from running."""
-    if queue_of(claim.types[0]) == BROWSER_QUEUE:
-        waiting = Scan.objects.visits().filter(status=Scan.Status.QUEUED, type__in=types_of(BROWSER_QUEUE))
-        if next_id := waiting.filter(organization__scans=claim.scan_id).values_list("id", flat=True).first():
-            enqueue(next_id, claim.types[0])
+    """After a visit: let the place that it had go to what a share kept from running when its message came."""
+    queue = queue_of(claim.types[0])
+    waiting = Scan.objects.visits().filter(status=Scan.Status.QUEUED, type__in=types_of(queue))
+    if queue != BROWSER_QUEUE:
+        waiting = waiting.filter(is_background=True)  # nothing else is kept back there
+    for next_id in waiting.values_list("id", flat=True)[:1]:
+        enqueue(next_id, claim.types[0])
 
 
 def renew_claim(claim: ScanClaim, progress: Progress) -> bool:
@@ -161,8 +162,7 @@ def _end_with(scan: Scan, result: ScanResult) -> None:
 
 
 def fail_scans(scans: QuerySet[Scan], error: ScanError) -> int:
-    """End those of these visits that nobody holds at this moment as failed, by the scans that lead; how many there were.
-    """
+    """End those visits as failed that nobody holds at this moment, by the scans that lead; how many there were."""
     ended = 0
     for scan_id in scans.values_list("id", flat=True)[:1000]:
         with transaction.atomic():

@@ -51,9 +51,9 @@ COUNT_FINDINGS = """
 
 def settle_page(ended: Ended) -> None:
     """Count what came of the scans of a visit, all of which have just ended; nothing outside of an audit."""
-    if not ended or ended[0][0].page_id is None:
+    if not ended or ended[0][0].audit_page_id is None:
         return
-    page = AuditPage.objects.get(id=ended[0][0].page_id)
+    page = AuditPage.objects.get(id=ended[0][0].audit_page_id)
     # Who ends another page of it waits here, so that each is counted once.
     audit = Audit.objects.select_for_update(no_key=True).get(id=page.audit_id)
     for scan, result in ended:
@@ -112,7 +112,7 @@ def _has_gaps(audit: Audit) -> bool:
 
 
 def _first_failure(audit: Audit) -> tuple[str, str]:
-    failed = Scan.objects.filter(page__audit=audit, error_code__gt="").order_by("page__position", "id")
+    failed = Scan.objects.filter(audit_page__audit=audit, error_code__gt="").order_by("audit_page__position", "id")
     code, message = failed.values_list("error_code", "error_message").first() or ("NO_PAGE", "No page was looked at.")
     return code, f"No page could be judged. {message}"
 
@@ -122,7 +122,7 @@ def _count_findings(audit: Audit, page: AuditPage, ended: Ended) -> int:
     rows = [row for scan, result in ended if result is not None for row in _rows(scan, result, page.url)]
     if not rows:
         return 0
-    parameters = {
+    parameters: dict[str, Any] = {
         "audit": audit.id,
         "found": json.dumps(rows),
         "has_room": audit.findings_count < MAX_GROUPS,

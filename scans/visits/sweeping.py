@@ -73,7 +73,8 @@ def _end_unserved(name: str, now: datetime) -> None:
     A long queue is served: something is taken from it. One that was not while the service was down has not been
     seen unserved either.
     """
-    stuck = Scan.objects.unfinished().visits().filter(type__in=queue.types_of(name), created_at__lt=now - UNSERVED_AFTER)
+    waiting = Scan.objects.unfinished().visits().filter(created_at__lt=now - UNSERVED_AFTER)
+    stuck = waiting.filter(type__in=queue.types_of(name))
     stuck = stuck.filter(Q(status=Scan.Status.QUEUED) | Q(id__in=stuck.without_lease().values("id")))
     last_turn = Turn.objects.filter(queue=name).aggregate(at=Max("taken_at"))["at"]
     is_served = last_turn is not None and now - last_turn < UNSERVED_AFTER

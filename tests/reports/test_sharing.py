@@ -14,7 +14,7 @@ from accounts.models import AuditEvent, Membership
 from reports import views
 from reports.models import Report
 from scans.models import Scan
-from scans.services import claim_scan, finish_scan
+from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of
 from tests.world import Member, finished_scan, make_result, make_scan
 

@@ -25,12 +25,9 @@ from reports.exports import sarif
 from reports.judge import WORTH
 from reports.serializers import ReportExportSerializer, ReportSerializer
 from scans.browser import browser
-from scans.engine.browser.cached import CachedLoad
-from scans.engine.browser.visit import Browser
-from scans.engine.catalogue import catalogue_version
 from scans.engine.findings import ScanType
 from scans.engine.result import Budget, Progress, ScanError, ScanResult
-from scans.engine.run import scan
+from scans.engine.run import failed_result, scan
 from scans.net.client import Network
 from scans.net.policy import Policy
 from scans.net.targets import parse_target
@@ -83,10 +80,10 @@ class Command(BaseCommand):
                 stream.reconfigure(errors="backslashreplace")  # a terminal that is not UTF-8 shows what it can
         policy = settings_policy(*options["allow_network"])
         statuses = set()
-        wanted = [(url, ScanType(each)) for url in options["urls"] for each in dict.fromkeys(options["type"])]
-        one_load = CachedLoad(found) if (found := browser()) is not None else None
-        for position, (url, scan_type) in enumerate(wanted):
-            result = self._scan(url, scan_type, policy, one_load)
+        types = [ScanType(each) for each in dict.fromkeys(options["type"])]
+        results = (result for url in options["urls"] for result in self._visit(url, types, policy))
+        is_single = len(options["urls"]) * len(types) == 1
+        for position, result in enumerate(results):
             if options["format"] == "text":
                 if position:
                     self.stdout.write("")
@@ -95,7 +92,7 @@ class Command(BaseCommand):
                 document = _document(result, options["format"])
                 # Several documents stand on a line each, so that a program can read them one by one. In ASCII no
                 # character can be taken for a line's end, or for an order to the terminal.
-                self.stdout.write(json.dumps(document, indent=2 if len(wanted) == 1 else None))
+                self.stdout.write(json.dumps(document, indent=2 if is_single else None))
             self.stdout.flush()
             if result.score is None:
                 statuses.add(EXIT_FAILED)
@@ -104,32 +101,25 @@ class Command(BaseCommand):
         if statuses:
             sys.exit(max(statuses))
 
-    def _scan(self, url: str, scan_type: ScanType, policy: Policy, browser: Browser | None) -> ScanResult:
+    def _visit(self, url: str, types: list[ScanType], policy: Policy) -> tuple[ScanResult, ...]:
         limit_s = settings.SCAN_TIME_LIMIT_S
 
         def tell(progress: Progress) -> None:
-            done = f"{progress.checks_done}/{progress.checks_total} checks"
+            checked = progress.checks.values()
+            done = f"{sum(each.done for each in checked)}/{sum(each.total for each in checked)} checks"
             self.stderr.write(_printable(f"{progress.percent:3d} %  {progress.phase:<10}  {done}  {url}"))
 
         started_at = datetime.now(UTC)
         try:
             target = parse_target(url, policy)
             with Network(policy, time_limit_s=limit_s) as network:
-                return scan(target, [scan_type], network, Budget(time_limit_s=limit_s), tell, browser)[0]
+                return scan(target, types, network, Budget(time_limit_s=limit_s), tell, browser())
         except Refusal as refusal:
             error = ScanError(refusal.code, str(refusal))
         except Exception:
             logger.exception("the scan failed")
             error = ScanError("INTERNAL_ERROR", "The scanner failed.")
-        return ScanResult(
-            type=scan_type,
-            url=url,
-            status="failed",
-            started_at=started_at,
-            completed_at=datetime.now(UTC),
-            catalogue_version=catalogue_version(scan_type),
-            error=error,
-        )
+        return tuple(failed_result(each, url, started_at, error) for each in types)
 
 
 def _refuse_wrong_settings() -> None:

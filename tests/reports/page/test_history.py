@@ -13,7 +13,7 @@ from accounts.usage import month_of
 from reports.models import Report
 from reports.page.history import History, history, same_page
 from scans.models import Scan
-from scans.services import claim_scan, finish_scan
+from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of
 from tests.world import Member, make_result, make_scan
 

@@ -5,11 +5,7 @@ from typing import TypeVar
 
 import pytest
 
-<<<<<<< HEAD
-=======
 from scans.engine.crawling.canonicals import read_canonicals
-from scans.engine.findings import ScanType
->>>>>>> c6c7277e53a67f39e567f8c84d207cdbd5e0bd84
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.fetch import SiteProtected, fetch_page, parse_document
 from scans.engine.seo.evidence import AlternateAnswers, SocialImage

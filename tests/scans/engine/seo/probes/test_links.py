@@ -5,12 +5,8 @@ from collections import Counter
 
 import pytest
 
-<<<<<<< HEAD
-=======
 from scans.engine.crawling.links import changes_state, read_links
 from scans.engine.crawling.robots_file import RobotsFile
-from scans.engine.findings import ScanType
->>>>>>> c6c7277e53a67f39e567f8c84d207cdbd5e0bd84
 from scans.engine.page.fetch import SiteProtected, fetch_page, parse_document
 from scans.engine.seo.evidence import LinkAnswer, LinkAnswers
 from scans.engine.seo.probes import links as probes

@@ -8,8 +8,8 @@ import pytest
 from django.utils import timezone
 
 from scans.models import Scan
+from scans.visits.claims import claim_next, finish_scan, wake_next
 from scans.visits.queue import Worker
-from scans.services import claim_next, finish_scan, wake_next
 from tests.world import Member, make_result, make_scan
 
 WORKER = Worker("one", 4)
@@ -90,7 +90,7 @@ def test_a_place_that_gets_free_goes_to_what_the_share_kept_back(
     assert taken(second, Worker("one", 2)) is None
     finish_scan(claim, make_result(first))
     told: list[str] = []
-    monkeypatch.setattr("scans.services.enqueue", lambda scan_id, _: told.append(scan_id))
+    monkeypatch.setattr("scans.visits.claims.enqueue", lambda scan_id, _: told.append(scan_id))
     wake_next(claim)
     assert told == [second.id]
     assert taken(second, Worker("one", 2)) == second

@@ -9,8 +9,8 @@ from django.core.cache import cache
 from django.utils import timezone
 
 from accounts.models import MonthlyUsage
-from scans import sweeping
 from scans.models import Scan, Turn
+from scans.visits import sweeping
 from scans.visits.sweeping import GIVEN_UP_AFTER, UNSERVED_AFTER, sweep_scans
 from tests.world import Member, make_scan
 

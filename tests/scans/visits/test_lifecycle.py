@@ -9,10 +9,11 @@ from django.utils import timezone
 
 from accounts.models import MonthlyUsage
 from reports.models import Report
-from scans.engine.result import Progress, ScanError
+from scans.engine.findings import ScanType
+from scans.engine.result import Checked, Phase, Progress, ScanError
 from scans.models import Scan
+from scans.visits.claims import claim_scan, finish_scan, renew_claim
 from scans.visits.queue import MAX_ATTEMPTS
-from scans.services import claim_scan, finish_scan, renew_claim
 from scans.visits.sweeping import sweep_scans
 from tests.world import Member, make_result, make_scan
 
@@ -37,6 +38,10 @@ def expire_lease() -> None:
     Scan.objects.update(lease_expires_at=now - timedelta(seconds=1), enqueued_at=now - timedelta(seconds=25))
 
 
+def told(percent: int, phase: Phase, done: int, total: int) -> Progress:
+    return Progress(percent, phase, {ScanType.SECURITY: Checked(done, total)})
+
+
 def test_a_scan_is_claimed_once(scan: Scan) -> None:
     assert claim_scan(scan.id) is not None
     assert claim_scan(scan.id) is None
@@ -51,7 +56,7 @@ def test_an_expired_lease_can_be_claimed_and_the_first_claim_is_lost(scan: Scan)
     second = claim_scan(scan.id)
     assert first
     assert second
-    assert not renew_claim(first, Progress(50, "checking", 1, 2))
+    assert not renew_claim(first, told(50, "checking", 1, 2))
     assert not finish_scan(first, make_result(scan))
     assert Report.objects.count() == 0
     assert finish_scan(second, make_result(scan))
@@ -90,11 +95,11 @@ def test_a_fault_of_ours_is_given_back_and_one_of_the_sites_is_not(home: Member,
 def test_progress_never_goes_back_over_attempts(scan: Scan) -> None:
     first = claim_scan(scan.id)
     assert first
-    assert renew_claim(first, Progress(80, "checking", 5, 9))
+    assert renew_claim(first, told(80, "checking", 5, 9))
     expire_lease()
     second = claim_scan(scan.id)
     assert second
-    assert renew_claim(second, Progress(10, "connecting", 0, 9))
+    assert renew_claim(second, told(10, "connecting", 0, 9))
     scan.refresh_from_db()
     assert (scan.percent, scan.checks_done) == (80, 5)
 
@@ -103,7 +108,7 @@ def test_a_renewed_lease_is_not_swept(scan: Scan) -> None:
     claim = claim_scan(scan.id)
     assert claim
     expire_lease()
-    assert renew_claim(claim, Progress(10, "connecting", 0, 9))
+    assert renew_claim(claim, told(10, "connecting", 0, 9))
     assert sweep_scans(lambda: 0, lambda *_: None) == 0
 
 
