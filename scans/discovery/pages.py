@@ -1,0 +1,138 @@
+"""The list of pages while it is made: in order, each page once, no more than are wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from scans.discovery.addresses import Site, identity, is_file
+from scans.discovery.effort import Effort
+from scans.discovery.patterns import Patterns
+from scans.engine.crawling.robots import CrawlerRules, normalised_path
+
+
+class Admission(Enum):
+    """What became of an address."""
+
+    NEW = auto()  # it is on the list now
+    KNOWN = auto()  # it was looked at before
+    REFUSED = auto()  # it is no page, not wanted, or robots.txt forbids it
+    OVERFLOWING = auto()  # it would be on the list if that were longer
+
+
+@dataclass(slots=True)
+class Place:
+    """A page's place in the list. Which page it is may change, and the place may become empty."""
+
+    path: str | None
+
+
+class PageList:
+    """Pages of one site, as paths with query.
+
+    `forbidden` counts addresses that robots.txt forbids, `unwanted` those that the patterns leave out, `overflow`
+    pages for which the list is too short.
+    """
+
+    def __init__(self, site: Site, rules: CrawlerRules, patterns: Patterns, max_pages: int, effort: Effort) -> None:
+        self._site = site
+        self._rules = rules
+        self._patterns = patterns
+        self._max_pages = max_pages
+        self._effort = effort
+        self._order: list[Place] = []
+        self._places: dict[str, Place] = {}  # by the identity of every address that led to it
+        # Of all others that were looked at; hashes, because there may be very many of them.
+        self._others: set[int] = set()
+        self._filled = 0
+        self.forbidden = 0
+        self.unwanted = 0
+        self.overflow = 0
+
+    def __len__(self) -> int:
+        return self._filled
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no place left."""
+        return self._filled >= self._max_pages
+
+    @property
+    def found(self) -> int:
+        """Pages that are known, whether there is a place for them or not."""
+        return self._filled + self.overflow
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The pages, in the order of their places."""
+        return tuple(each.path for each in self._order if each.path is not None)
+
+    def knows(self, path: str) -> bool:
+        """Whether an address was looked at before."""
+        key = identity(path)
+        return key in self._places or hash(key) in self._others
+
+    def add(self, path: str, *, is_page: bool = False) -> Admission:
+        """Look at an address; with `is_page` it is known to be a page, however it ends. Raises `Exhausted`."""
+        return self._add(path, None, is_page)
+
+    def drop(self, path: str) -> None:
+        """Take a page from the list that turned out to be none; it will not come back."""
+        place = self._places.get(identity(path))
+        if place is not None and place.path is not None:
+            place.path = None
+            self._filled -= 1
+
+    def redirect(self, path: str, other: str) -> Admission:
+        """Have the page in a page's place that it redirects to.
+
+        NEW when that one was not known before. Where it was, or is refused, the place is empty from now on.
+        """
+        place = self._places.get(identity(path))
+        self.drop(path)
+        return self._add(other, place, is_page=True)
+
+    def merge(self, path: str, canonical: str) -> None:
+        """A page names another as the one that stands for it: leave one of them.
+
+        Where the other is refused, or was no page, the page stays.
+        """
+        place, other = self._places.get(identity(path)), self._places.get(identity(canonical))
+        if place is None or place is other:
+            return
+        if other is not None:
+            if other.path is not None:
+                self.drop(path)
+        elif self.redirect(path, canonical) is not Admission.NEW:
+            place.path = path
+            self._filled += 1
+
+    def _add(self, path: str, place: Place | None, is_page: bool) -> Admission:
+        self._effort.address()
+        if self.knows(path):
+            return Admission.KNOWN
+        key = identity(path)
+        admission = self._judge(path, is_page)
+        if admission is Admission.NEW:
+            if place is None:
+                place = Place(path)
+                self._order.append(place)
+            place.path = path
+            self._places[key] = place
+            self._filled += 1
+        else:
+            self._others.add(hash(key))
+            self.overflow += admission is Admission.OVERFLOWING
+        return admission
+
+    def _judge(self, path: str, is_page: bool) -> Admission:
+        if not is_page and is_file(path):
+            return Admission.REFUSED
+        normal = normalised_path(path)
+        if not self._patterns.admit(normal):
+            self.unwanted += 1
+            return Admission.REFUSED
+        if not self._rules.allows(normal):
+            self.forbidden += 1
+            return Admission.REFUSED
+        return Admission.OVERFLOWING if self.is_full else Admission.NEW
