@@ -67,14 +67,22 @@ def documents_to_compare(organization_id: int, public_id: str, other: str) -> tu
     """
     after_id, after = access_report(organization_id, public_id, "export")
     if other == PREVIOUS:
-        earlier = previous_scan(access.rows(Scan, organization_id).get(id=after_id))
-        if earlier is None:
-            raise NoPreviousReport("There is no earlier report of this page and type, or it is not kept any more.")
-        other = earlier.id
-    _, before = access_report(organization_id, other, "export")
+        before = _previous_export(access.rows(Scan, organization_id).get(id=after_id))
+    else:
+        _, before = access_report(organization_id, other, "export")
     documents = json.loads(before), json.loads(after)
     require_comparable(*documents)
     return documents
+
+
+def _previous_export(scan: Scan) -> str:
+    earlier = previous_scan(scan)
+    try:
+        if earlier is not None:
+            return access_report(scan.organization_id, earlier.id, "export")[1]
+    except ScanNotFound:  # it has expired
+        pass
+    raise NoPreviousReport("There is no earlier report of this page and type, or it is not kept any more.")
 
 
 def require_comparable(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:

