@@ -21,8 +21,8 @@ from accounts.pages.login import (
 from config.api.views import UnknownPath
 from config.operations.views import operations_page
 from config.web.views import docs, favicon, landing, openapi, robots, security_txt, sitemap
-from reports.api import ReportExport, ReportView
-from reports.views import export, progress, report, screenshot, share
+from reports.api import ReportDiff, ReportExport, ReportView
+from reports.views import compare, export, progress, report, screenshot, share
 from scans.api import ScanCollection, ScanItem, ScanListing, UsageView
 from scans.dashboard import views as scan_views
 from webhooks import views as webhook_views
@@ -91,6 +91,7 @@ urlpatterns = [
     path("v1/scan/<any:scan_id>", ScanItem.as_view(), name="scan-item"),
     path("v1/scans", ScanListing.as_view(), name="scan-listing"),
     path("v1/report/<any:scan_id>/export", ReportExport.as_view(), name="report-export"),
+    path("v1/report/<any:scan_id>/diff", ReportDiff.as_view(), name="report-diff"),
     path("v1/report/<any:scan_id>", ReportView.as_view(), name="report"),
     path("v1/usage", UsageView.as_view(), name="usage"),
     path("api/webhooks", WebhookCollection.as_view(), name="webhook-collection"),
@@ -132,6 +133,7 @@ urlpatterns = [
     path("o/<slug:organization>/", include(of_organization)),
     path("report/<any:scan_id>/screenshot.webp", screenshot, name="report-screenshot"),
     path("report/<any:scan_id>/export/<str:export_format>", export, name="report-page-export"),
+    path("report/<any:scan_id>/diff", compare, name="report-compare"),
     path("report/<any:scan_id>/progress", progress, name="report-progress"),
     path("report/<any:scan_id>/share", share, name="report-share"),
     path("report/<any:scan_id>", report, name="report-page"),

@@ -21,11 +21,13 @@ from django_htmx.http import HttpResponseClientRefresh
 
 from accounts.limits import client
 from config.api import throttling
+from reports.diff import diff
 from reports.exports import FORMATS, rendered
 from reports.page.explanations import advice
-from reports.page.history import history
+from reports.page.history import history, other_reports
 from reports.page.references import safe_link
 from reports.page.report_page import report_page
+from reports.services import ReportsNotComparable, require_comparable
 from reports.visibility import Seen, seen_by, set_sharing
 from scans.models import Scan
 
@@ -68,17 +70,7 @@ def _for_who_may_see(view: View) -> View:
 def report(request: HttpRequest, seen: Seen) -> HttpResponse:
     """The report of a scan, or how far the scan is, or why it failed."""
     scan = seen.scan
-    if seen.membership is not None:
-        # What surrounds the report is about its organization.
-        request.membership = seen.membership  # type: ignore[attr-defined]  # as accounts.roles does
-    context: dict[str, Any] = {
-        "scan": scan,
-        "link": safe_link(scan.url),
-        "section": "scans",
-        "shell": "dashboard/base.html" if seen.membership else "base.html",
-        "is_member": seen.membership is not None,
-        "may_scan": seen.membership is not None and seen.membership.is_member,
-    }
+    context = _context(request, seen)
     if seen.membership and seen.is_expired:
         return _expired(request, context)
     if not scan.is_final:
@@ -98,6 +90,33 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
         "history": history(scan, found, document, seen.now) if seen.membership else None,
     }
     return render(request, "report/report.html", context)
+
+
+@require_safe
+@_for_who_may_see
+def compare(request: HttpRequest, seen: Seen) -> HttpResponse:
+    """What changed since another report of the page: `with` is its scan's ID; without, members see the previous one."""
+    found = seen.reports().only("export").first()
+    if found is None:
+        return _not_found(request)
+    choices = other_reports(seen.scan, seen.now) if seen.membership else []
+    earlier = next((each for each in choices if each.created_at <= seen.scan.created_at), None)
+    other_id = request.GET.get("with", earlier.id if earlier else "")
+    context = _context(request, seen) | {"choices": choices, "other_id": other_id}
+    if other_id:
+        # Strangers need both links: the other report is looked up as if it had been asked for itself.
+        other = seen_by(request.user, other_id)
+        before = other.reports().only("export").first() if other else None
+        if other is None or before is None or other.scan.organization_id != seen.scan.organization_id:
+            return _not_found(request)
+        try:
+            require_comparable(before.document, found.document)
+        except ReportsNotComparable as refusal:
+            return render(request, "error.html", {"status": 400, "message": str(refusal)}, status=400)
+        context |= {"changes": diff(before.document, found.document), "other": other.scan}
+    elif not choices:
+        return _not_found(request)
+    return render(request, "report/compare.html", context)
 
 
 @require_safe
@@ -154,6 +173,21 @@ def share(request: HttpRequest, seen: Seen) -> HttpResponse:
         shared, private = "Anybody with the link can read this report now.", "Only members can read this report now."
         messages.success(request, shared if is_shared else private)
     return redirect("report-page", seen.scan.id)
+
+
+def _context(request: HttpRequest, seen: Seen) -> dict[str, Any]:
+    """What every page of a scan shows around it."""
+    if seen.membership is not None:
+        # What surrounds the report is about its organization.
+        request.membership = seen.membership  # type: ignore[attr-defined]  # as accounts.roles does
+    return {
+        "scan": seen.scan,
+        "link": safe_link(seen.scan.url),
+        "section": "scans",
+        "shell": "dashboard/base.html" if seen.membership else "base.html",
+        "is_member": seen.membership is not None,
+        "may_scan": seen.membership is not None and seen.membership.is_member,
+    }
 
 
 def _is_over_rate(request: HttpRequest) -> bool:

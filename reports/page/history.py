@@ -13,11 +13,12 @@ from django.urls import reverse
 
 from accounts import access
 from config.web.charts import Trend, trend
+from reports.diff import Diff, diff
 from reports.models import Report
-from reports.page.diff import Changes, compare
 from scans.models import Scan
 
 SHOWN = 10
+CHOICES = 1000  # more than a page that is scanned every hour has reports
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,7 @@ class Previous:
 
     url: str
     created_at: datetime
-    changes: Changes
-    was_static: bool
+    changes: Diff
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +77,17 @@ def same_page(scan: Scan) -> QuerySet[Scan]:
     )
 
 
+def previous_scan(scan: Scan) -> Scan | None:
+    """The scan before this one, of the same page and type, with a result; its report may have expired."""
+    return same_page(scan).filter(created_at__lte=scan.created_at).exclude(id=scan.id).first()
+
+
+def other_reports(scan: Scan, now: datetime) -> list[Scan]:
+    """The scans whose reports a report can be compared with, newest first."""
+    kept_since = now - timedelta(days=settings.REPORT_RETENTION_DAYS)
+    return list(same_page(scan).filter(created_at__gt=kept_since).exclude(id=scan.id)[:CHOICES])
+
+
 def _earlier(each: Scan, scan: Scan, now: datetime) -> EarlierScan:
     is_kept = each.created_at + timedelta(days=settings.REPORT_RETENTION_DAYS) > now
     assert each.score is not None
@@ -88,16 +99,10 @@ def _earlier(each: Scan, scan: Scan, now: datetime) -> EarlierScan:
 
 def _previous(scan: Scan, document: dict[str, object], now: datetime) -> Previous | None:
     reports = access.rows(Report, scan.organization_id).filter(scan_id=scan.id, expires_at__gt=now)
-    found = reports.only("export", "facts").first()
+    found = reports.only("export").first()
     if found is None:
         return None
-    facts = found.facts
-    return Previous(
-        url=_url(scan.id),
-        created_at=scan.created_at,
-        changes=compare(json.loads(found.export), document),
-        was_static=facts.get("checks_planned", 0) < facts.get("checks_known", 0),
-    )
+    return Previous(url=_url(scan.id), created_at=scan.created_at, changes=diff(json.loads(found.export), document))
 
 
 def _url(scan_id: str) -> str:

@@ -12,9 +12,9 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
+from reports.diff import SEVERITY_RANK, STATUS_RANK
 from reports.judge import WORTH
 from reports.page.cards import CheckCard, card_of
-from reports.page.diff import SEVERITY_RANK, STATUS_RANK
 from reports.page.evidence import cell, label
 from reports.page.explanations import ACCESSIBILITY_NOTE, category_meaning, grade_meaning
 from reports.page.metrics import Metric, metrics

@@ -24,7 +24,7 @@ FRAMEWORKS = tuple(
         (r"jss\d+|(makeStyles-.*|withStyles-.*)-\d+", r"\1*"),
         (r"ng-tns-c\d+-\d+", "ng-tns-*"),
         (r"_(.+)_[0-9A-Za-z+-]{5}_\d+", r"_\1_*"),  # Vite's modules of CSS
-        (r"(.+?_.+?__|.+-module--.+--)(?=[\w+-]*[0-9A-Z])[\w+-]{5,8}", r"\1*"),  # those of webpack and Gatsby
+        (r"((?:[A-Za-z0-9-]++_){2,}+_|.+-module--.+--)(?=[\w+-]*[0-9A-Z])[\w+-]{5,8}", r"\1*"),  # webpack, Gatsby
         (
             r"(headlessui-[a-z-]*[a-z]|radix|react-select|react-aria|rc[-_][a-z]+|mui|mantine|chakra|downshift|tippy|select2"
             r"|ui-id|cdk-[a-z-]*[a-z]|mat-[a-z-]*[a-z]|el-id|v-menu|ext-gen|ember|tooltip|popover|__BVID__|yui"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import ipaddress
 import json
 import logging
 import sys
-import unicodedata
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -20,6 +18,7 @@ from django.core.management.base import BaseCommand, CommandError
 from config import environment
 from config.errors import Refusal
 from config.ids import new_report_id, new_scan_id
+from config.terminal import printable, show_what_can_be_shown
 from reports.build import ended_scan
 from reports.exports import sarif
 from reports.judge import WORTH
@@ -75,9 +74,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         _refuse_wrong_settings()
-        for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):
-                stream.reconfigure(errors="backslashreplace")  # a terminal that is not UTF-8 shows what it can
+        show_what_can_be_shown()
         policy = settings_policy(*options["allow_network"])
         statuses = set()
         types = [ScanType(each) for each in dict.fromkeys(options["type"])]
@@ -87,7 +84,7 @@ class Command(BaseCommand):
             if options["format"] == "text":
                 if position:
                     self.stdout.write("")
-                self.stdout.write("\n".join(map(_printable, _text(result))))
+                self.stdout.write("\n".join(map(printable, _text(result))))
             else:
                 document = _document(result, options["format"])
                 # Several documents stand on a line each, so that a program can read them one by one. In ASCII no
@@ -107,7 +104,7 @@ class Command(BaseCommand):
         def tell(progress: Progress) -> None:
             checked = progress.checks.values()
             done = f"{sum(each.done for each in checked)}/{sum(each.total for each in checked)} checks"
-            self.stderr.write(_printable(f"{progress.percent:3d} %  {progress.phase:<10}  {done}  {url}"))
+            self.stderr.write(printable(f"{progress.percent:3d} %  {progress.phase:<10}  {done}  {url}"))
 
         started_at = datetime.now(UTC)
         try:
@@ -176,19 +173,6 @@ def _text(result: ScanResult) -> Iterator[str]:
         yield "  Left out without a browser"
         for omitted in result.omitted_checks:
             yield f"    - {omitted.name}"
-
-
-def _printable(line: str) -> str:
-    """The line with everything escaped that a terminal obeys instead of showing it.
-
-    Findings quote the site: control characters, line ends and marks that turn the direction of text are its own.
-    """
-    return "".join(
-        each
-        if each.isprintable() or unicodedata.category(each) == "Zs"  # a space of another width
-        else each.encode("unicode_escape").decode("ascii")
-        for each in line
-    )
 
 
 def _score(raw: str) -> int:
