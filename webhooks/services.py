@@ -23,6 +23,7 @@ from scans.net.targets import Target, parse_target
 from scans.policy import scan_policy
 from scans.reachability import place
 from webhooks.delivery import secrets
+from webhooks.delivery.claims import release
 from webhooks.delivery.signing import new_secret
 from webhooks.events import example, wake_dispatcher
 from webhooks.models import Delivery, Event, EventKind, FormerSecret, Webhook
@@ -124,6 +125,7 @@ def update_webhook(
         if enabled is True:
             webhook.enabled, webhook.disabled_at, webhook.disabled_reason = True, None, ""
             webhook.failing_since, webhook.failures, webhook.notice_due_at = None, 0, None
+            release(webhook)
             wake_dispatcher(webhook.id)
         elif enabled is False and webhook.enabled:
             webhook.enabled, webhook.disabled_at = False, timezone.now()
@@ -215,8 +217,8 @@ def replay_delivery(
         now = timezone.now()
         if delivery.lease_expires_at is None or delivery.lease_expires_at <= now:
             delivery.status, delivery.attempts_made = Delivery.Status.PENDING, 0
-            delivery.next_attempt_at, delivery.finished_at = now, None
-            delivery.save(update_fields=["status", "attempts_made", "next_attempt_at", "finished_at"])
+            delivery.next_attempt_at, delivery.finished_at, delivery.is_held = now, None, False
+            delivery.save(update_fields=["status", "attempts_made", "next_attempt_at", "finished_at", "is_held"])
         audit.record_by(actor, "delivery.replayed", delivery.id, webhook=webhook.id)
         wake_dispatcher(delivery.id)
     return delivery
@@ -232,7 +234,11 @@ def recover_failed(*, organization_id: int, webhook_id: str, since: datetime, ac
         _refuse_disabled(webhook)
         failed = webhook.deliveries.filter(status=Delivery.Status.FAILED, created_at__gte=since)
         recovered = failed.exclude(event__scan=None).update(
-            status=Delivery.Status.PENDING, attempts_made=0, next_attempt_at=timezone.now(), finished_at=None
+            status=Delivery.Status.PENDING,
+            attempts_made=0,
+            next_attempt_at=timezone.now(),
+            finished_at=None,
+            is_held=False,
         )
         since_text = f"{since:%Y-%m-%d %H:%M}"
         audit.record_by(actor, "webhook.recovered", webhook.url, deliveries=recovered, since=since_text)
