@@ -69,6 +69,7 @@ app.conf.update(
             "args": ("sweep",),
             "options": {"expires": 60},
         },
+        "hold-deliveries": {"task": "webhooks.tasks.hold_deliveries", "schedule": 60.0, "options": {"expires": 60}},
         "send-webhook-notices": {"task": "webhooks.tasks.send_notices", "schedule": 60.0, "options": {"expires": 60}},
         "delete-expired-reports": {
             "task": "reports.tasks.delete_expired",

@@ -131,6 +131,8 @@ class Delivery(models.Model):
     # Attempts whose end is known, since the last replay: the place in the schedule.
     attempts_made = models.PositiveSmallIntegerField(default=0)
     next_attempt_at = models.DateTimeField(default=timezone.now)
+    # Out of the way of claims, as its webhook is disabled (`delivery.claims.hold`).
+    is_held = models.BooleanField(default=False, db_default=False)
     # While an attempt runs: whose it is, and when it is given up for dead.
     claim_token = models.UUIDField(null=True, blank=True)
     lease_expires_at = models.DateTimeField(null=True, blank=True)
@@ -141,7 +143,9 @@ class Delivery(models.Model):
         verbose_name_plural = "deliveries"
         indexes = [
             models.Index(
-                fields=["webhook", "next_attempt_at", "id"], condition=Q(status="pending"), name="delivery_due"
+                fields=["webhook", "next_attempt_at", "id"],
+                condition=Q(status="pending", is_held=False),
+                name="delivery_waiting",
             ),
             models.Index(
                 fields=["lease_expires_at"],

@@ -1,7 +1,9 @@
 """Indexes of what waits and runs, now by visits, made while the service runs."""
 
-from django.contrib.postgres.operations import AddIndexConcurrently, RemoveIndexConcurrently
+from django.contrib.postgres.operations import RemoveIndexConcurrently
 from django.db import migrations, models
+
+from config.postgresql.indexes import AddIndexConcurrently
 
 
 class Migration(migrations.Migration):

@@ -258,6 +258,8 @@ def test_wrong_usage_is_status_2(arguments: list[str], complaint: str) -> None:
     [
         ("SCAN_TIME_LIMIT", "soon"),
         ("SCAN_ALLOWED_NETWORKS", "127.0.0.1/8"),
+        ("SCAN_ALLOWED_NETWORKS", "127.0.0.0/8:0"),
+        ("SCAN_ALLOWED_NETWORKS", "10.0.0.0/8,127.0.0.1/8:8080"),
         ("SCAN_ALLOWED_PORTS", "http"),
         ("SCAN_CA_BUNDLE", "/nonexistent.pem"),
         ("SCAN_CA_BUNDLE", __file__),

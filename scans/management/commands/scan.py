@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import logging
 import sys
@@ -69,7 +68,7 @@ class Command(BaseCommand):
             action="append",
             default=[],
             metavar="CIDR",
-            help="a network that is not public and may be scanned all the same",
+            help="a network that is not public and may be scanned all the same; 10.0.0.5/32:8080: on that port alone",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -181,8 +180,8 @@ def _score(raw: str) -> int:
     return int(raw)
 
 
-def _network(raw: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+def _network(raw: str) -> environment.Exemption:
     try:
-        return ipaddress.ip_network(raw)
+        return environment.exemption(raw)
     except ValueError as error:
         raise ArgumentTypeError(str(error)) from None

@@ -108,7 +108,7 @@ class _Asker:
         if isinstance(error, Refused):
             return True
         try:
-            self._network.addresses(target.host)
+            self._network.addresses(target.host, target.port)
         except NotReachable:
             return self._has_no_address(target.host)
         except NetError:

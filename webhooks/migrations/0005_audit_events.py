@@ -10,7 +10,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ('accounts', '0005_pages_per_audit'),
         ('scans', '0008_visits_and_audits'),
-        ('webhooks', '0002_attempts'),
+        ('webhooks', '0004_index_of_what_waits'),
     ]
 
     operations = [

@@ -1,13 +1,15 @@
 """The index of audits' events, made while the service runs."""
 
-from django.contrib.postgres.operations import AddIndexConcurrently
+
 from django.db import migrations, models
+
+from config.postgresql.indexes import AddIndexConcurrently
 
 
 class Migration(migrations.Migration):
     atomic = False
 
-    dependencies = [("webhooks", "0003_audit_events")]
+    dependencies = [("webhooks", "0005_audit_events")]
 
     operations = [
         # It waits for transactions that are under way, and stops nobody meanwhile.
