@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.utils import timezone
-from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
@@ -127,13 +126,3 @@ def caller_of(request: Request) -> Caller:
     caller = request.auth
     assert isinstance(caller, Caller)
     return caller
-
-
-class BearerScheme(OpenApiAuthenticationExtension):
-    """How the scheme stands in openapi.yaml."""
-
-    target_class = BearerAuthentication
-    name = "ApiKey"
-
-    def get_security_definition(self, auto_schema: object) -> dict[str, str]:
-        return {"type": "http", "scheme": "bearer", "description": "An API key of your organization."}

@@ -92,7 +92,7 @@ INSTALLED_APPS = [
     "scans",
     "reports",
     "webhooks",
-    "django.contrib.admin",
+    "django.contrib.admin.apps.SimpleAdminConfig",  # config.urls registers what it shows
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

@@ -50,6 +50,9 @@ class AnyString:
 
 register_converter(AnyString, "any")
 
+# Here and not by the admin's own AppConfig, which would load every page's code into commands and the scheduler, too.
+admin.autodiscover()
+
 # Each names the organization that it is about, so that no page acts on the one that another tab has opened.
 of_organization = [
     path("", scan_views.overview, name="overview"),
