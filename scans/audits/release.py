@@ -112,6 +112,7 @@ def _stop(audit: Audit, refusal: Refusal) -> None:
     count = left_out.update(status=AuditPage.Status.LEFT_OUT)
     audit.pages_planned -= count
     audit.error_code = refusal.code
-    audit.error_message = f"{count} of the pages were not looked at. {refusal}"
+    left_out_pages = "1 page was" if count == 1 else f"{count} pages were"
+    audit.error_message = f"{left_out_pages} not looked at. {refusal}"
     end_if_done(audit)
     audit.save()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from reports.serializers import CHECK_STATUSES, GRADE, SEVERITIES
@@ -58,11 +59,16 @@ class WorstPageSerializer(serializers.Serializer):
     score = serializers.IntegerField(min_value=0, max_value=100)
 
 
-class AuditResultSerializer(serializers.Serializer):
-    """What is known of one type: the mean of its pages' scores."""
+class AuditScoreSerializer(serializers.Serializer):
+    """The mean of the scores of a type's pages, as far as they are known."""
 
     score = serializers.IntegerField(min_value=0, max_value=100, allow_null=True)
     grade = serializers.RegexField(GRADE, allow_null=True)
+
+
+class AuditResultSerializer(AuditScoreSerializer):
+    """What is known of one type."""
+
     worst_pages = WorstPageSerializer(many=True)
 
 
@@ -82,6 +88,7 @@ class AuditSummarySerializer(serializers.Serializer):
     audit_url = serializers.URLField()
     error = ScanFailureSerializer(source="failure", allow_null=True)
 
+    @extend_schema_field(AuditPagesCountSerializer)
     def get_pages(self, audit: Audit) -> dict[str, int]:
         return {
             "found": audit.pages_found,
@@ -90,9 +97,11 @@ class AuditSummarySerializer(serializers.Serializer):
             "failed": audit.pages_failed,
         }
 
+    @extend_schema_field(AuditScansCountSerializer)
     def get_scans(self, audit: Audit) -> dict[str, int]:
         return {"planned": audit.pages_planned * len(audit.types), "done": audit.scans_done}
 
+    @extend_schema_field(serializers.DictField(child=AuditScoreSerializer()))
     def get_results(self, audit: Audit) -> Mapping[str, Any]:
         return audit.scores
 
@@ -106,17 +115,35 @@ class AuditSerializer(AuditSummarySerializer):
     max_pages = serializers.IntegerField(min_value=1)
     notes = serializers.ListField(child=serializers.CharField())
 
+    @extend_schema_field(serializers.DictField(child=AuditResultSerializer()))
     def get_results(self, audit: Audit) -> Mapping[str, Any]:
         worst = _worst_pages(audit)
         return {each: {**score, "worst_pages": worst[each]} for each, score in audit.scores.items()}
 
 
+class PageScanSerializer(serializers.Serializer):
+    """A scan of a page of an audit."""
+
+    scan = serializers.RegexField(SCAN_ID)
+    status = serializers.ChoiceField(Scan.Status.choices)
+    score = serializers.IntegerField(min_value=0, max_value=100, allow_null=True)
+    grade = serializers.RegexField(GRADE, allow_null=True)
+
+
 class AuditPageSerializer(serializers.Serializer):
-    """A page of an audit, with its scans by type once they have begun."""
+    """A page of an audit, with its scans by type once they have ended."""
 
     url = serializers.CharField()
     status = serializers.ChoiceField(AuditPage.Status.choices)
-    results = serializers.DictField()
+    results = serializers.DictField(child=PageScanSerializer())
+
+
+class SamplePageSerializer(serializers.Serializer):
+    """A page on which a finding was made, and the place there that it names."""
+
+    url = serializers.CharField()
+    scan = serializers.RegexField(SCAN_ID)
+    place = serializers.CharField()
 
 
 class AuditFindingSerializer(serializers.Serializer):
@@ -132,11 +159,35 @@ class AuditFindingSerializer(serializers.Serializer):
     fix = serializers.CharField()
     pages_affected = serializers.IntegerField(min_value=1)
     points = serializers.SerializerMethodField()
-    sample_pages = serializers.ListField(source="samples")
+    sample_pages = SamplePageSerializer(source="samples", many=True)
 
     def get_points(self, finding: AuditFinding) -> float:
         judged = self.context["totals"].get(finding.type, {}).get("pages", 0)
         return round(finding.points / judged, 1) if judged else 0.0
+
+
+class _ListSerializer(serializers.Serializer):
+    total = serializers.IntegerField(min_value=0)
+    limit = serializers.IntegerField(min_value=1)
+    offset = serializers.IntegerField(min_value=0)
+
+
+class AuditListSerializer(_ListSerializer):
+    """The answer of GET /v1/audits."""
+
+    audits = AuditSummarySerializer(many=True)
+
+
+class AuditPageListSerializer(_ListSerializer):
+    """The answer of GET /v1/audits/:id/pages."""
+
+    pages = AuditPageSerializer(many=True)
+
+
+class AuditFindingListSerializer(_ListSerializer):
+    """The answer of GET /v1/audits/:id/findings."""
+
+    findings = AuditFindingSerializer(many=True)
 
 
 def _worst_pages(audit: Audit) -> dict[str, list[dict[str, Any]]]:

@@ -18,7 +18,7 @@ from scans.engine.crawling.robots_file import RobotsFile, load_robots
 from scans.engine.findings import ScanType
 from scans.engine.messages import counted, excerpt
 from scans.engine.page.evidence import Page
-from scans.engine.page.fetch import fetch_page
+from scans.engine.page.fetch import fetch_page, refusal_of
 from scans.engine.result import ScanError
 from scans.net.budget import MIB, Limits
 from scans.net.client import Network
@@ -79,7 +79,9 @@ def discover(wish: Wish, network: Network, tell: Callable[[int], None], time_lim
     patterns = Patterns(wish.include, wish.exclude)
     effort = Effort(time_limit_s, wish.max_pages)
     try:
-        page = fetch_page(wish.start, network, ScanType.SECURITY)
+        page = fetch_page(wish.start, network)
+        if refusal := refusal_of(page.response, ScanType.SECURITY):
+            raise refusal
         robots = load_robots(page.target, network)
     except Refusal as refusal:
         return _failed(refusal.code, str(refusal))

@@ -12,8 +12,6 @@ class Migration(migrations.Migration):
     dependencies = [("scans", "0008_visits_and_audits")]
 
     operations = [
-        # It waits for transactions that are under way, and stops nobody meanwhile.
-        migrations.RunSQL("SET lock_timeout = 0", migrations.RunSQL.noop),
         AddIndexConcurrently(
             model_name='scan',
             index=models.Index(condition=models.Q(('lead', None), ('status__in', ('queued', 'scanning'))), fields=['organization'], name='scan_running_visits'),

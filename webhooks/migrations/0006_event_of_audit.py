@@ -12,8 +12,6 @@ class Migration(migrations.Migration):
     dependencies = [("webhooks", "0005_audit_events")]
 
     operations = [
-        # It waits for transactions that are under way, and stops nobody meanwhile.
-        migrations.RunSQL("SET lock_timeout = 0", migrations.RunSQL.noop),
         AddIndexConcurrently(
             model_name='event',
             index=models.Index(condition=models.Q(('audit__isnull', False)), fields=['audit'], name='event_of_audit'),
