@@ -57,6 +57,7 @@ app.conf.update(
     task_publish_retry=False,
     task_routes={
         "scans.tasks.run_scan": {"queue": "scans"},
+        "scans.tasks.discover_pages": {"queue": "scans"},
         # A queue, and in production a worker, of their own: scans must not keep them waiting.
         "webhooks.tasks.deliver": {"queue": "webhooks"},
         "*": {"queue": "maintenance"},

@@ -24,7 +24,7 @@ from scans.audits.serializers import (
     AuditSerializer,
     AuditSummarySerializer,
 )
-from scans.models import Audit, AuditFinding, AuditPage, Scan
+from scans.models import Audit, AuditPage, Scan
 
 POLL_AFTER_S = 2
 MAX_PAGE = 100
@@ -152,7 +152,7 @@ class AuditPages(ApiView):
         """In the order in which they were named or found."""
         limit, offset = _page(request)
         audit = services.find_audit(caller_of(request).organization_id, audit_id)
-        pages = AuditPage.objects.filter(audit=audit)
+        pages = audit.pages.all()
         if (status := choice(request.query_params, "status", AuditPage.Status.values)) is not None:
             pages = pages.filter(status=status)
         found = pages.order_by("position")[offset : offset + limit]
@@ -186,7 +186,7 @@ class AuditFindings(ApiView):
         """First what wins most on the audit's score where it is mended on all pages."""
         limit, offset = _page(request)
         audit = services.find_audit(caller_of(request).organization_id, audit_id)
-        findings = AuditFinding.objects.filter(audit=audit)
+        findings = audit.findings.all()
         if (scan_type := choice(request.query_params, "type", Scan.Type.values)) is not None:
             findings = findings.filter(type=scan_type)
         found = findings.order_by(F("points").desc(), "id")[offset : offset + limit]

@@ -194,7 +194,7 @@ def cancel_visits(scans: QuerySet[Scan]) -> int:
 
 def enqueue_discovery(audit_id: str) -> None:
     """Tell the workers that a site's pages are to be found. When the queue does not take it, the sweeper will."""
-    celery.enqueue("scans.tasks.discover_pages", audit_id, "scans")
+    celery.enqueue("scans.tasks.discover_pages", audit_id)
 
 
 def claim_discovery(audit_id: str, worker: Worker) -> DiscoveryClaim | None:

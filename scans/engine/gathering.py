@@ -12,11 +12,11 @@ from config.errors import Refusal
 from scans.engine.browser.visit import Browser
 from scans.engine.catalogue import Probe
 from scans.engine.findings import ScanType
+from scans.engine.kept_evidence import KeptEvidence
 from scans.engine.page.evidence import Clock, Page, ScanTypes
 from scans.engine.page.fetch import refusal_of
 from scans.engine.plan import INTERNAL, OUT_OF_TIME, Missing, Plan, arguments, bring, plan, sorter
 from scans.engine.result import Budget, ScanError
-from scans.engine.shared import SharedEvidence
 from scans.net.client import Network
 from scans.net.targets import Target
 
@@ -40,7 +40,7 @@ class Gathering:
         budget: Budget,
         now: datetime,
         browser: Browser | None,
-        shared: SharedEvidence | None,
+        shared: KeptEvidence | None,
     ) -> None:
         self.target = target
         self.network = network

@@ -11,9 +11,9 @@ from scans.engine.catalogue import catalogue_version
 from scans.engine.findings import ScanType
 from scans.engine.gathering import Gathering
 from scans.engine.judging import Judgement
+from scans.engine.kept_evidence import KeptEvidence
 from scans.engine.plan import Plan
 from scans.engine.result import Budget, Checked, Phase, Progress, ScanError, ScanResult
-from scans.engine.shared import SharedEvidence
 from scans.net.client import Network
 from scans.net.targets import Target
 
@@ -25,7 +25,7 @@ def scan(
     budget: Budget,
     progress: Callable[[Progress], None] = lambda _: None,
     browser: Browser | None = None,
-    shared: SharedEvidence | None = None,
+    shared: KeptEvidence | None = None,
 ) -> tuple[ScanResult, ...]:
     """Visit one page and judge it for these types, in their order; without a browser where there is none.
 

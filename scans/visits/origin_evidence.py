@@ -15,7 +15,7 @@ from django.core.cache import cache
 from redis import RedisError
 
 from scans.engine.catalogue import Probe
-from scans.engine.shared import Shared
+from scans.engine.kept_evidence import Kept
 
 logger = logging.getLogger(__name__)
 
@@ -27,12 +27,12 @@ SHAPE = 1
 
 
 class OriginEvidence:
-    """The evidence of one audit. Thread-safe. See `scans.engine.shared.SharedEvidence`."""
+    """The evidence of one audit. Thread-safe. See `scans.engine.kept_evidence.KeptEvidence`."""
 
     def __init__(self, audit_id: str) -> None:
         self._audit_id = audit_id
 
-    def find(self, origin: str, probe: Probe) -> Shared | None:
+    def find(self, origin: str, probe: Probe) -> Kept | None:
         key = self._key(origin, probe)
         try:
             packed = cache.get(key)
@@ -45,10 +45,10 @@ class OriginEvidence:
         except Exception:
             logger.exception("what was kept of %s for %s could not be read", probe.name, self._audit_id)
             return None
-        return found if isinstance(found, Shared) else None
+        return found if isinstance(found, Kept) else None
 
     def keep(self, origin: str, probe: Probe, evidence: object) -> None:
-        packed = zlib.compress(pickle.dumps(Shared(evidence, datetime.now(UTC))), 1)
+        packed = zlib.compress(pickle.dumps(Kept(evidence, datetime.now(UTC))), 1)
         if len(packed) > MAX_BYTES:
             return
         try:

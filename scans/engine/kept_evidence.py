@@ -10,17 +10,17 @@ from scans.engine.catalogue import Probe
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class Kept:
     """Evidence that an earlier visit gathered, and when."""
 
     evidence: object
     gathered_at: datetime
 
 
-class SharedEvidence(Protocol):
+class KeptEvidence(Protocol):
     """Where the visits of an audit keep what is the same for all pages of an origin. Thread-safe."""
 
-    def find(self, origin: str, probe: Probe) -> Shared | None:
+    def find(self, origin: str, probe: Probe) -> Kept | None:
         """What a visit to this origin kept; None where it has to be gathered."""
         ...
 
