@@ -76,6 +76,17 @@ class Change:
     fixed_places: tuple[Place, ...] = ()
 
     @property
+    def state(self) -> State:
+        """The newer one."""
+        found = self.after or self.before
+        assert found is not None
+        return found
+
+    @property
+    def severity(self) -> str:
+        return self.state.severity
+
+    @property
     def said(self) -> str:
         """What has changed in a finding that both have, in words."""
         parts = []
@@ -104,12 +115,8 @@ class NotCompared:
     reason: Reason
 
     @property
-    def is_in_after(self) -> bool:
-        return self.found_in == "to"
-
-    @property
     def said(self) -> str:
-        return f"{self.reason.said} {'last time' if self.is_in_after else 'this time'}"
+        return f"{self.reason.said} {'last time' if self.found_in == 'to' else 'this time'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,6 +294,4 @@ def _not_compared(check: Mapping[str, Any], found_in: str, reason: Reason) -> No
 
 
 def _weight(change: Change) -> tuple[int, int]:
-    state = change.after or change.before
-    assert state is not None
-    return state.rank
+    return change.state.rank

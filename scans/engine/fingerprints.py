@@ -187,6 +187,8 @@ def _selector(text: str, own: SplitResult) -> str:
 
 
 def _compound(step: str) -> str:
+    if "#" not in step and "." not in step:
+        return step
     names: list[str] = []
     classes: list[str] = []
     for sign, raw in NAMED.findall(step):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import pairwise
 
 # What people write: words, also joined as in heroBanner2, utf8mb4 or iPhoneApp.
@@ -53,6 +54,7 @@ def is_generated(token: str, least: int = LEAST) -> bool:
     return turns >= min(3, least) and not WORDS.fullmatch(token) and (has_digit or len(token) >= 8 or least < LEAST)
 
 
+@lru_cache(maxsize=8192)  # a page has its names many times
 def without_generated(name: str) -> str:
     """A class, an ID or the name of a cookie with `*` for what was generated.
 

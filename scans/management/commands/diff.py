@@ -130,9 +130,7 @@ def _text(found: Diff) -> Iterator[str]:
 
 
 def _lines(each: Change | NotCompared) -> Iterator[str]:
-    state = each.after or each.before if isinstance(each, Change) else each
-    assert state is not None
-    yield f"    {each.title} ({state.severity}){f': {each.said}' if each.said else ''}"
+    yield f"    {each.title} ({each.severity}){f': {each.said}' if each.said else ''}"
     if isinstance(each, Change):
         for sign, places in (("+", each.new_places), ("-", each.fixed_places)):
             for place in places:
