@@ -113,3 +113,51 @@ def test_a_lease_from_before_the_clock_was_put_back_has_run_out(home: Member) ->
     stuck = make_scan(home, type="security", status="scanning", attempts=1, lease_expires_at=later)
     assert taken(stuck) == stuck
     assert taken(stuck) is None
+
+
+def background(member: Member, count: int) -> list[Scan]:
+    """Visits of an audit of several pages, oldest first."""
+    scans = queued(member, count)
+    Scan.objects.filter(id__in=[each.id for each in scans]).update(is_background=True)
+    return scans
+
+
+def test_what_somebody_waits_for_goes_before_the_pages_of_audits(home: Member, stranger: Member) -> None:
+    pages = background(home, 6)
+    assert taken(pages[0]) == pages[0]
+    (own,), (others,) = queued(home), queued(stranger)
+    assert taken(pages[1]) == others, "who has nothing running comes first"
+    assert taken(pages[1]) == own
+    assert taken(pages[1]) == pages[1]
+
+
+def test_pages_of_audits_leave_the_last_place_of_a_worker(home: Member, stranger: Member) -> None:
+    mine, theirs = background(home, 4), background(stranger, 4)
+    assert [taken(mine[0]) for _ in range(4)] == [mine[0], theirs[0], mine[1], None]
+    (single,) = queued(home)
+    assert taken(single) == single
+    assert taken(mine[0], Worker("with one place", 1)) is not None, "who has but one place does all there is"
+
+
+def test_a_place_that_a_page_of_an_audit_leaves_goes_to_the_next_of_anybody(
+    home: Member, stranger: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (mine,), (theirs,) = background(home, 1), background(stranger, 1)
+    claim = claim_next(mine.id, Worker("one", 2))
+    assert claim
+    assert taken(theirs, Worker("one", 2)) is None
+    finish_scan(claim, make_result(mine))
+    told: list[str] = []
+    monkeypatch.setattr("scans.visits.claims.enqueue", lambda scan_id, _: told.append(scan_id))
+    wake_next(claim)
+    assert told == [theirs.id]
+
+
+def test_scans_of_a_visit_are_one_in_the_queue(home: Member) -> None:
+    (lead,) = queued(home)
+    follower = make_scan(home, type="seo", lead=lead)
+    claim = claim_next(follower.id, WORKER)
+    assert claim
+    assert (claim.scan_id, claim.types) == (lead.id, ("security", "seo"))
+    assert taken(follower) is None
+    assert set(Scan.objects.values_list("status", flat=True)) == {"scanning"}
