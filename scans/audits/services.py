@@ -39,6 +39,8 @@ DISCOVERY_LEASE_S = 60
 MAX_ATTEMPTS = 3
 # Of one organization, for each of its places: more would only wait.
 UNFINISHED_PER_PLACE = 5
+# Looking for pages costs nothing of the quota, so it has a bound of its own, which also holds for who cancels.
+SITES_PER_HOUR_AND_PLACE = 10
 CANCELLED = ScanError(
     "SCAN_CANCELLED", "The audit was cancelled before it began. It does not count against your quota."
 )
@@ -100,7 +102,7 @@ def _create(caller: Caller, request: AuditRequest) -> Created:
         refuse_unreachable(request.targets[0], caller.organization_id)
     with transaction.atomic():
         organization = usage.lock(caller.organization_id)
-        _refuse_too_many(organization)
+        _refuse_too_many(organization, request.kind)
         audit = Audit.objects.create(
             organization=organization,
             api_key_id=caller.key_id,
@@ -127,11 +129,14 @@ def _create(caller: Caller, request: AuditRequest) -> Created:
     return Created(AuditSerializer(audit).data, replayed=False)
 
 
-def _refuse_too_many(organization: Organization) -> None:
-    most = UNFINISHED_PER_PLACE * organization.tier.concurrent_scans
-    unfinished = access.rows(Audit, organization.id).exclude(status__in=Audit.FINAL)
-    if unfinished[most - 1 : most].exists():
+def _refuse_too_many(organization: Organization, kind: str) -> None:
+    places = organization.tier.concurrent_scans
+    audits = access.rows(Audit, organization.id)
+    if audits.exclude(status__in=Audit.FINAL).count() >= (most := UNFINISHED_PER_PLACE * places):
         raise AuditLimit(f"{most} audits are under way, which is the most your plan allows at once.")
+    sites = audits.filter(kind=Audit.Kind.SITE, created_at__gt=timezone.now() - timedelta(hours=1))
+    if kind == Audit.Kind.SITE and sites.count() >= (most := SITES_PER_HOUR_AND_PLACE * places):
+        raise AuditLimit(f"{most} sites were asked for within an hour, which is the most your plan allows.")
 
 
 def add_pages(audit: Audit, pages: Sequence[tuple[str, str]]) -> None:

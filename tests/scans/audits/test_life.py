@@ -204,3 +204,22 @@ def test_what_cannot_be_is_refused_by_name(home: Member, body: dict[str, Any], c
     assert (response.status_code, response.json()["code"]) == (400, code)
     assert words in response.json()["error"]
     assert not Audit.objects.exists()
+
+
+def test_looking_for_pages_has_a_bound_also_for_who_cancels(home: Member, target: str) -> None:
+    Tier.objects.update(concurrent_scans=1)
+    for _ in range(10):
+        audit = created(home, {"site": target})
+        home.api.delete(f"/v1/audits/{audit['id']}")
+    response = home.api.post("/v1/audits", {"site": target})
+    assert (response.status_code, response.json()["code"]) == (429, "CONCURRENT_LIMIT")
+    created(home, {"page": target})
+
+
+def test_audits_under_way_have_a_bound(home: Member) -> None:
+    Tier.objects.update(concurrent_scans=1)
+    for _ in range(5):
+        created(home, {"pages": pages(1)})
+    response = home.api.post("/v1/audits", {"pages": pages(1)})
+    assert (response.status_code, response.json()["code"]) == (429, "CONCURRENT_LIMIT")
+    assert "5 audits are under way" in response.json()["error"]
