@@ -136,7 +136,10 @@ class Gathering:
             return found.evidence
         value = bring(probe, values, seconds)
         if not isinstance(value, Missing):
-            self._shared.keep(origin, probe, value)
+            try:
+                self._shared.keep(origin, probe, value)
+            except Exception:  # this visit has it
+                logger.exception("the evidence of %s could not be kept", probe.name)
         return value
 
     def _keep(self, provides: type, value: object) -> None:
