@@ -47,7 +47,7 @@ REFUNDED = OWN_FAULTS | {"SCAN_CANCELLED"}
 class ScanClaim:
     """The right to run one attempt of a visit until the lease runs out; `scan_id` is that of the scan which leads.
 
-    `types` are those of all its scans, the leading one's first; `audit_id` is empty outside of an audit.
+    `types` are those of all its scans, the leading one's first; `audit_id` is empty outside of an audit of several pages.
     """
 
     scan_id: str
@@ -94,7 +94,7 @@ def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # 
     others = scan.companions.order_by("created_at", "id")
     others.update(status=Scan.Status.SCANNING, claim_token=token, lease_expires_at=_lease(), started_at=Now())
     types = (ScanType(scan.type), *map(ScanType, others.values_list("type", flat=True)))
-    audit_id = scan.audit_page.audit_id if scan.audit_page else ""
+    audit_id = scan.audit_page.audit_id if scan.audit_page and scan.is_background else ""
     return ScanClaim(scan_id, token, scan.url, types, scan.organization_id, audit_id)
 
 
