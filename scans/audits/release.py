@@ -25,6 +25,8 @@ from scans.visits.settling import end_if_done
 
 def release_pages(organization_id: int) -> int:
     """Give the places that are free to the pages that wait for them; how many were given."""
+    if not waiting_audits(organization_id).exists():  # what waits from now on says so itself
+        return 0
     released = 0
     while _release_one(organization_id):
         released += 1
@@ -42,7 +44,10 @@ def waiting_audits(organization_id: int) -> QuerySet[Audit]:
 
 
 def _release_one(organization_id: int) -> bool:
-    """Release the next page, in one transaction; False when none may be."""
+    """Release the next page, in one transaction; False when none may be.
+
+    The organization's lock is held by whoever lets pages wait no longer: here, and in `services.cancel_audit`.
+    """
     with transaction.atomic():
         try:
             limits = usage.lock_limits(organization_id)

@@ -164,6 +164,7 @@ def cancel_audit(*, caller: Caller, audit_id: str) -> Audit:
     Raises AuditNotFound.
     """
     with transaction.atomic():
+        usage.lock(caller.organization_id)  # nothing of it is released meanwhile
         find_audit(caller.organization_id, audit_id)
         audit = Audit.objects.select_for_update(no_key=True).get(id=audit_id)
         if audit.is_final:

@@ -128,8 +128,7 @@ class Gathering:
         """The probe's evidence, or what an earlier visit to the same origin left of its kind."""
         if self._shared is None or not probe.is_of_origin:
             return bring(probe, values, seconds)
-        page = self.evidence.get(Page)
-        origin = (page.target if isinstance(page, Page) else self.target).origin
+        origin = self._asked(probe).origin
         found = self._shared.find(origin, probe)
         if found is not None:
             self._shared_at[probe.provides] = found.gathered_at
@@ -141,6 +140,12 @@ class Gathering:
             except Exception:  # this visit has it
                 logger.exception("the evidence of %s could not be kept", probe.name)
         return value
+
+    def _asked(self, probe: Probe) -> Target:
+        """Whose evidence it brings: the target's, or that of the page to which the target led."""
+        page = self.evidence.get(Page)
+        is_of_target = any(need.evidence is Target for need in probe.needs)
+        return self.target if is_of_target or not isinstance(page, Page) else page.target
 
     def _keep(self, provides: type, value: object) -> None:
         self.evidence[provides] = value

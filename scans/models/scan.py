@@ -49,6 +49,10 @@ class ScanQuerySet(models.QuerySet["Scan"]):
         """All scans of a visit, by the one that is claimed."""
         return self.filter(Q(id=lead_id) | Q(lead_id=lead_id))
 
+    def locked(self) -> ScanQuerySet:
+        """Locked in one order everywhere, so that nobody waits for somebody who waits: of a visit first who leads."""
+        return self.select_for_update(no_key=True, of=("self",)).order_by(F("lead").asc(nulls_first=True), "id")
+
     def without_lease(self) -> ScanQuerySet:
         """Those whose worker died."""
         return self.filter(WITHOUT_LEASE)

@@ -47,7 +47,7 @@ REFUNDED = OWN_FAULTS | {"SCAN_CANCELLED"}
 class ScanClaim:
     """The right to run one attempt of a visit until the lease runs out; `scan_id` is that of the scan which leads.
 
-    `types` are those of all its scans, the leading one's first; `audit_id` is empty outside of an audit.
+    `types` are those of all its scans, the leading one's first; `audit_id` is empty but in an audit of several pages.
     """
 
     scan_id: str
@@ -94,7 +94,7 @@ def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # 
     others = scan.companions.order_by("created_at", "id")
     others.update(status=Scan.Status.SCANNING, claim_token=token, lease_expires_at=_lease(), started_at=Now())
     types = (ScanType(scan.type), *map(ScanType, others.values_list("type", flat=True)))
-    audit_id = scan.audit_page.audit_id if scan.audit_page else ""
+    audit_id = scan.audit_page.audit_id if scan.audit_page and scan.is_background else ""
     return ScanClaim(scan_id, token, scan.url, types, scan.organization_id, audit_id)
 
 
@@ -138,8 +138,7 @@ def finish_scan(claim: ScanClaim, *results: ScanResult) -> bool:
     """
     with transaction.atomic():
         held = Scan.objects.of_visit(claim.scan_id).filter(claim_token=claim.token, status=Scan.Status.SCANNING)
-        # In one order everywhere, so that nobody waits for somebody who waits.
-        scans = {ScanType(each.type): each for each in held.select_for_update(no_key=True).order_by("id")}
+        scans = {ScanType(each.type): each for each in held.locked()}
         if scans.keys() != set(claim.types):
             return False
         for result in results:
@@ -174,7 +173,7 @@ def fail_scans(scans: QuerySet[Scan], error: ScanError) -> int:
 
 def fail_visit(scans: QuerySet[Scan], error: ScanError) -> Sequence[Scan]:
     """End all scans of a visit as failed; the caller holds the lock of the one that leads. Those that had not ended."""
-    rows = list(scans.unfinished().select_for_update(no_key=True).order_by("id"))  # type: ignore[attr-defined]  # ScanQuerySet
+    rows = list(scans.unfinished().locked())  # type: ignore[attr-defined]  # ScanQuerySet
     for scan in rows:
         scan.status = Scan.Status.FAILED
         end_scan(scan, error)
