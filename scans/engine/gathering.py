@@ -135,10 +135,7 @@ class Gathering:
             return found.evidence
         value = bring(probe, values, seconds)
         if not isinstance(value, Missing):
-            try:
-                self._shared.keep(origin, probe, value)
-            except Exception:  # this visit has it
-                logger.exception("the evidence of %s could not be kept", probe.name)
+            self._shared.keep(origin, probe, value)
         return value
 
     def _asked(self, probe: Probe) -> Target:
