@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import HttpResponse
 from django.utils.http import parse_etags
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -15,7 +15,7 @@ from config.api.schema import RATE_HEADERS, headers, id_parameter, responses
 from config.api.views import ApiView
 from reports import exports
 from reports.diff import diff
-from reports.diff_serializers import DiffSerializer
+from reports.diff_serializers import DiffSerializer, example
 from reports.serializers import ReportExportSerializer, ReportSerializer
 from reports.services import PREVIOUS, access_report, documents_to_compare
 
@@ -123,6 +123,7 @@ class ReportDiff(ApiView):
                 Vary=(str, "`Authorization`."),
             ),
         ],
+        examples=[OpenApiExample("Since another report", example(), response_only=True, status_codes=["200"])],
         responses=responses(
             {200: DiffSerializer, 304: None},
             e400="`REPORTS_NOT_COMPARABLE`: the reports are of different pages or types.",

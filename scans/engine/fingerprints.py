@@ -37,7 +37,7 @@ OF_THE_PAGE = frozenset(
     }
 )
 # axe-core's selectors are the shortest that lead to one element, so that they change with everything around it.
-AXE_ELEMENT = ("selector", "snippet", "why")
+AXE_ELEMENT = ("ancestry", "snippet")
 # The names of evidence that tell a place: the first group that an item has all of.
 PLACES = (
     AXE_ELEMENT,
@@ -120,10 +120,9 @@ def fingerprints(check_id: str, evidence: Iterable[Mapping[str, object]], url: s
         for item in evidence:
             names = next((group for group in PLACES if all(item.get(name) for name in group)), ())
             if names:
-                told = [str(item[name]) for name in names if name not in AXE_ELEMENT or name == names[0]]
-                judged = ("snippet",) if names == AXE_ELEMENT else names
-                place = " ".join(NORMAL_FORM.get(name, _as_it_is)(str(item[name]), own) for name in judged)
-                found.setdefault(fingerprint(check_id, place), " ".join(told))
+                place = " ".join(NORMAL_FORM.get(name, _as_it_is)(str(item[name]), own) for name in names)
+                told = item.get("selector") or " ".join(str(item[name]) for name in names)
+                found.setdefault(fingerprint(check_id, place), str(told))
     return found or {fingerprint(check_id): ""}
 
 
@@ -227,6 +226,7 @@ def _tag(text: str, own: SplitResult) -> str:
 
 NORMAL_FORM: Mapping[str, Callable[[str, SplitResult], str]] = {
     "selector": _selector,
+    "ancestry": _selector,
     "snippet": _tag,
     "markup": _tag,
     "cookie": _name,

@@ -15,6 +15,7 @@ from scans.engine.browser.waterfall import waterfall
 from scans.engine.catalogue import Category, Check, caps, catalogue_version
 from scans.engine.catalogue import checks as checks_of
 from scans.engine.findings import Fail, Finding, Fix, NotApplicable, Pass, ScanType, Server, Warn
+from scans.engine.fingerprints import EVIDENCE_ITEMS
 from scans.engine.messages import excerpt, plain, plain_item
 from scans.engine.page.evidence import Clock, Page, ServedContent
 from scans.engine.page.server import server_of
@@ -34,9 +35,6 @@ from scans.engine.time_limit import OutOfTime, alarm
 from scans.net.targets import Target
 
 logger = logging.getLogger(__name__)
-
-# Of one finding; its message counts all of them.
-EVIDENCE_ITEMS = 20
 
 NOT_HTML = NotApplicable("The page is not HTML.")
 ERROR_PAGE = NotApplicable("The page answers with an error, so its content is not indexed.")

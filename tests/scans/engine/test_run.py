@@ -15,7 +15,8 @@ import pytest
 from scans.engine import catalogue
 from scans.engine.catalogue import Category, Probe, check, probe
 from scans.engine.findings import HIGH, LOW, MEDIUM, Fail, Finding, NotApplicable, Pass, ScanType, Warn
-from scans.engine.judging import BUSY, EVIDENCE_ITEMS
+from scans.engine.fingerprints import EVIDENCE_ITEMS
+from scans.engine.judging import BUSY
 from scans.engine.kept_evidence import Kept
 from scans.engine.page.evidence import Clock, Page
 from scans.engine.plan import OUT_OF_TIME, TOO_SLOW

@@ -256,7 +256,7 @@ def test_no_probe_that_needs_a_browser_is_planned_without_one(scan_type: ScanTyp
 
 # axe-core's verdict as a finding.
 
-NODE = AxeNode("#a > img", "<img src=a>", "Element does not have an alt attribute")
+NODE = AxeNode("#a > img", "html > body > div > img", "<img src=a>", "Element does not have an alt attribute")
 
 
 def rule(count: int = 1, impact: str = "critical", tags: tuple[str, ...] = ("wcag2a", "wcag111")) -> AxeRule:
@@ -280,6 +280,7 @@ def test_a_violation_is_a_fail_with_its_places_and_criterion() -> None:
     assert len(finding.evidence) == 5
     assert finding.evidence[0] == {
         "selector": "#a > img",
+        "ancestry": "html > body > div > img",
         "snippet": "<img src=a>",
         "why": "Element does not have an alt attribute",
         "wcag": "1.1.1",
