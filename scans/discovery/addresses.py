@@ -100,7 +100,12 @@ class Site:
 
 def identity(path: str) -> str:
     """The form in which two addresses of one page are equal: escapes undone where they are needless, query in order."""
-    address, _, query = normalised_path(path).partition("?")
+    return ordered(normalised_path(path))
+
+
+def ordered(path: str) -> str:
+    """A path in the form of `normalised_path` with the parameters of its query in order."""
+    address, _, query = path.partition("?")
     return f"{address}?{'&'.join(sorted(query.split('&')))}" if query else address
 
 

@@ -83,7 +83,7 @@ class Crawl:
         self._in_vain = 0
         self._fetches = FETCHES_PER_PAGE * max_pages + MORE_FETCHES
         self._failures = 0
-        self._acting: set[str] = set()
+        self._acting: set[int] = set()
         self.mazes = Mazes(max_pages)
         self.stopped = ""
         self.intricate = 0
@@ -219,6 +219,7 @@ class Crawl:
                 self._pages.drop(path)
         for url in markup.acting:
             if (path := self._site.path(url, url)) and not self._pages.knows(path):
-                self._acting.add(identity(path)[:200])
+                self._effort.step()
+                self._acting.add(hash(identity(path)))
         if step.is_listed and self._pages.found == found_before:
             self._in_vain -= 1

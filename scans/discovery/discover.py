@@ -126,7 +126,7 @@ class _Search:
         pace = Pace(rules.crawl_delay_s)
         site = Site(page.target)
         self._start = site.path(page.target.url, page.target.url) or page.target.path
-        self._pages = PageList(site, rules, patterns, wish.max_pages, effort)
+        self._pages = PageList(rules, patterns, wish.max_pages, effort)
         self._sitemaps = SitemapReading(site, network, self._pages, effort, pace, tell)
         self._crawl = Crawl(site, network, self._pages, effort, pace, agent, wish.max_pages, tell)
         self._site = site

@@ -40,14 +40,17 @@ class Mazes:
 
     def admit(self, path: str, found: str, depth: int, generation: int) -> bool:
         """Whether a link is worth following. `found` is its shape, `generation` how many in a row had the same."""
-        is_made = ANYTHING in found
-        self._counts[found] += is_made
-        is_bounded = not is_made or (generation <= MAX_GENERATIONS and self._counts[found] <= self._most)
-        if is_bounded and depth <= MAX_DEPTH and not _turns_in_circles(path):
+        if depth <= MAX_DEPTH and not _turns_in_circles(path) and self._is_rare(found, generation):
             return True
         self.left_out += 1
         self.example = self.example or found
         return False
+
+    def _is_rare(self, found: str, generation: int) -> bool:
+        if ANYTHING not in found:
+            return True
+        self._counts[found] += 1
+        return generation <= MAX_GENERATIONS and self._counts[found] <= self._most
 
 
 def _turns_in_circles(path: str) -> bool:
