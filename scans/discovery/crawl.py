@@ -146,8 +146,9 @@ class Crawl:
         target = parse_target(self._site.url(step.path), self._site.start.policy)
         timeout_s = min(TIMEOUT_S, self._effort.remaining_s)
         response = self._network.fetch(target, headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=timeout_s, verify=False)
-        if self._redirected(response) == step.path:
-            # It wants its cookie back.
+        following = self._redirected(response)
+        if following and identity(following) == identity(step.path) and self._pages.permits(following):
+            # It wants its cookie back, or a slash at the end.
             hops = self._network.follow(target, headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=timeout_s, verify=False)
             response = hops[-1]
         return response
@@ -187,15 +188,21 @@ class Crawl:
     def _redirect(self, step: Step, path: str | None) -> None:
         if path is None or step.redirects >= MAX_REDIRECTS:
             self._pages.drop(step.path)
-        elif identity(path) != identity(step.path) and self._pages.redirect(step.path, path) is Admission.NEW:
+        elif self._pages.redirect(step.path, path) is Admission.NEW:
             self._found.appendleft(replace(step, path=path, redirects=step.redirects + 1))
 
     def _read(self, step: Step, response: Response) -> None:
         target = self._site.start.join(response.url)
         page = Page(target, target, (response,))
-        if not page.is_html or self._site.path(target.url, target.url) is None:
+        path = self._site.path(target.url, target.url)
+        if path is None or not page.is_html:
             self._pages.drop(step.path)
             return
+        if identity(path) == identity(step.path):
+            self._pages.rename(step.path, path)
+        elif self._pages.redirect(step.path, path) is not Admission.NEW:
+            return
+        step = replace(step, path=path)
         markup = read_markup(page, self._agent)
         if markup is None:
             self.intricate += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from scans.discovery.addresses import identity, is_file, ordered
+from scans.discovery.addresses import identity, identity_of_normalised, is_file
 from scans.discovery.effort import Effort
 from scans.discovery.patterns import Patterns
 from scans.engine.crawling.robots import CrawlerRules, normalised_path
@@ -86,6 +86,11 @@ class PageList:
         """
         return self._add(other, self._take_out(identity(path)), is_page=True)
 
+    def rename(self, path: str, other: str) -> None:
+        """List a page under another address of the same identity, the one where it answers."""
+        if (place := self._places.get(identity(path))) is not None:
+            place.path = other
+
     def merge(self, path: str, canonical: str) -> None:
         """A page names another as the one that stands for it: leave one of them.
 
@@ -103,7 +108,7 @@ class PageList:
     def _add(self, path: str, place: Place | None, is_page: bool) -> Admission:
         self._effort.step()
         normal = normalised_path(path)
-        key = ordered(normal)
+        key = identity_of_normalised(normal)
         if key in self._places or hash(key) in self._others:
             return Admission.KNOWN
         self._effort.address()
@@ -130,6 +135,11 @@ class PageList:
             self._others.add(hash(key))
             self._filled -= 1
         return place
+
+    def permits(self, path: str) -> bool:
+        """Whether robots.txt and the patterns let a page through; may be asked by any thread."""
+        normal = normalised_path(path)
+        return self._patterns.admit(normal) and self._rules.allows(normal)
 
     def _judge(self, normal: str) -> Admission:
         if not self._patterns.admit(normal):

@@ -123,6 +123,23 @@ def test_a_page_that_waits_for_its_cookie_is_one() -> None:
     assert crawled(site) == ["/", "/a", "/b"]
 
 
+def test_a_slash_at_the_end_makes_no_second_page() -> None:
+    site = linked("/about", "/about/", "/jobs/", "/jobs")
+    site.routes["/about"] = Answer.redirect("/about/")
+    site.routes["/about/"] = Answer(document("About", ["/team"]))
+    site.routes["/jobs/"] = Answer.redirect("/jobs")
+    site.routes["/jobs"] = Answer.redirect("/work")
+    assert crawled(site) == ["/", "/about/", "/work", "/team"]
+
+
+def test_a_slash_at_the_end_may_be_forbidden() -> None:
+    site = linked("/about")
+    site.routes["/about"] = Answer.redirect("/about/")
+    site.routes["/robots.txt"] = Answer("User-agent: *\nDisallow: /about/", headers=TEXT)
+    assert crawled(site) == ["/"]
+    assert "/about/" not in site.paths()
+
+
 @pytest.mark.parametrize(
     "answer",
     [
