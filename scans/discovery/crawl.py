@@ -132,6 +132,7 @@ class Crawl:
             step = self._found.popleft()
         elif self._listed and self._in_vain > 0:
             step = self._listed.popleft()
+            self._in_vain -= 1  # until it proves not to be
         else:
             return None
         if self._fetches <= 0:
@@ -228,5 +229,5 @@ class Crawl:
             if (path := self._site.path(url, url)) and not self._pages.knows(path):
                 self._effort.step()
                 self._acting.add(hash(identity(path)))
-        if step.is_listed and self._pages.found == found_before:
-            self._in_vain -= 1
+        if step.is_listed and self._pages.found > found_before:
+            self._in_vain += 1

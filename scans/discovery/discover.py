@@ -101,7 +101,9 @@ def _refused_by(robots: RobotsFile, start: Target, agent: str) -> str:
         reason = robots.error.rstrip(".") if robots.response is None else f"status {robots.response.status}"
         return f"robots.txt could not be read ({reason}), so crawlers have to take it that nothing is allowed."
     decision = decide(robots.robots, agent, start.path)
-    return "" if decision.allowed else f"robots.txt forbids crawlers the start page: {decision.quoted}."
+    if decision.allowed:
+        return ""
+    return f"robots.txt forbids crawlers the start page: {decision.quoted}. A group for {agent} may allow it."
 
 
 class _Search:
@@ -148,7 +150,7 @@ class _Search:
             self._exhausted = str(exhausted)
         pages = tuple(map(self._site.url, self._pages.paths))
         if not pages:
-            return _failed("NO_PAGES", "No page of the site was found that the patterns for pages let through.")
+            return _failed("NO_PAGES", "No page of the site matches the include and exclude patterns.")
         is_complete = (
             not self._exhausted
             and not self._pages.overflow
@@ -183,7 +185,9 @@ class _Search:
         if pages.forbidden:
             notes.append(f"robots.txt forbids {counted(pages.forbidden, 'address', 'addresses')}.")
         if pages.unwanted:
-            notes.append(f"The patterns leave out {counted(pages.unwanted, 'address', 'addresses')}.")
+            notes.append(
+                f"The include and exclude patterns leave out {counted(pages.unwanted, 'address', 'addresses')}."
+            )
         if not self._has_links:
             notes.append("The start page's HTML links to no other page; links that scripts add are not seen.")
         if crawl.mazes.left_out:
@@ -194,7 +198,7 @@ class _Search:
         if crawl.broken:
             notes.append(f"Left out: {counted(crawl.broken, 'linked page')} answering with an error.")
         if crawl.intricate:
-            notes.append(f"{counted(crawl.intricate, 'page')} took too long to read, so their links are not known.")
+            notes.append(f"Too large or intricate to look for links: {counted(crawl.intricate, 'page')}.")
         if crawl.stopped:
             notes.append(crawl.stopped)
         if self._exhausted:

@@ -31,6 +31,14 @@ def test_a_site_with_a_sitemap_is_listed_with_hardly_any_fetch() -> None:
     assert len(fetches(site)) + len(found.pages) <= 1.1 * 200
 
 
+@pytest.mark.parametrize("pages", [40, 50, 1000])
+def test_smaller_and_larger_ones_cost_no_more(pages: int) -> None:
+    with shop_site(pages, with_sitemap=True) as site:
+        found = discovered(site, max_pages=10_000)
+    assert len(found.pages) == pages
+    assert len(fetches(site)) + pages <= 1.1 * pages
+
+
 def test_a_sitemap_that_fills_the_list_needs_the_start_page_only() -> None:
     with shop_site(200, with_sitemap=True) as site:
         found = discovered(site, max_pages=50)
@@ -109,7 +117,7 @@ def test_patterns_choose_pages_and_spare_fetches() -> None:
         assert all(each.startswith("/list-a") and not each.endswith("-c") for each in paths(site, found))
         assert "/list-a/article-b" in paths(site, found)
         assert "/list-b" not in site.paths()
-    assert "The patterns leave out 6 addresses." in found.notes
+    assert "The include and exclude patterns leave out 6 addresses." in found.notes
 
 
 def test_patterns_that_let_nothing_through_are_an_error() -> None:

@@ -211,7 +211,8 @@ def test_what_robots_txt_forbids_is_not_fetched() -> None:
     [
         (
             Answer("User-agent: *\nDisallow: /", headers=TEXT),
-            "robots.txt forbids crawlers the start page: “Disallow: /” (line 2, for all crawlers).",
+            "robots.txt forbids crawlers the start page: “Disallow: /” (line 2, for all crawlers)."
+            " A group for WebsiteScanService may allow it.",
         ),
         (
             Answer("oh", status=500),
