@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import concurrent.futures
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from scans.discovery.addresses import Site, identity
@@ -213,21 +213,34 @@ class Crawl:
         self._follow(step, markup)
 
     def _follow(self, step: Step, markup: Markup) -> None:
-        found_before = self._pages.found
-        own = shape(step.path)
-        for url in markup.links:
-            path = self._site.path(url, url)
-            if path is None or self._pages.add(path) is not Admission.NEW:
-                continue
-            depth, made = step.depth + 1, shape(path)
-            generation = step.generation + 1 if made == own else 0
-            if self.mazes.admit(path, made, depth, generation):
-                self._found.append(Step(path, depth, generation))
+        found = self._unknown(markup.links)
+        own, shapes = shape(step.path), [shape(path) for path in found]
+        # A page of a list that brings articles is no month of a calendar.
+        is_fruitful = any(self.mazes.is_new(each) for each in shapes)
+        for path, made in zip(found, shapes, strict=True):
+            if made != own:
+                following = Step(path, step.depth + 1)
+            elif is_fruitful:
+                following = Step(path, step.depth)
             else:
-                self._pages.drop(path)
-        for url in markup.acting:
-            if (path := self._site.path(url, url)) and not self._pages.knows(path):
-                self._effort.step()
-                self._acting.add(hash(identity(path)))
-        if step.is_listed and self._pages.found > found_before:
+                following = Step(path, step.depth + 1, step.generation + 1)
+            if not self.mazes.admit(path, made, following.depth, following.generation):
+                self._pages.leave_out(path)
+            elif self._pages.add(path) is Admission.NEW:
+                self._found.append(following)
+        if step.is_listed and found:
             self._in_vain += 1
+        for url in markup.acting:
+            acting = self._site.path(url, url)
+            if acting is not None and not self._pages.knows(acting):
+                self._effort.step()
+                self._acting.add(hash(identity(acting)))
+
+    def _unknown(self, links: Sequence[str]) -> list[str]:
+        """The paths among these links that may be listed; the others have been judged."""
+        found: dict[str, None] = {}
+        for url in links:
+            path = self._site.path(url, url)
+            if path is not None and self._pages.judge(path):
+                found[path] = None
+        return list(found)

@@ -29,7 +29,7 @@ class Mazes:
     """Counts addresses by their shape, so that one shape fills at most half of a list.
 
     A calendar's months are found one from the other, a shop's articles on its lists: so what matters as well is how
-    many pages of one shape led here, one to the next.
+    many pages of one shape led here, one to the next, without bringing anything else.
     """
 
     def __init__(self, max_pages: int) -> None:
@@ -37,6 +37,10 @@ class Mazes:
         self._counts: Counter[str] = Counter()
         self.left_out = 0
         self.example = ""  # the shape of the first that was left out
+
+    def is_new(self, found: str) -> bool:
+        """Whether no address of this shape was seen before; one without numbers and query is alone in its shape."""
+        return found not in self._counts
 
     def admit(self, path: str, found: str, depth: int, generation: int) -> bool:
         """Whether a link is worth following. `found` is its shape, `generation` how many in a row had the same."""

@@ -75,6 +75,18 @@ class PageList:
         """Look at an address; with `is_page` it is known to be a page, however it ends. Raises `Exhausted`."""
         return self._add(path, None, is_page)
 
+    def judge(self, path: str) -> bool:
+        """Whether an address may be put on the list if there is room; if not, it is known from now on."""
+        if not self.knows(path) and not is_file(path) and self.permits(path):
+            return True
+        self.add(path)
+        return False
+
+    def leave_out(self, path: str) -> None:
+        """Have an address known that is not to be listed."""
+        self._effort.address()
+        self._others.add(hash(identity(path)))
+
     def drop(self, path: str) -> None:
         """Take a page from the list that turned out to be none; it will not come back."""
         self._take_out(identity(path))

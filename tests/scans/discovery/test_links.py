@@ -272,12 +272,33 @@ def test_a_calendar_fills_no_more_than_half_of_the_list_and_is_named() -> None:
     assert any("that may go on without end, such as /calendar/…" in each for each in found.notes), found.notes
 
 
+def test_what_a_calendar_leaves_free_is_for_the_links_behind_it() -> None:
+    days, words = [f"/day/{each}" for each in range(200)], [f"/{name(each)}" for each in range(30)]
+    found = crawled(linked(*days, *words))
+    assert len(found) == 1 + 50 + 30
+    assert set(words) < set(found)
+
+
 def test_articles_that_are_counted_are_no_calendar() -> None:
     """Whose addresses differ by a number only, and who stand on lists: all of them are pages."""
     lists = {f"/list?page={each}": [f"/article/{each * 10 + n}" for n in range(10)] for each in range(4)}
     site = linked(*lists)
     site.routes |= {each: Answer(document("List", links)) for each, links in lists.items()}
     assert len(crawled(site)) == 1 + 4 + 40
+
+
+@pytest.mark.parametrize("permalink", ["/{}", "/2024/05/{}", "/archive/{}.html"])
+def test_older_posts_are_found_however_many_pages_of_them_there_are(permalink: str) -> None:
+    """A chain of pages that each bring new posts is no calendar, though only a number tells them apart."""
+    posts = [permalink.format(f"post-{name(each)}") for each in range(250)]
+    site = linked("/page/1")
+    for number in range(1, 51):
+        own = posts[(number - 1) * 5 : number * 5]
+        site.routes[f"/page/{number}"] = Answer(document("Blog", [*own, f"/page/{number + 1}" if number < 50 else "/"]))
+    with site:
+        found = discovered(site, by=["links"], max_pages=1000)
+    assert len(found.pages) == 1 + 50 + 250
+    assert found.is_complete
 
 
 def test_words_without_end_are_bounded_by_the_list() -> None:
