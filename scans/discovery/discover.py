@@ -72,9 +72,9 @@ def discovery_limits(max_pages: int) -> Limits:
 def discover(wish: Wish, network: Network, tell: Callable[[int], None], time_limit_s: float) -> Discovery:
     """Find the pages of a site. Never raises for anything the site does; what `tell` raises ends it.
 
-    `tell` gets the number of pages found so far. The network had better have `discovery_limits`, and be closed
-    afterwards: a request that is not needed any more may still be under way. Raises ValueError for patterns that have
-    a fault (`pattern_fault`).
+    `tell` gets the number of pages found so far. The network had better have `discovery_limits` and a time limit of
+    its own, somewhat longer, and be closed afterwards: a request that is not needed any more may still be under way.
+    Raises ValueError for patterns that have a fault (`pattern_fault`).
     """
     patterns = Patterns(wish.include, wish.exclude)
     effort = Effort(time_limit_s, wish.max_pages)
@@ -155,6 +155,7 @@ class _Search:
             not self._exhausted
             and not self._pages.overflow
             and self._sitemaps.is_complete
+            and (self._sitemaps.files > 0 or LINKS in self._wish.discover)
             and self._crawl.is_complete
             and self._has_links
         )

@@ -50,9 +50,9 @@ class SitemapReading:
 
     @property
     def notes(self) -> list[str]:
-        """What could not be read, the first few files by name."""
+        """What could not be read, or in part only; the first few files by name."""
         more = len(self._faults) - SHOWN
-        others = [f"{counted(more, 'more sitemap')} could not be read."] if more > 0 else []
+        others = [f"{counted(more, 'more sitemap')} could not be read, or in part only."] if more > 0 else []
         return [*self._faults[:SHOWN], *others, *([self._stopped] if self._stopped else [])]
 
     def read(self, named: Sequence[str], max_pages: int) -> None:
@@ -139,6 +139,8 @@ class SitemapReading:
             self._miss(f"The sitemap {excerpt(response.url)} {found.fault}.")
         elif not found.is_whole:
             self._miss(f"The sitemap {excerpt(response.url)} is too large to be read as a whole.")
+        elif not found.is_complete:
+            self._miss(f"The sitemap {excerpt(response.url)} is a feed or of news, and names the latest pages only.")
         return found
 
     def _take(self, address: str, response: Response) -> None:

@@ -25,19 +25,23 @@ def named(*addresses: str) -> Answer:
 
 @pytest.mark.parametrize(
     "body",
-    [
-        urlset("/a", "/b"),
-        gzip.compress(urlset("/a", "/b").encode(), mtime=0),
-        RSS,
-        ATOM,
-    ],
-    ids=["xml", "gzip", "rss", "atom"],
+    [urlset("/a", "/b"), gzip.compress(urlset("/a", "/b").encode(), mtime=0)],
+    ids=["xml", "gzip"],
 )
-def test_every_kind_of_sitemap_is_read(body: str | bytes) -> None:
+def test_sitemaps_are_read_compressed_or_not(body: str | bytes) -> None:
     with Site({"/": HOME, "/robots.txt": named("/map"), "/map": Answer(body, headers=XML)}) as site:
         found = discovered(site, by=["sitemap"])
     assert paths(site, found) == ["/", "/a", "/b"]
     assert not found.notes
+
+
+@pytest.mark.parametrize("body", [RSS, ATOM], ids=["rss", "atom"])
+def test_a_feed_is_read_but_no_list_of_all_pages(body: str) -> None:
+    with Site({"/": HOME, "/robots.txt": named("/feed"), "/feed": Answer(body, headers=XML)}) as site:
+        found = discovered(site, by=["sitemap"])
+    assert paths(site, found) == ["/", "/a", "/b"]
+    assert found.notes == (f"The sitemap {site.url}/feed is a feed or of news, and names the latest pages only.",)
+    assert not found.is_complete
 
 
 def test_a_list_of_addresses_is_a_sitemap() -> None:
@@ -58,6 +62,7 @@ def test_a_page_in_the_place_of_a_sitemap_is_none() -> None:
         found = discovered(site, by=["sitemap"])
     assert paths(site, found) == ["/"]
     assert found.notes == ("The site has no sitemap.",)
+    assert not found.is_complete
 
 
 def test_indexes_are_read_in_their_order_and_each_file_once() -> None:
