@@ -99,8 +99,18 @@ class Site:
 
 
 def identity(path: str) -> str:
-    """The form in which two addresses of one page are equal: escapes undone where they are needless, query in order."""
-    address, _, query = normalised_path(path).partition("?")
+    """The form in which two addresses of one page are equal.
+
+    Escapes are undone where they are needless, the parameters of the query are in order, and a slash at the end counts
+    for nothing: servers redirect from one to the other, or answer both alike.
+    """
+    return identity_of_normalised(normalised_path(path))
+
+
+def identity_of_normalised(path: str) -> str:
+    """The same for a path that is in the form of `normalised_path`."""
+    address, _, query = path.partition("?")
+    address = address.removesuffix("/") or "/"
     return f"{address}?{'&'.join(sorted(query.split('&')))}" if query else address
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import concurrent.futures
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from scans.discovery.addresses import Site, identity
@@ -83,7 +83,7 @@ class Crawl:
         self._in_vain = 0
         self._fetches = FETCHES_PER_PAGE * max_pages + MORE_FETCHES
         self._failures = 0
-        self._acting: set[str] = set()
+        self._acting: set[int] = set()
         self.mazes = Mazes(max_pages)
         self.stopped = ""
         self.intricate = 0
@@ -132,6 +132,7 @@ class Crawl:
             step = self._found.popleft()
         elif self._listed and self._in_vain > 0:
             step = self._listed.popleft()
+            self._in_vain -= 1  # until it proves not to be
         else:
             return None
         if self._fetches <= 0:
@@ -146,8 +147,9 @@ class Crawl:
         target = parse_target(self._site.url(step.path), self._site.start.policy)
         timeout_s = min(TIMEOUT_S, self._effort.remaining_s)
         response = self._network.fetch(target, headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=timeout_s, verify=False)
-        if self._redirected(response) == step.path:
-            # It wants its cookie back.
+        following = self._redirected(response)
+        if following and identity(following) == identity(step.path) and self._pages.permits(following):
+            # It wants its cookie back, or a slash at the end.
             hops = self._network.follow(target, headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=timeout_s, verify=False)
             response = hops[-1]
         return response
@@ -187,15 +189,21 @@ class Crawl:
     def _redirect(self, step: Step, path: str | None) -> None:
         if path is None or step.redirects >= MAX_REDIRECTS:
             self._pages.drop(step.path)
-        elif identity(path) != identity(step.path) and self._pages.redirect(step.path, path) is Admission.NEW:
+        elif self._pages.redirect(step.path, path) is Admission.NEW:
             self._found.appendleft(replace(step, path=path, redirects=step.redirects + 1))
 
     def _read(self, step: Step, response: Response) -> None:
         target = self._site.start.join(response.url)
         page = Page(target, target, (response,))
-        if not page.is_html or self._site.path(target.url, target.url) is None:
+        path = self._site.path(target.url, target.url)
+        if path is None or not page.is_html:
             self._pages.drop(step.path)
             return
+        if identity(path) == identity(step.path):
+            self._pages.rename(step.path, path)
+        elif self._pages.redirect(step.path, path) is not Admission.NEW:
+            return
+        step = replace(step, path=path)
         markup = read_markup(page, self._agent)
         if markup is None:
             self.intricate += 1
@@ -205,20 +213,34 @@ class Crawl:
         self._follow(step, markup)
 
     def _follow(self, step: Step, markup: Markup) -> None:
-        found_before = self._pages.found
-        own = shape(step.path)
-        for url in markup.links:
-            path = self._site.path(url, url)
-            if path is None or self._pages.add(path) is not Admission.NEW:
-                continue
-            depth, made = step.depth + 1, shape(path)
-            generation = step.generation + 1 if made == own else 0
-            if self.mazes.admit(path, made, depth, generation):
-                self._found.append(Step(path, depth, generation))
+        found = self._unknown(markup.links)
+        own, shapes = shape(step.path), [shape(path) for path in found]
+        # A page of a list that brings articles is no month of a calendar.
+        is_fruitful = any(self.mazes.is_new(each) for each in shapes)
+        for path, made in zip(found, shapes, strict=True):
+            if made != own:
+                following = Step(path, step.depth + 1)
+            elif is_fruitful:
+                following = Step(path, step.depth)
             else:
-                self._pages.drop(path)
+                following = Step(path, step.depth + 1, step.generation + 1)
+            if not self.mazes.admit(path, made, following.depth, following.generation):
+                self._pages.leave_out(path)
+            elif self._pages.add(path) is Admission.NEW:
+                self._found.append(following)
+        if step.is_listed and found:
+            self._in_vain += 1
         for url in markup.acting:
-            if (path := self._site.path(url, url)) and not self._pages.knows(path):
-                self._acting.add(identity(path)[:200])
-        if step.is_listed and self._pages.found == found_before:
-            self._in_vain -= 1
+            acting = self._site.path(url, url)
+            if acting is not None and not self._pages.knows(acting):
+                self._effort.step()
+                self._acting.add(hash(identity(acting)))
+
+    def _unknown(self, links: Sequence[str]) -> list[str]:
+        """The paths among these links that may be listed; the others have been judged."""
+        found: dict[str, None] = {}
+        for url in links:
+            path = self._site.path(url, url)
+            if path is not None and self._pages.judge(path):
+                found[path] = None
+        return list(found)

@@ -72,9 +72,9 @@ def discovery_limits(max_pages: int) -> Limits:
 def discover(wish: Wish, network: Network, tell: Callable[[int], None], time_limit_s: float) -> Discovery:
     """Find the pages of a site. Never raises for anything the site does; what `tell` raises ends it.
 
-    `tell` gets the number of pages found so far. The network had better have `discovery_limits`, and be closed
-    afterwards: a request that is not needed any more may still be under way. Raises ValueError for patterns that have
-    a fault (`pattern_fault`).
+    `tell` gets the number of pages found so far. The network had better have `discovery_limits` and a time limit of
+    its own, somewhat longer, and be closed afterwards: a request that is not needed any more may still be under way.
+    Raises ValueError for patterns that have a fault (`pattern_fault`).
     """
     patterns = Patterns(wish.include, wish.exclude)
     effort = Effort(time_limit_s, wish.max_pages)
@@ -101,7 +101,9 @@ def _refused_by(robots: RobotsFile, start: Target, agent: str) -> str:
         reason = robots.error.rstrip(".") if robots.response is None else f"status {robots.response.status}"
         return f"robots.txt could not be read ({reason}), so crawlers have to take it that nothing is allowed."
     decision = decide(robots.robots, agent, start.path)
-    return "" if decision.allowed else f"robots.txt forbids crawlers the start page: {decision.quoted}."
+    if decision.allowed:
+        return ""
+    return f"robots.txt forbids crawlers the start page: {decision.quoted}. A group for {agent} may allow it."
 
 
 class _Search:
@@ -126,7 +128,7 @@ class _Search:
         pace = Pace(rules.crawl_delay_s)
         site = Site(page.target)
         self._start = site.path(page.target.url, page.target.url) or page.target.path
-        self._pages = PageList(site, rules, patterns, wish.max_pages, effort)
+        self._pages = PageList(rules, patterns, wish.max_pages, effort)
         self._sitemaps = SitemapReading(site, network, self._pages, effort, pace, tell)
         self._crawl = Crawl(site, network, self._pages, effort, pace, agent, wish.max_pages, tell)
         self._site = site
@@ -148,11 +150,12 @@ class _Search:
             self._exhausted = str(exhausted)
         pages = tuple(map(self._site.url, self._pages.paths))
         if not pages:
-            return _failed("NO_PAGES", "No page of the site was found that the patterns for pages let through.")
+            return _failed("NO_PAGES", "No page of the site matches the include and exclude patterns.")
         is_complete = (
             not self._exhausted
             and not self._pages.overflow
             and self._sitemaps.is_complete
+            and (self._sitemaps.files > 0 or LINKS in self._wish.discover)
             and self._crawl.is_complete
             and self._has_links
         )
@@ -183,7 +186,9 @@ class _Search:
         if pages.forbidden:
             notes.append(f"robots.txt forbids {counted(pages.forbidden, 'address', 'addresses')}.")
         if pages.unwanted:
-            notes.append(f"The patterns leave out {counted(pages.unwanted, 'address', 'addresses')}.")
+            notes.append(
+                f"The include and exclude patterns leave out {counted(pages.unwanted, 'address', 'addresses')}."
+            )
         if not self._has_links:
             notes.append("The start page's HTML links to no other page; links that scripts add are not seen.")
         if crawl.mazes.left_out:
@@ -194,7 +199,7 @@ class _Search:
         if crawl.broken:
             notes.append(f"Left out: {counted(crawl.broken, 'linked page')} answering with an error.")
         if crawl.intricate:
-            notes.append(f"{counted(crawl.intricate, 'page')} took too long to read, so their links are not known.")
+            notes.append(f"Too large or intricate to look for links: {counted(crawl.intricate, 'page')}.")
         if crawl.stopped:
             notes.append(crawl.stopped)
         if self._exhausted:

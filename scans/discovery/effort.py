@@ -8,10 +8,11 @@ import time
 
 from scans.net.deadline import Deadline
 
-MAX_ADDRESSES = 200_000  # looked at, whatever became of them
+MAX_ADDRESSES = 200_000  # different ones, whatever became of them
 CPU_S = 20.0
 CPU_S_PER_PAGE = 0.1
 MAX_CRAWL_DELAY_S = 5.0
+STEPS = 64  # between two looks at the clocks
 
 
 class Exhausted(Exception):
@@ -26,6 +27,7 @@ class Effort:
         self._time_limit_s = time_limit_s
         self._cpu_s = CPU_S + CPU_S_PER_PAGE * max_pages
         self._cpu_began_s = _cpu_s()
+        self._steps = 0
         self._addresses = 0
 
     @property
@@ -40,13 +42,17 @@ class Effort:
         if _cpu_s() - self._cpu_began_s > self._cpu_s:
             raise Exhausted("The site is so large or intricate that looking for pages took too long.")
 
+    def step(self) -> None:
+        """Look at the clocks now and then; raises `Exhausted`."""
+        self._steps += 1
+        if self._steps % STEPS == 0:
+            self.check()
+
     def address(self) -> None:
-        """Count an address; raises `Exhausted`."""
+        """Count an address that was not known before; raises `Exhausted`."""
         self._addresses += 1
         if self._addresses > MAX_ADDRESSES:
             raise Exhausted(f"The site names more than {MAX_ADDRESSES:,} addresses; those beyond were not read.")
-        if self._addresses % 64 == 0:
-            self.check()
 
 
 class Pace:

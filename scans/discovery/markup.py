@@ -45,7 +45,7 @@ def _read(page: Page, agent: str) -> Markup:
     document = parse_document(page)
     canonical = _canonical(page, read_canonicals(page, document).url)
     rules = read_indexing_rules(page, document, datetime.now(UTC)).rules
-    if any(each.agent in (EVERYBODY, agent) and each.name in ("nofollow", "none") for each in rules):
+    if any(each.agent in (EVERYBODY, agent.lower()) and each.name in ("nofollow", "none") for each in rules):
         return Markup(canonical=canonical)
     links: list[str] = []
     acting: list[str] = []

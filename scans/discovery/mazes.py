@@ -29,7 +29,7 @@ class Mazes:
     """Counts addresses by their shape, so that one shape fills at most half of a list.
 
     A calendar's months are found one from the other, a shop's articles on its lists: so what matters as well is how
-    many pages of one shape led here, one to the next.
+    many pages of one shape led here, one to the next, without bringing anything else.
     """
 
     def __init__(self, max_pages: int) -> None:
@@ -38,16 +38,23 @@ class Mazes:
         self.left_out = 0
         self.example = ""  # the shape of the first that was left out
 
+    def is_new(self, found: str) -> bool:
+        """Whether no address of this shape was seen before; one without numbers and query is alone in its shape."""
+        return found not in self._counts
+
     def admit(self, path: str, found: str, depth: int, generation: int) -> bool:
         """Whether a link is worth following. `found` is its shape, `generation` how many in a row had the same."""
-        is_made = ANYTHING in found
-        self._counts[found] += is_made
-        is_bounded = not is_made or (generation <= MAX_GENERATIONS and self._counts[found] <= self._most)
-        if is_bounded and depth <= MAX_DEPTH and not _turns_in_circles(path):
+        if depth <= MAX_DEPTH and not _turns_in_circles(path) and self._is_rare(found, generation):
             return True
         self.left_out += 1
         self.example = self.example or found
         return False
+
+    def _is_rare(self, found: str, generation: int) -> bool:
+        if ANYTHING not in found:
+            return True
+        self._counts[found] += 1
+        return generation <= MAX_GENERATIONS and self._counts[found] <= self._most
 
 
 def _turns_in_circles(path: str) -> bool:

@@ -9,7 +9,7 @@ from scans.discovery.addresses import Site
 from scans.discovery.effort import Effort, Pace
 from scans.discovery.pages import PageList
 from scans.engine.crawling.sitemap_requests import USUAL, fetch_sitemap
-from scans.engine.crawling.sitemaps import Sitemap, SitemapKind, parse_sitemap
+from scans.engine.crawling.sitemaps import MAX_CHILDREN, Sitemap, SitemapKind, parse_sitemap
 from scans.engine.messages import counted, excerpt
 from scans.engine.page.fetch import challenge_sign
 from scans.net.client import Network
@@ -43,15 +43,17 @@ class SitemapReading:
         self._tell = tell
         self._seen: set[str] = set()
         self._faults: list[str] = []
+        self._stopped = ""
         self._failures = 0
         self.files = 0
         self.is_complete = True
 
     @property
     def notes(self) -> list[str]:
-        """What could not be read, the first few files by name."""
+        """What could not be read, or in part only; the first few files by name."""
         more = len(self._faults) - SHOWN
-        return self._faults[:SHOWN] + ([f"{counted(more, 'more sitemap')} could not be read."] if more > 0 else [])
+        others = [f"{counted(more, 'more sitemap')} could not be read, or in part only."] if more > 0 else []
+        return [*self._faults[:SHOWN], *others, *([self._stopped] if self._stopped else [])]
 
     def read(self, named: Sequence[str], max_pages: int) -> None:
         """Read the sitemaps that robots.txt names, else those in the usual places. Raises `Exhausted`.
@@ -64,11 +66,11 @@ class SitemapReading:
             self._guess(pending)
         while pending and not self._pages.overflow:
             if len(self._seen) >= most:
-                self._miss(f"The site has more than {counted(most, 'sitemap')}; those beyond were not read.")
-                return
+                self._stopped = f"The site has more than {counted(most, 'sitemap')}; those beyond were not read."
+                break
             if self._failures >= MAX_FAILURES:
-                self._miss("The sitemaps did not come in time, so no more of them were asked for.")
-                return
+                self._stopped = "Sitemaps did not come, one after the other, so no more of them were asked for."
+                break
             address, depth = pending.popleft()
             found = self._load(address)
             if found is not None:
@@ -86,7 +88,7 @@ class SitemapReading:
     def _go_on(self, found: Sitemap, depth: int, pending: deque[tuple[str, int]]) -> None:
         if found.kind is SitemapKind.INDEX and depth < MAX_DEPTH:
             pending.extendleft((child, depth + 1) for child in reversed(found.children))
-            self.is_complete = self.is_complete and found.count <= len(found.children)
+            self.is_complete = self.is_complete and found.count <= MAX_CHILDREN
         self._tell(self._pages.found)
 
     def _load(self, address: str) -> Sitemap | None:
@@ -137,11 +139,14 @@ class SitemapReading:
             self._miss(f"The sitemap {excerpt(response.url)} {found.fault}.")
         elif not found.is_whole:
             self._miss(f"The sitemap {excerpt(response.url)} is too large to be read as a whole.")
+        elif not found.is_complete:
+            self._miss(f"The sitemap {excerpt(response.url)} is a feed or of news, and names the latest pages only.")
         return found
 
     def _take(self, address: str, response: Response) -> None:
         path = self._site.path(address, response.url)
         if path is None:
+            self._effort.step()
             self._effort.address()
         else:
             self._pages.add(path)

@@ -47,6 +47,7 @@ KEY = re.compile(r"[a-z][a-z0-9_ -]*", re.IGNORECASE)
 ABSOLUTE = re.compile(rb"https?://[^/\s]", re.IGNORECASE)
 PRODUCT_TOKEN = re.compile(r"[a-z_-]+", re.IGNORECASE)
 CRAWL_DELAY = re.compile(rb"\d{1,6}(?:\.\d{1,6})?")
+PLAIN_PATH = re.compile(r"[A-Za-z0-9._~/?=&-]*")  # that normalising would not change
 ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
 UNRESERVED = frozenset(string.ascii_letters + string.digits + "-._~")
 URI_CHARACTERS = "%!&'()+,/:;=?@[]-._~"  # beside letters and digits, and `*`, `$`, which are rules' own
@@ -229,6 +230,8 @@ def normalised_pattern(value: bytes) -> str:
 
 def normalised_path(path: str) -> str:
     """A path in the form that patterns are compared in (section 2.2.2): escapes of plain letters undone."""
+    if PLAIN_PATH.fullmatch(path):
+        return path
     # The specials of patterns are escaped, as they are literal here.
     return _normalised(quote(path, safe=URI_CHARACTERS))
 
