@@ -28,6 +28,7 @@ class EarlierScan:
     score: int
     grade: str
     created_at: datetime
+    catalogue_version: str
     url: str | None
     is_this: bool
 
@@ -73,7 +74,7 @@ def same_page(scan: Scan) -> QuerySet[Scan]:
         .alias(page=MD5("url"))
         .filter(page=MD5(Value(scan.url)), url=scan.url, type=scan.type, status__in=Scan.REPORTED)
         .order_by("-created_at", "-id")
-        .only("id", "organization_id", "score", "grade", "created_at")
+        .only("id", "organization_id", "score", "grade", "created_at", "catalogue_version")
     )
 
 
@@ -94,7 +95,7 @@ def _earlier(each: Scan, scan: Scan, now: datetime) -> EarlierScan:
     assert each.grade is not None
     is_this = each.id == scan.id
     url = _url(each.id) if is_kept and not is_this else None
-    return EarlierScan(each.score, each.grade, each.created_at, url, is_this)
+    return EarlierScan(each.score, each.grade, each.created_at, each.catalogue_version, url, is_this)
 
 
 def _previous(scan: Scan, document: dict[str, object], now: datetime) -> Previous | None:

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.validators import MaxValueValidator
 from django.db import models
 from django.db.models import F, Func, Q, Value
-from django.db.models.functions import MD5, Coalesce, Now
+from django.db.models.functions import MD5, Coalesce, Left, Now
 from django.utils import timezone
 
 from accounts.models import ApiKey, Organization
@@ -26,6 +26,8 @@ def path_of(url: str) -> str:
     return "/" + url.partition("://")[2].partition("/")[2]
 
 
+# Characters, all ASCII, of which a page of PostgreSQL's index takes 2,704.
+INDEXED_URL = 1_000
 # The URL is canonical, so what stands there is the host in its one spelling.
 HOST_PATTERN = "^https?://([^/?#]+)"
 
@@ -98,6 +100,9 @@ class Scan(models.Model):
     status = models.CharField(max_length=16, choices=Status, default=Status.QUEUED)
     score = models.PositiveSmallIntegerField(null=True, blank=True, validators=[MaxValueValidator(100)])
     grade = models.CharField(max_length=2, null=True, blank=True)  # noqa: DJ001  null in the API too
+    catalogue_version = models.CharField(
+        max_length=40, blank=True, default="", db_default="", help_text="The rules that the score came from, if known."
+    )
     created_at = models.DateTimeField(default=timezone.now)
     started_at = models.DateTimeField(null=True, blank=True)
     completed_at = models.DateTimeField(null=True, blank=True)
@@ -143,6 +148,20 @@ class Scan(models.Model):
                 F("created_at").desc(),
                 condition=models.Q(status__in=("completed", "partial")),
                 name="scan_of_page",
+            ),
+            # A site's pages by address, as far as an index takes it: from one to the next, however many scans.
+            models.Index(
+                F("organization"),
+                F("host"),
+                Left("url", INDEXED_URL),
+                condition=models.Q(lead=None),
+                name="scan_page_of_site",
+            ),
+            # What was asked for by itself, not by an audit.
+            models.Index(
+                fields=["organization", "-created_at", "-id"],
+                condition=models.Q(lead=None, audit_page=None),
+                name="scan_newest_single",
             ),
             # For operators, who look at all organizations: the newest, and what did not go well.
             models.Index(fields=["-created_at", "-id"], name="scan_newest_of_all"),

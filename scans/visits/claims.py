@@ -151,6 +151,7 @@ def _end_with(scan: Scan, result: ScanResult) -> None:
     scan.status = Scan.Status(result.status)
     scan.score = result.score
     scan.grade = result.grade
+    scan.catalogue_version = result.catalogue_version
     scan.skipped_checks = [{"name": skipped.name, "reason": skipped.reason} for skipped in result.skipped_checks]
     scan.checks_total = len(result.checks) + len(result.skipped_checks)
     scan.checks_done = len(result.checks)
