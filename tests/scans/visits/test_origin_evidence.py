@@ -17,6 +17,8 @@ from scans.engine.kept_evidence import Kept
 from scans.engine.result import Budget, ScanResult
 from scans.engine.run import scan
 from scans.net.client import Network
+from scans.net.deadline import Deadline
+from scans.net.dns_records import DnsAnswer
 from scans.net.policy import Policy
 from scans.net.targets import parse_target
 from scans.visits import origin_evidence
@@ -47,6 +49,13 @@ class Noted:
         self.inner.keep(origin, probe, evidence)
 
 
+class NoRecords:
+    """A name server that knows the name and has nothing on it."""
+
+    def lookup(self, name: str, record_type: str, deadline: Deadline) -> DnsAnswer:
+        return DnsAnswer()
+
+
 @pytest.fixture(scope="module")
 def site() -> Iterator[Site]:
     with sample_site() as site:
@@ -55,7 +64,7 @@ def site() -> Iterator[Site]:
 
 def visit(site: Site, shared: Noted, path: str = "/", policy: Policy | None = None) -> dict[ScanType, ScanResult]:
     policy = policy or replace(POLICY, ca_bundle=site.ca_file)
-    with Network(policy, time_limit_s=PATIENCE_S) as network:
+    with Network(policy, lookup=NoRecords(), time_limit_s=PATIENCE_S) as network:
         target = parse_target(site.url_as("localhost") + path, policy)
         results = scan(target, tuple(ScanType), network, Budget(PATIENCE_S), shared=shared)
     return {each.type: each for each in results}

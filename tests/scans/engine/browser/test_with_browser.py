@@ -26,7 +26,7 @@ from scans.engine.browser.waterfall import MAX_ROWS, waterfall
 from scans.engine.catalogue import CatalogueError, Category, Check, check, checks, probe
 from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, Fail, Finding, NotApplicable, Pass, ScanType, Warn
 from scans.engine.judging import NO_CONTENT_YET
-from scans.engine.page.evidence import ServedContent
+from scans.engine.page.evidence import Clock, ServedContent
 from scans.engine.page.references import ResourceKind
 from scans.engine.plan import needs_browser, plan
 from scans.engine.result import Budget, ScanResult
@@ -70,7 +70,7 @@ def look(load: BrowserLoad) -> Look:
 
 
 @check("static", name="Static", found="No Static", severity=HIGH, fix="-")
-def static(scan_type: ScanType) -> Finding:
+def static(clock: Clock) -> Finding:
     return Fail("Judged by the markup.")
 
 
@@ -103,7 +103,7 @@ def plant(monkeypatch: pytest.MonkeyPatch) -> Iterator[Plant]:
         monkeypatch.setattr(catalogue, "_probe_modules", lambda: [room])
         second = catalogue.Verdict(verdict, catalogue._needs(verdict)[1:]) if verdict else None
         monkeypatch.setattr(catalogue, "_verdict", lambda _: second)
-        monkeypatch.setattr("scans.engine.run.caps", lambda _: caps)
+        monkeypatch.setattr("scans.engine.judging.caps", lambda _: caps)
         forget()
 
     yield plant
@@ -177,11 +177,11 @@ def test_what_a_page_shows_is_judged_only_where_somebody_saw_it(
     """A page that only scripts build: a browser that brings no layout has not seen it, either."""
 
     @probe()
-    def served(scan_type: ScanType) -> ServedContent:
+    def served(clock: Clock) -> ServedContent:
         return ServedContent(is_blank=True, has_scripts=True)
 
     @check("shown", name="Shown", found="Not shown", severity=LOW, fix="-", content=True)
-    def shown(scan_type: ScanType) -> Finding:
+    def shown(clock: Clock) -> Finding:
         return Pass("Nothing wrong.")
 
     plant(may_look, shown, probes=(served,), caps=(Cap(79, "Nobody saw it.", count=0, is_unseen=True),))
