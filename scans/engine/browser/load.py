@@ -33,7 +33,7 @@ from scans.engine.browser.main_thread import Trace, main_thread
 from scans.engine.browser.network_log import NetworkLog
 from scans.engine.browser.processes import Usage
 from scans.engine.browser.reasons import explain, overrun
-from scans.engine.browser.visit import BrowserFailed, PageCrashed, Visit
+from scans.engine.browser.visit import BrowserFailed, PageCrashed, Part, Visit
 from scans.net.browser import context_options
 from scans.net.budget import Limits, Meter
 from scans.net.errors import BudgetExceeded
@@ -181,11 +181,12 @@ class _Look:
         if not is_full:
             self._refuse_another_page()
             return BrowserLoad(product, first)
-        files = await self._try("files", self._coverage())
-        layout = await self._try("layout", self._layout())
+        parts = self._visit.parts
+        files = await self._try("files", self._coverage()) if Part.COVERAGE in parts else None
+        layout = await self._try("layout", self._layout()) if Part.LAYOUT in parts else None
         screenshot = await self._try("screenshot", self._screenshot())
-        host_ms = await self._try("host_ms", self._ask("host.js"))
-        axe = await self._try("axe", self._axe())
+        host_ms = await self._try("host_ms", self._ask("host.js")) if Part.MACHINE_SPEED in parts else None
+        axe = await self._try("axe", self._axe()) if Part.AXE in parts else None
         self._refuse_another_page()
         return BrowserLoad(
             product=product,
@@ -210,15 +211,16 @@ class _Look:
         )
         if not is_full:
             return
-        self._cdp.on("CSS.styleSheetAdded", self._keep_sheet)
         self._cdp.on("Runtime.exceptionThrown", self._keep_exception)
         self._cdp.on("Log.entryAdded", self._keep_entry)
-        await asyncio.gather(
-            self._cdp.send("Runtime.enable"),
-            self._cdp.send("Log.enable"),
-            self._cdp.send("Profiler.enable"),
-            self._cdp.send("DOM.enable"),
-        )
+        await asyncio.gather(self._cdp.send("Runtime.enable"), self._cdp.send("Log.enable"))
+        if Part.COVERAGE in self._visit.parts:
+            await self._watch_use()
+
+    async def _watch_use(self) -> None:
+        """Have Chromium count which functions and rules are used."""
+        self._cdp.on("CSS.styleSheetAdded", self._keep_sheet)
+        await asyncio.gather(self._cdp.send("Profiler.enable"), self._cdp.send("DOM.enable"))
         await asyncio.gather(
             self._cdp.send("Profiler.startPreciseCoverage", {"callCount": False, "detailed": True}),
             self._cdp.send("CSS.enable"),

@@ -8,7 +8,7 @@ from collections import Counter
 from selectolax.lexbor import LexborHTMLParser
 
 from scans.engine.browser.evidence import AxeReport, BrowserLoad, Coverage, Layout, Load, Rendered, Viewport
-from scans.engine.browser.visit import Browser, BrowserFailed, Visit
+from scans.engine.browser.visit import Browser, BrowserFailed, Visit, parts_for
 from scans.engine.catalogue import probe
 from scans.engine.findings import ScanType
 from scans.engine.page.bounded_parser import bounded
@@ -52,6 +52,7 @@ def load_in_browser(page: Page, network: Network, browser: Browser, types: ScanT
                 time_limit_s=min(TIME_LIMIT_S, network.remaining_s * SHARE),
                 again=FURTHER_LOADS if ScanType.PERFORMANCE in types else 0,
                 trusts_anybody=trusts_anybody,
+                parts=parts_for(types),
             )
         )
         if refused := Counter(each.code for each in proxy.refused):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol
 
 from scans.engine.browser.evidence import BrowserLoad
+from scans.engine.findings import ScanType
 from scans.net.errors import NetError
 from scans.net.proxy import BrowserProxy
 
@@ -20,10 +23,33 @@ class PageCrashed(BrowserFailed):
     """The page's process ended by itself."""
 
 
+class Part(StrEnum):
+    """What costs the processor something to gather, and not every scan reads."""
+
+    COVERAGE = "coverage"
+    LAYOUT = "layout"
+    MACHINE_SPEED = "machine speed"
+    AXE = "axe"
+
+
+READ_BY: Mapping[ScanType, frozenset[Part]] = {
+    ScanType.SECURITY: frozenset(),
+    ScanType.PERFORMANCE: frozenset({Part.COVERAGE, Part.LAYOUT, Part.MACHINE_SPEED}),
+    ScanType.ACCESSIBILITY: frozenset({Part.AXE}),
+    ScanType.SEO: frozenset({Part.LAYOUT}),
+}
+
+
+def parts_for(types: Iterable[ScanType]) -> frozenset[Part]:
+    """What scans of these types read of a visit."""
+    return frozenset().union(*(READ_BY[each] for each in types))
+
+
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What to load, and how. `again`: how many further loads there may be, for the spread of the figures.
+    """What to load, how, and which parts of it to gather.
 
+    `again`: how many further loads there may be, for the spread of the figures.
     Only where there may be some, the main thread's tasks are traced, in the first two loads: nobody else asks for them.
     """
 
@@ -33,6 +59,7 @@ class Visit:
     time_limit_s: float
     again: int = 0
     trusts_anybody: bool = False  # the page's own certificate is not trusted, and that was found already
+    parts: frozenset[Part] = frozenset(Part)
 
 
 class Browser(Protocol):
