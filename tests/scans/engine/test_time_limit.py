@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -54,3 +56,29 @@ def test_an_alarm_never_rings_behind_its_block() -> None:
     with ThreadPoolExecutor(4) as pool:
         rung = list(pool.map(one, itertools.islice(itertools.cycle(range(0, 60_000, 3_000)), 400)))
     assert {True, False} == set(rung)
+
+
+def test_an_alarm_that_python_dropped_rings_again() -> None:
+    """What is raised in a finalizer goes nowhere: hostile code must not run on because of it."""
+
+    class Slow:
+        def __del__(self) -> None:
+            ends = time.monotonic() + 0.4
+            while time.monotonic() < ends:
+                pass
+
+    began = time.monotonic()
+
+    def run_on() -> None:
+        with alarm(0.05):
+            Slow()  # ends at once, and is being finalized when the alarm rings
+            while time.monotonic() < began + 30:
+                pass
+
+    dropped: list[object] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "unraisablehook", lambda told: dropped.append(told.exc_type))
+        with pytest.raises(OutOfTime):
+            run_on()
+    assert dropped == [OutOfTime]
+    assert time.monotonic() < began + 20

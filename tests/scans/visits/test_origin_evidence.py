@@ -98,7 +98,7 @@ def test_what_is_of_the_target_is_not_kept_for_the_page_that_it_leads_to(site: S
         policy = replace(POLICY, ca_bundle=site.ca_file)
         shared = Noted(OriginEvidence("aud_1"), {})
         visit(site, shared, "/away", policy)
-    origins = dict(shared.kept)
+    origins = dict(list(shared.kept))
     asked = parse_target(site.url_as("localhost"), policy).origin
     assert {origins["caa_records"], origins["mail_records"], origins["dnssec_records"]} == {asked}
     assert asked not in {origin for name, origin in shared.kept if name == "robots_file"}
