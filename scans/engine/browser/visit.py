@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from scans.engine.browser.evidence import BrowserLoad
+from scans.net.credentials import OriginCredentials
 from scans.net.errors import NetError
 from scans.net.proxy import BrowserProxy
 
@@ -33,6 +34,7 @@ class Visit:
     time_limit_s: float
     again: int = 0
     trusts_anybody: bool = False  # the page's own certificate is not trusted, and that was found already
+    credentials: OriginCredentials | None = None
 
 
 class Browser(Protocol):

@@ -125,7 +125,7 @@ def _load(target: Target, network: Network) -> tuple[Response, ...]:
 
 
 def _follow(target: Target, network: Network) -> tuple[Response, ...]:
-    return network.follow(target, headers=ACCEPT, max_bytes=PAGE_MAX_BYTES, verify=False)
+    return network.follow(target, headers=ACCEPT, max_bytes=PAGE_MAX_BYTES, verify=False, with_credentials=True)
 
 
 def plain_twin(target: Target) -> Target:

@@ -119,6 +119,7 @@ class _Loader:
                 timeout_s=timeout_s,
                 # Whoever got past the page's bad certificate loads the same host's files, too.
                 verify=not (own and self._is_untrusted),
+                with_credentials=True,
             )
         except BudgetExceeded:
             self._spent.set()

@@ -24,7 +24,11 @@ def robots_file(page: Page, network: Network) -> RobotsFile:
     url = f"{page.target.origin}/robots.txt"
     try:
         hops = network.follow(
-            page.target.join("/robots.txt"), max_bytes=MAX_BYTES + 1, timeout_s=TIMEOUT_S, verify=False
+            page.target.join("/robots.txt"),
+            max_bytes=MAX_BYTES + 1,
+            timeout_s=TIMEOUT_S,
+            verify=False,
+            with_credentials=True,
         )
     except TooManyRedirects as error:
         return RobotsFile(url, None, Robots(), str(error), redirected_away=True)

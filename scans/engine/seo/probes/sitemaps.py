@@ -77,7 +77,13 @@ class _Loader:
         file = SitemapFile(target.url)
         try:
             response = self._network.follow(
-                target, headers=HEADERS, max_bytes=MAX_BYTES, timeout_s=TIMEOUT_S, verify=False, decode=False
+                target,
+                headers=HEADERS,
+                max_bytes=MAX_BYTES,
+                timeout_s=TIMEOUT_S,
+                verify=False,
+                decode=False,
+                with_credentials=True,
             )[-1]
             response = _decoded(response)
         except (TimedOut, BudgetExceeded) as error:
