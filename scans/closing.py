@@ -23,6 +23,7 @@ def stop_scans(*, organization: Organization, **_: object) -> None:
         error_code="SCAN_CANCELLED",
         error_message="The organization was deleted.",
     )
+    access.rows(Scan, organization.id).filter(encrypted_credentials__isnull=False).update(encrypted_credentials=None)
 
 
 def forget_counts(*, instance: Model, **_: object) -> None:

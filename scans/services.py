@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -28,7 +29,9 @@ from reports.build import build_report
 from reports.models import Report
 from scans.engine.findings import ScanType
 from scans.engine.result import Progress, ScanError, ScanResult
-from scans.models import IdempotencyRecord, Scan
+from scans.models import IdempotencyRecord, Scan, sealed
+from scans.net.credentials import Credentials, OriginCredentials
+from scans.net.credentials import parse as parse_credentials
 from scans.net.errors import Blocked
 from scans.net.policy import Policy
 from scans.net.targets import Target, parse_target
@@ -51,6 +54,7 @@ from webhooks.events import record_scan_end
 # Faults of the service, not of the site.
 OWN_FAULTS = frozenset({"INTERNAL_ERROR", "SCAN_INTERRUPTED", "SCAN_NOT_STARTED"})
 # They, and what never began, do not count.
+BATCH = 1000
 REFUNDED = OWN_FAULTS | {"SCAN_CANCELLED"}
 
 
@@ -86,23 +90,26 @@ class ScanClaim:
     type: ScanType
 
 
-def create_scan(*, caller: Caller, url: object, type: object, idempotency_key: str | None) -> Created:
+def create_scan(
+    *, caller: Caller, url: object, type: object, idempotency_key: str | None, request: object = None
+) -> Created:
     """Accept a scan, or raise the refusal that comes first in the order of decisions.md.
 
     With an Idempotency-Key everything happens under its lock and in one transaction, the reachability test too:
-    a second request with the key is told to wait instead of being accepted twice.
+    a second request with the key is told to wait instead of being accepted twice. `request` is what the target is
+    shown (`scans.net.credentials.parse`).
     """
     policy = scan_policy()
-    target, scan_type = _parse(url, type, policy)
+    target, scan_type, credentials = _parse(url, type, request, policy)
     if idempotency_key is None:
-        return _create(caller, target, scan_type)
+        return _create(caller, target, scan_type, credentials)
     digest = idempotency.digest_of({"url": url, "type": type})
     with transaction.atomic():
         idempotency.hold(caller.organization_id, idempotency_key)
-        earlier = _replay(caller, idempotency_key, digest)
+        earlier = _replay(caller, idempotency_key, digest, credentials)
         if earlier is not None:
             return earlier
-        created = _create(caller, target, scan_type)
+        created = _create(caller, target, scan_type, credentials)
         IdempotencyRecord.objects.update_or_create(
             organization_id=caller.organization_id,
             key=idempotency_key,
@@ -116,7 +123,7 @@ def create_scan(*, caller: Caller, url: object, type: object, idempotency_key: s
         return created
 
 
-def _parse(url: object, type: object, policy: Policy) -> tuple[Target, ScanType]:
+def _parse(url: object, type: object, request: object, policy: Policy) -> tuple[Target, ScanType, Credentials | None]:
     blocked: Blocked | None = None
     target: Target | None = None
     try:
@@ -125,21 +132,24 @@ def _parse(url: object, type: object, policy: Policy) -> tuple[Target, ScanType]
         blocked = refusal  # the body is judged whole before the blocklist speaks
     if type not in Scan.Type.values:
         raise InvalidType(f"type must be one of {', '.join(Scan.Type.values)}.")
+    credentials = parse_credentials(request)
     if target is None:
         assert blocked is not None
         raise blocked
-    return target, ScanType(str(type))
+    return target, ScanType(str(type)), credentials
 
 
-def _replay(caller: Caller, key: str, digest: str) -> Created | None:
+def _replay(caller: Caller, key: str, digest: str, credentials: Credentials | None) -> Created | None:
     record = (
         access.rows(IdempotencyRecord, caller.organization_id)
         .filter(key=key, created_at__gt=timezone.now() - idempotency.LIFETIME)
+        .select_related("scan")
         .first()
     )
     if record is None:
         return None
-    if record.request_digest != digest:
+    # Credentials are compared themselves: a digest in the database would let passwords be guessed.
+    if record.request_digest != digest or record.scan.credentials != credentials:
         raise idempotency.IdempotencyMismatch("This Idempotency-Key was used with another body.")
     return Created(json.loads(record.response), replayed=True)
 
@@ -149,7 +159,7 @@ def running_scans(organization_id: int) -> int:
     return access.rows(Scan, organization_id).unfinished().count()  # type: ignore[attr-defined]  # ScanQuerySet
 
 
-def _create(caller: Caller, target: Target, scan_type: ScanType) -> Created:
+def _create(caller: Caller, target: Target, scan_type: ScanType, credentials: Credentials | None) -> Created:
     _refuse_when_overloaded()
     now = timezone.now()
 
@@ -170,6 +180,7 @@ def _create(caller: Caller, target: Target, scan_type: ScanType) -> Created:
             created_at=now,
             enqueued_at=now,
             period=usage.month_of(now),
+            **sealed(credentials),
         )
         audit.record_by(caller.member, "scan.created", scan.url, scan=scan.id, type=str(scan.type))
         transaction.on_commit(lambda: enqueue(scan.id, scan_type))
@@ -223,6 +234,25 @@ def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # 
 def _lease() -> CombinedExpression:
     # PostgreSQL's clock: those of the workers' hosts may differ.
     return Now() + timedelta(seconds=settings.SCAN_LEASE_S)
+
+
+def credentials_of(claim: ScanClaim, target: Target) -> OriginCredentials | None:
+    """What the scan shows its target. Raises `CredentialsForgotten` and InvalidToken, as `Scan.credentials`."""
+    scan = Scan.objects.filter(id=claim.scan_id).first()
+    credentials = scan and scan.credentials
+    return credentials and OriginCredentials(target.origin, credentials)
+
+
+def forget_credentials(has_time: Callable[[], bool]) -> bool:
+    """Drop those of scans whose reports are not retained any more; False when the time was not enough for all."""
+    kept = Scan.objects.filter(encrypted_credentials__isnull=False)
+    while has_time():
+        old = kept.filter(created_at__lte=timezone.now() - timedelta(days=settings.REPORT_RETENTION_DAYS))
+        ids = list(old.values_list("id", flat=True)[:BATCH])
+        Scan.objects.filter(id__in=ids).update(encrypted_credentials=None)
+        if len(ids) < BATCH:
+            return True
+    return False
 
 
 def wake_next(claim: ScanClaim) -> None:
@@ -356,5 +386,6 @@ def _repeat(failed: Scan, now: datetime) -> Scan:
         usage.reserve(failed.organization_id, functools.partial(running_scans, failed.organization_id), now)
     except Refusal as refusal:
         raise NotRequeued(str(refusal)) from refusal
-    copied = {each: getattr(failed, each) for each in ("organization_id", "api_key_id", "created_by_id", "type", "url")}
+    columns = (*("organization_id", "api_key_id", "created_by_id", "type", "url"), *sealed(None))
+    copied = {each: getattr(failed, each) for each in columns}
     return Scan.objects.create(**copied, created_at=now, enqueued_at=now, period=usage.month_of(now))

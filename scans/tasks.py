@@ -16,6 +16,7 @@ from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
 from config.api import idempotency
+from config.celery import delete_in_batches
 from config.errors import Refusal
 from config.logging import current_id
 from config.operations.heartbeat import beat
@@ -23,6 +24,7 @@ from config.postgresql.silence import log_failure
 from scans import services
 from scans.browser import browser, close_browser
 from scans.engine.catalogue import catalogue_version
+from scans.engine.redaction import redacted
 from scans.engine.result import Budget, Progress, ScanError, ScanResult
 from scans.engine.run import scan
 from scans.memory import give_back, use_one_heap
@@ -111,12 +113,17 @@ def _scan(claim: services.ScanClaim, policy: Policy) -> ScanResult:
     limit_s = settings.SCAN_TIME_LIMIT_S
     try:
         target = parse_target(claim.url, policy)
-        with Network(policy, time_limit_s=limit_s) as network, _Reporter(claim, network) as reporter:
-            return scan(target, claim.type, network, Budget(time_limit_s=limit_s), reporter.tell, browser())
+        given = services.credentials_of(claim, target)
+        network = Network(policy, time_limit_s=limit_s, credentials=given)
+        with network, _Reporter(claim, network) as reporter:
+            result = scan(target, claim.type, network, Budget(time_limit_s=limit_s), reporter.tell, browser())
+        return redacted(result, given)
     except Refusal as refusal:  # the policy has changed since the scan was accepted
         error = ScanError(refusal.code, str(refusal))
     except SoftTimeLimitExceeded:
         error = ScanError("TIMEOUT", f"The scan did not end within {limit_s} seconds.")
+    except (OperationalError, InterfaceError):
+        raise  # nothing was asked of the site yet
     except Exception:
         logger.exception("scan %s failed", claim.scan_id)
         error = ScanError("INTERNAL_ERROR", "The scanner failed. It does not count against your quota.")
@@ -195,6 +202,12 @@ def _queue_depth() -> int:
     with current_app.connection_for_write() as broker:
         channel: Any = broker.default_channel  # Redis's channels have a client, others have none
         return sum(int(channel.client.llen(queue)) for queue in QUEUES)
+
+
+@shared_task
+def forget_credentials() -> None:
+    """Every night: they are kept no longer than the scan's report."""
+    delete_in_batches("scans.tasks.forget_credentials", services.forget_credentials)
 
 
 @shared_task
