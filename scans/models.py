@@ -207,7 +207,7 @@ class Scan(models.Model):
             return None
         if self.encrypted_credentials is None:
             raise CredentialsForgotten("The credentials of that scan are no longer kept. Start a new scan with them.")
-        return parse(json.loads(encryption.decrypt(self.encrypted_credentials)))
+        return parse(json.loads(encryption.decrypt(bytes(self.encrypted_credentials))))
 
     @property
     def report_url(self) -> str:

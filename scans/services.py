@@ -239,8 +239,8 @@ def _lease() -> CombinedExpression:
 def credentials_of(claim: ScanClaim, target: Target) -> OriginCredentials | None:
     """What the scan shows its target. Raises `CredentialsForgotten` and InvalidToken, as `Scan.credentials`."""
     scan = Scan.objects.filter(id=claim.scan_id).first()
-    credentials = scan and scan.credentials
-    return credentials and OriginCredentials(target.origin, credentials)
+    credentials = scan.credentials if scan is not None else None
+    return OriginCredentials(target.origin, credentials) if credentials is not None else None
 
 
 def forget_credentials(has_time: Callable[[], bool]) -> bool:

@@ -73,7 +73,7 @@ class Command(BaseCommand):
             help="json is the API's report; full adds check IDs, evidence and what could not run",
         )
         parser.add_argument("--fail-under", type=_score, metavar="N", help="exit with 1 when a score is below N")
-        for option, example in (
+        for option, form in (
             ("--header", "NAME: VALUE"),
             ("--cookie", "NAME=VALUE"),
             ("--basic-auth", "USER:PASSWORD"),
@@ -82,7 +82,7 @@ class Command(BaseCommand):
                 option,
                 action="append",
                 default=[],
-                metavar=f"'{example}'",
+                metavar=f"'{form}'",
                 help="shown to the page's own origin alone; '@FILE' or '$VARIABLE' in its place says where it stands, "
                 "one a line, and keeps it out of the list of processes",
             )

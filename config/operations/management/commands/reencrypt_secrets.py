@@ -45,11 +45,11 @@ def _reencrypt(model: type[Model], column: str, id: str | int) -> int:
     """1 when the row's secret was under another key. Under the row's lock: it may be changed or dropped meanwhile."""
     with transaction.atomic():
         row = model._default_manager.select_for_update(no_key=True).filter(pk=id).first()
-        before = row and getattr(row, column)
-        if row is None or before is None:
+        if row is None or getattr(row, column) is None:
             return 0
-        after = encryption.reencrypt(bytes(before))
-        if after == bytes(before):
+        before = bytes(getattr(row, column))
+        after = encryption.reencrypt(before)
+        if after == before:
             return 0
         setattr(row, column, after)
         row.save(update_fields=[column])
