@@ -62,12 +62,10 @@ class ScanForm(JudgedForm):
         label="What to look at",
         initial=DEFAULT_TYPES,
     )
-    headers = SecretLines("Headers", "X-Preview-Key: value")
-    cookies = SecretLines("Cookies", "session=value")
-    username = SecretField(label="User name")
-    password = SecretField(
-        label="Password", widget=forms.PasswordInput(attrs=UNKEPT | {"autocomplete": "new-password"})
-    )
+    headers = SecretLines("Headers, one a line", "X-Preview-Key: value")
+    cookies = SecretLines("Cookies, one a line", "session=value")
+    username = SecretField("User name", UnshownInput(attrs=UNKEPT))
+    password = SecretField("Password", forms.PasswordInput(attrs=UNKEPT | {"autocomplete": "new-password"}))
 
     @property
     def request(self) -> dict[str, Any]:

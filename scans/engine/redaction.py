@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import html
+import itertools
 import json
 import re
+import string
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from operator import itemgetter
 from urllib.parse import quote, quote_plus
-
-import ada_url
 
 from scans.engine.findings import EvidenceItem
 from scans.engine.messages import MASK
@@ -21,8 +22,9 @@ from scans.net.credentials import Credentials, OriginCredentials
 LEAST = 4
 # A shorter one is a word, perhaps: it is hidden where it stands alone.
 LONG = 8
-# Of a secret that was cut off, by ourselves or by a mask. Fewer characters say nothing of it.
-PIECE = 5
+# Of a longer one every piece of `LONG` characters is hidden: what is quoted may be cut, escaped or masked within.
+IN_PIECES = 12
+LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 REFUSED = (401, 403)
 
 
@@ -30,11 +32,11 @@ def redacted(result: ScanResult, given: OriginCredentials | None) -> ScanResult:
     """The result without the values of the scan's credentials, in whatever usual form they were repeated.
 
     What the scan was asked for (its URL) and what the catalogue says stay as they are. A page that refuses all the
-    same gets a notice that says to whom the credentials were sent.
+    same gets a notice that says to whom they are sent.
     """
     if given is None:
         return result
-    clean = _cleaner(given.credentials)
+    clean = _cleaner(given.credentials, result.url)
     facts = {name: clean(value) if isinstance(value, str) else value for name, value in result.facts.items()}
     if notice := _notice(facts, given):
         facts["notice"] = " ".join(filter(None, (str(facts.get("notice", "")), notice)))
@@ -50,19 +52,12 @@ def redacted(result: ScanResult, given: OriginCredentials | None) -> ScanResult:
     )
 
 
-def _notice(facts: dict[str, str | int | float], given: OriginCredentials) -> str:
-    status = facts.get("status")
-    if status not in REFUSED:
+def _notice(facts: Mapping[str, str | int | float], given: OriginCredentials) -> str:
+    if facts.get("status") not in REFUSED:
         return ""
-    try:
-        origin = str(ada_url.URL(str(facts.get("final_url", ""))).origin)
-    except ValueError:
-        origin = ""
-    if origin == given.origin:
-        return f"The page answers with status {status} although it was asked with the scan's credentials."
     return (
-        f"The page answers with status {status}. The scan's credentials were sent to {given.origin} only, and the page "
-        f"is at {origin or 'another origin'}: start a scan of its own address."
+        f"The page answers with status {facts['status']}. The scan's credentials are for {given.origin} only: where it "
+        "redirects to another origin, or its certificate is not trusted, they are not sent."
     )
 
 
@@ -83,39 +78,32 @@ def _item(item: EvidenceItem, clean: Callable[[str], str]) -> EvidenceItem:
     return {clean(name): clean(value) if isinstance(value, str) else value for name, value in item.items()}
 
 
-def _cleaner(credentials: Credentials) -> Callable[[str], str]:
-    forms = sorted({form for value in _values(credentials) for form in _forms(value)}, key=len, reverse=True)
-    short = [rf"(?<!\w){re.escape(form)}(?!\w)" for form in forms if len(form) < LONG]
-    whole = re.compile("|".join([*(re.escape(form) for form in forms if len(form) >= LONG), *short]), re.IGNORECASE)
-    long = [form for form in forms if len(form) >= LONG]
+def _cleaner(credentials: Credentials, url: str) -> Callable[[str], str]:
+    """What takes the secrets out of a text. Pieces that the scan's own URL has are none."""
+    forms = {form for value in _values(credentials) for form in _forms(value)}
+    words = [re.escape(form) for form in forms if len(form) < LONG]
+    word = re.compile(rf"(?<!\w)(?:{'|'.join(words)})(?!\w)", re.IGNORECASE) if words else None
+    shown = url.translate(LOWER)
+    pieces: dict[int, set[str]] = {}
+    for form in forms:
+        if (size := LONG if len(form) >= IN_PIECES else len(form)) >= LONG:
+            lower = form.translate(LOWER)
+            found = {lower[at : at + size] for at in range(len(lower) - size + 1)}
+            pieces.setdefault(size, set()).update(each for each in found if each not in shown)
 
     def clean(text: str) -> str:
-        if forms:
-            text = whole.sub(MASK, text)
-        for form in long:
-            text = _without_pieces(text, form)
-        return text
+        lower = text.translate(LOWER)
+        hidden = bytearray(len(text))
+        for size, known in pieces.items():
+            for at in range(len(text) - size + 1):
+                if lower[at : at + size] in known:
+                    hidden[at : at + size] = b"\1" * size
+        if 1 in hidden:
+            runs = itertools.groupby(zip(text, hidden, strict=True), key=itemgetter(1))
+            text = "".join(MASK if is_hidden else "".join(char for char, _ in run) for is_hidden, run in runs)
+        return word.sub(MASK, text) if word else text
 
     return clean
-
-
-def _without_pieces(text: str, secret: str) -> str:
-    """Without a beginning or an end of the secret where the text was cut, or a part of it masked already."""
-    start = re.escape(secret[:PIECE])
-    for found in reversed([*re.finditer(start, text)]):
-        length = _common(secret, text[found.start() :])
-        if text[found.start() + length :].startswith(("…", MASK)) or found.start() + length == len(text):
-            text = text[: found.start()] + MASK + text[found.start() + length :].removeprefix(MASK)
-    end = re.escape(secret[-PIECE:])
-    for found in reversed([*re.finditer(end, text)]):
-        length = _common(secret[::-1], text[: found.end()][::-1])
-        if text[: found.end() - length].endswith(("…", MASK)):
-            text = text[: found.end() - length].removesuffix(MASK) + MASK + text[found.end() :]
-    return text
-
-
-def _common(one: str, other: str) -> int:
-    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 def _values(credentials: Credentials) -> Iterator[str]:

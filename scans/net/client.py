@@ -23,7 +23,7 @@ from scans.net.failures import NoAnswer, named_errors
 from scans.net.http.connections import CurrentExchange, GuardedAdapter, TargetedRequest, Trust, tls_context
 from scans.net.http.decoding import ACCEPT_ENCODING, decode
 from scans.net.http.messages import LenientResponse, read_body
-from scans.net.http.redirects import Hop, Trail
+from scans.net.http.redirects import Hop, Trail, with_referrer
 from scans.net.http.response import Response, TlsSession
 from scans.net.policy import Policy
 from scans.net.resolver import Resolver, SystemResolver
@@ -40,7 +40,8 @@ class Network:
 
     `resolver`, `lookup` and `dialer` are the seams for tests; a dialer takes address, port and seconds, and returns
     a connected socket or raises OSError. `time_limit_s` holds for everything together. `credentials` are sent only
-    where they are asked for (`with_credentials`), and only in requests to their own origin, redirects included.
+    where they are asked for (`with_credentials`), and only in requests to their own origin, redirects included, and
+    never over a certificate that is not trusted.
     """
 
     def __init__(
@@ -166,13 +167,14 @@ class Network:
         self._meter.request(target.host)
         deadline = self._deadline.within(timeout_s or self.limits.total_s)
         deadline.check()
-        headers = headers or {}
+        headers = with_referrer(headers or {}, target)
+        shown = headers
         if with_credentials and self.credentials is not None:
-            headers = self.credentials.added_to(headers, target.origin)
+            shown = self.credentials.added_to(headers, target.origin)
         send = functools.partial(
             self._exchange,
             target=target,
-            request=self._request(target, method, headers, data),
+            request=self._request(target, method, shown, data),
             deadline=deadline,
             max_bytes=self.limits.decoded_bytes if max_bytes is None else max_bytes,
             decode_body=decode,
@@ -185,7 +187,9 @@ class Network:
                 return send(trust=Trust.LENIENT)
             except Untrusted as error:
                 self._distrusted[origin] = error.reason
-        return send(trust=Trust.NONE, trust_error=self._distrusted[origin])
+        # Nobody knows who that is, so it is shown nothing.
+        anonymous = self._request(target, method, headers, data)
+        return send(request=anonymous, trust=Trust.NONE, trust_error=self._distrusted[origin])
 
     def follow(
         self,

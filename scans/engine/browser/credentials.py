@@ -14,6 +14,8 @@ from scans.net.credentials import OriginCredentials
 
 # The frames' own documents, whatever their origin: they tell whose requests the next ones are.
 DOCUMENTS = {"urlPattern": "*", "resourceType": "Document"}
+# It sets them itself, for each hop anew; given here, they would go along to where a redirect leads.
+KEPT_BY_CHROMIUM = frozenset({"referer", "cookie"})
 # Pages that a frame shows before it has one of its own.
 NO_ORIGIN = ("", "null", "://")
 
@@ -68,7 +70,7 @@ class HeaderSender:
         order: dict[str, Any] = {"requestId": event["requestId"]}
         if self._is_ours(event):
             added = self._given.headers
-            replaced = {name.lower() for name in added}
+            replaced = {name.lower() for name in added} | KEPT_BY_CHROMIUM
             own = event["request"]["headers"].items()
             headers = {name: value for name, value in own if name.lower() not in replaced} | added
             order["headers"] = [{"name": name, "value": value} for name, value in headers.items()]

@@ -43,7 +43,7 @@ def load_in_browser(page: Page, network: Network, browser: Browser, scan_type: S
     # Chromium does not know the operator's own certificates, by which the page's was found to be good.
     is_trusted = tls is None or tls.trust_error is None
     trusts_anybody = not is_trusted or network.policy.ca_bundle is not None
-    given = network.credentials
+    given = network.credentials if is_trusted else None
     has_cookies = given is not None and bool(given.cookies_for(page.target.origin))
     with BrowserProxy(network, only_port_of=page.target if has_cookies else None) as proxy:
         found = browser.load(

@@ -113,7 +113,7 @@ class _Loader:
                 target.join(wanted.url),
                 headers={
                     "Accept": ACCEPT.get(wanted.kind, "*/*"),
-                    "Referer": target.url if own else f"{target.origin}/",
+                    "Referer": target.url,
                 },
                 max_bytes=MEDIA_BYTES if wanted.kind is ResourceKind.MEDIA else MAX_BYTES,
                 timeout_s=timeout_s,

@@ -119,7 +119,7 @@ def scanned(site: Site) -> ScanResult:
     policy = Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file)
     given = OriginCredentials(site.url, GIVEN)
     with Network(policy, time_limit_s=TIME_LIMIT_S, credentials=given) as network, WarmBrowser(program) as browser:
-        goal = parse_target(f"{site.url}/", policy)
+        goal = parse_target(f"{site.url}/?page=1", policy)
         return scan(goal, ScanType.ACCESSIBILITY, network, Budget(TIME_LIMIT_S), browser=browser)
 
 
@@ -134,11 +134,17 @@ def test_the_page_behind_the_door_is_what_was_judged(seen: Seen) -> None:
 
 
 def test_all_that_the_pages_origin_is_asked_for_by_its_own_frames_carries_them(seen: Seen) -> None:
-    for path in ("/", "/own.css", "/own.js", "/own.png", "/own-fetch", "/own-frame", "/own-worker.js", "/away"):
+    for path in ("/?page=1", "/own.css", "/own.js", "/own.png", "/own-fetch", "/own-frame", "/own-worker.js", "/away"):
         (asked, *_) = seen.asked(path)
         assert asked.header("X-Key") == HEADER, path
         assert asked.header("Authorization") == f"Basic {BASIC}", path
         assert asked.header("Cookie") == f"sid={COOKIE}", path
+
+
+def test_a_redirect_away_tells_no_more_of_the_page_than_its_origin(seen: Seen) -> None:
+    assert {each.header("Referer") for each in seen.asked("/own.png")} == {f"{seen.site.url}/?page=1"}
+    told = {each.header("Referer") for each in seen.others[0].requests if each.path == "/redirected"}
+    assert told == {f"{seen.site.url}/"}
 
 
 def test_no_other_origin_is_sent_any_of_them(seen: Seen) -> None:
