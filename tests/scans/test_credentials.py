@@ -210,19 +210,24 @@ class Canaries:
 
 def page_that_repeats_everything(given: Canaries, other: str) -> str:
     key, cookie, both = quote(given.key), quote(given.cookie), given.basic
-    return f"""<!doctype html><html lang="en"><head><title>Key {given.key.replace("<x>", "&lt;x&gt;")} {given.cookie}</title>
+    return f"""<!doctype html><html lang="en"><head>
+<title>Key {given.key.replace("<x>", "&lt;x&gt;")} {given.cookie}</title>
 <meta name="description" content="{given.password} {given.username} {both}">
 <meta property="og:image" content="/og.png?key={key}"><meta property="og:url" content="/?sid={cookie}">
 <link rel="canonical" href="/?token={key}"><link rel="alternate" hreflang="{given.username}" href="/de?key={key}">
 <link rel="stylesheet" href="/s.css?key={key}&amp;sid={cookie}"><script src="/jquery-1.0.js?{both}"></script>
 <link rel="stylesheet" href="{other}/s.css"><script src="{other}/x.js"></script>
-<script type="application/ld+json">{{"@type": "Product", "sku": "{given.username}", "bad": {given.password} }}</script></head>
-<body id="{given.username}" onclick="{given.username}"><h1>{given.username}</h1><h4 id="{given.cookie}">{given.cookie}</h4>
-<form action="http://{OTHER}/{key}" id="{given.username}"><input name="password" type="password" value="{given.username}">
+<script type="application/ld+json">{{"@type": "Product", "sku": "{given.username}", "bad": {given.password} }}
+</script></head>
+<body id="{given.username}" onclick="{given.username}"><h1>{given.username}</h1>
+<h4 id="{given.cookie}">{given.cookie}</h4>
+<form action="http://{OTHER}/{key}" id="{given.username}">
+<input name="password" type="password" value="{given.username}">
 <input name="{given.username}" style="color:#eee;background:#fff" placeholder="{given.cookie}"></form>
 <a href="http://{OTHER}:9/{key}" target="_blank">{given.username}</a> <a href="/gone?sid={cookie}">here</a>
 <p style="color:#ddd;background:#fff">{given.password} {"x" * 100} {both} {given.cookie}</p>
-<img src="/broken.png?auth={both}"><img src="{other}/image.png"><img src="/away"><img src="/i.png?{key}" alt="{given.cookie}">
+<img src="/broken.png?auth={both}"><img src="{other}/image.png"><img src="/away">
+<img src="/i.png?{key}" alt="{given.cookie}">
 <iframe src="{other}/frame"></iframe><div role="{given.username}" aria-label="{given.cookie}" tabindex="5">x</div>
 <!-- {given.key} --><script>
 console.error({json.dumps(given.key)}, {json.dumps(given.cookie)});
