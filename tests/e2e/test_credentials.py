@@ -6,6 +6,7 @@ import json
 import threading
 from pathlib import Path
 
+import environ
 import pytest
 import redis
 import requests
@@ -57,7 +58,7 @@ def test_nothing_of_a_key_is_in_the_database_the_queue_the_logs_or_the_data_fold
     assert given.found_in("".join(queued)) == []
     assert given.found_in(json.dumps([each.text for each in (*answers, *reports)])) == []
     assert given.found_in("".join(f"{each.path}{each.headers}{each.body!r}" for each in other.requests)) == []
-    assert given.found_in(dump_of_database(variables["DATABASE_URL"])) == []
+    assert given.found_in(dump_of_database(environ.Env.db_url_config(variables["DATABASE_URL"]))) == []
     assert given.found_in(running.service.output) == []
     # The cluster's own files and its write-ahead log, too.
     assert [str(path) for path in files(running.service.data_dir) if given.found_in(path.read_bytes())] == []

@@ -109,7 +109,10 @@ def fetch_page(target: Target, network: Network, scan_type: ScanType) -> Page:
     """
     hops = _load(target, network)
     _refuse_what_is_not_the_site(hops[-1], scan_type)
-    return Page(requested=target, target=target.join(hops[-1].url), hops=hops)
+    final = target.join(hops[-1].url)
+    given = network.credentials
+    is_keyed = given is not None and given.origin == final.origin
+    return Page(requested=target, target=final, hops=hops, is_keyed=is_keyed)
 
 
 def _load(target: Target, network: Network) -> tuple[Response, ...]:
