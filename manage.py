@@ -11,7 +11,7 @@ INTERRUPTED = 128 + signal.SIGINT
 OUTPUT_CLOSED = 128 + signal.SIGPIPE
 
 LIGHT = {"up": "config.stack.management.commands.up"} | {
-    name: f"scans.management.commands.{name}" for name in ("checks", "scan")
+    name: f"scans.management.commands.{name}" for name in ("checks", "diff", "scan")
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from django.contrib.auth.models import AnonymousUser
-from django.db.models import Model, QuerySet
+from django.db.models import Model, Q, QuerySet
 
 from accounts.models import Membership, Organization, User
 from config.postgresql.statements import fetch
@@ -51,6 +51,15 @@ def rows_of_member(model: type[M], user: User | AnonymousUser) -> QuerySet[M]:
     return model._default_manager.filter(organization__in=organizations_of(user))
 
 
-def shared_rows(model: type[M]) -> QuerySet[M]:
-    """The rows of this model that a member has opened to anybody with their link, of whatever organization."""
-    return model._default_manager.filter(shared_at__isnull=False, organization__closed_at=None)
+def shared_rows(model: type[M], *, part_of: str = "") -> QuerySet[M]:
+    """The rows of this model that a member has opened to anybody with their link, of whatever organization.
+
+    `part_of` is the path to what they are part of, if they are open with it.
+    """
+    return model._default_manager.filter(is_shared(part_of=part_of), organization__closed_at=None)
+
+
+def is_shared(*, part_of: str = "") -> Q:
+    """The condition of `shared_rows`, but for closed organizations."""
+    shared = Q(shared_at__isnull=False)
+    return shared | Q(**{f"{part_of}__shared_at__isnull": False}) if part_of else shared

@@ -229,6 +229,7 @@ class TierAdmin(admin.ModelAdmin):
         "requests_per_minute",
         "webhooks",
         "schedules",
+        "pages_per_audit",
     )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Tier | None = None) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.utils import timezone
-from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
@@ -26,7 +25,8 @@ LAST_USED_STEP = timedelta(minutes=1)
 # Runs before every request: one prepared statement, no model instances.
 KEY_QUERY = """
     SELECT api_key.revoked_at, api_key.expires_at, api_key.last_used_at, api_key.id, organization.id,
-        tier.requests_per_minute, tier.webhooks, tier.scans_per_month, tier.concurrent_scans, tier.name
+        tier.requests_per_minute, tier.webhooks, tier.scans_per_month, tier.concurrent_scans, tier.name,
+        tier.pages_per_audit
     FROM accounts_apikey AS api_key
     JOIN accounts_organization AS organization ON organization.id = api_key.organization_id
     JOIN accounts_tier AS tier ON tier.name = organization.tier_id
@@ -66,7 +66,7 @@ def member_caller(membership: Membership) -> Caller:
     return Caller(
         key_id=None,
         organization_id=membership.organization_id,
-        limits=TierLimits(tier.scans_per_month, tier.concurrent_scans, tier.name),
+        limits=TierLimits(tier.scans_per_month, tier.concurrent_scans, tier.name, tier.pages_per_audit),
         requests_per_minute=tier.requests_per_minute,
         webhooks=tier.webhooks,
         member=membership,
@@ -126,13 +126,3 @@ def caller_of(request: Request) -> Caller:
     caller = request.auth
     assert isinstance(caller, Caller)
     return caller
-
-
-class BearerScheme(OpenApiAuthenticationExtension):
-    """How the scheme stands in openapi.yaml."""
-
-    target_class = BearerAuthentication
-    name = "ApiKey"
-
-    def get_security_definition(self, auto_schema: object) -> dict[str, str]:
-        return {"type": "http", "scheme": "bearer", "description": "An API key of your organization."}

@@ -67,6 +67,7 @@ class Tier(models.Model):
     requests_per_minute = models.PositiveIntegerField()
     webhooks = models.PositiveIntegerField()
     schedules = models.PositiveIntegerField()
+    pages_per_audit = models.PositiveIntegerField(db_default=10)
 
     class Meta:
         ordering = ("scans_per_month",)

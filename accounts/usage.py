@@ -64,6 +64,7 @@ class TierLimits:
     scans_per_month: int
     concurrent_scans: int
     tier: str
+    pages_per_audit: int
 
 
 def month_of(moment: datetime) -> date:
@@ -98,24 +99,41 @@ def refuse_when_exhausted(organization_id: int, limits: TierLimits, running: Cal
 def reserve(organization_id: int, running: Callable[[], int], now: datetime) -> None:
     """Take one scan of this month's quota and one concurrent place, or raise; inside a transaction.
 
-    `running` counts the organization's scans that have not ended. It is called after the lock is held, so it
-    sees every scan that was accepted before (READ COMMITTED).
+    `running` counts the organization's visits that have not ended. It is called after the lock is held, so it
+    sees every one that was accepted before (READ COMMITTED).
     """
-    limits = _lock(organization_id)
+    limits = lock_limits(organization_id)
     if running() >= limits.concurrent_scans:
         raise _concurrent_limit(limits.concurrent_scans)
-    if limits.scans_per_month < 1:
-        raise _quota_exceeded(limits.scans_per_month, now)
+    take(organization_id, limits, 1, now)
+
+
+def take(organization_id: int, limits: TierLimits, scans: int, now: datetime) -> None:
+    """Take so many scans of this month's quota, all or none; raises QuotaExceeded. The caller holds `lock_limits`."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            INSERT INTO accounts_monthlyusage AS usage (organization_id, period, used) VALUES (%s, %s, 1)
-            ON CONFLICT (organization_id, period) DO UPDATE SET used = usage.used + 1 WHERE usage.used < %s
+            INSERT INTO accounts_monthlyusage AS usage (organization_id, period, used)
+            SELECT %(organization)s, %(period)s, %(scans)s WHERE %(scans)s <= %(limit)s
+            ON CONFLICT (organization_id, period) DO UPDATE
+            SET used = usage.used + excluded.used WHERE usage.used + excluded.used <= %(limit)s
             """,
-            [organization_id, month_of(now), limits.scans_per_month],
+            {
+                "organization": organization_id,
+                "period": month_of(now),
+                "scans": scans,
+                "limit": limits.scans_per_month,
+            },
         )
         if cursor.rowcount == 0:
             raise _quota_exceeded(limits.scans_per_month, now)
+
+
+def refuse_more_than_left(organization_id: int, limits: TierLimits, scans: int, now: datetime) -> None:
+    """Refuse what needs more scans than this month has left; raises QuotaExceeded."""
+    left = quota(organization_id, limits, now).remaining
+    if scans > left:
+        raise _quota_exceeded(limits.scans_per_month, now, f"This needs {scans} scans, and {left} are left.")
 
 
 def refund(organization_id: int, period: date) -> None:
@@ -140,15 +158,17 @@ def lock(organization_id: int) -> Organization:
     return organization
 
 
-def _lock(organization_id: int) -> TierLimits:
+def lock_limits(organization_id: int) -> TierLimits:
+    """`lock`, and what the organization's plan allows at this moment."""
     tier = lock(organization_id).tier
-    return TierLimits(tier.scans_per_month, tier.concurrent_scans, tier.name)
+    return TierLimits(tier.scans_per_month, tier.concurrent_scans, tier.name, tier.pages_per_audit)
 
 
-def _quota_exceeded(limit: int, now: datetime) -> QuotaExceeded:
+def _quota_exceeded(limit: int, now: datetime, message: str = "") -> QuotaExceeded:
     reset = datetime.combine(next_month(month_of(now)), datetime.min.time(), UTC)
+    message = message or f"All {limit} scans of this month are used"
     return QuotaExceeded(
-        f"All {limit} scans of this month are used; the next month begins on {reset:%Y-%m-%d}.",
+        f"{message.rstrip('.')}; the next month begins on {reset:%Y-%m-%d}.",
         int((reset - now).total_seconds()),
     )
 

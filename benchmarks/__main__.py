@@ -5,11 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from benchmarks import admin, api, browser, clients, pages, scans, vitals, webhooks
+from benchmarks import admin, api, browser, clients, pages, scans, visits, vitals, webhooks
 
 PARTS = {
     "scans": scans.main,
     "browser": browser.main,
+    "visits": visits.main,
     "vitals": vitals.main,
     "webhooks": webhooks.main,
     "api": api.main,

@@ -17,7 +17,6 @@ from random import Random
 
 import psutil
 
-from scans.engine.browser.cached import CachedLoad
 from scans.engine.browser.visit import Browser, Visit
 from scans.engine.browser.warm import WarmBrowser
 from scans.engine.findings import ScanType
@@ -89,10 +88,8 @@ def _one_load(url: str, browser: WarmBrowser) -> bool:
 
 def _four(url: str, browser: WarmBrowser) -> bool:
     def four() -> None:
-        cached = CachedLoad(browser)
-        for scan_type in (ScanType.PERFORMANCE, ScanType.ACCESSIBILITY, ScanType.SEO, ScanType.SECURITY):
-            result = _scan(url, scan_type, cached)
-            assert result.status == "completed", (scan_type, result.skipped_checks)
+        for result in _visit(url, tuple(ScanType), browser):
+            assert result.status == "completed", (result.type, result.skipped_checks)
 
     four()
     with _watched() as peak:
@@ -113,25 +110,30 @@ def _spread(url: str, browser: WarmBrowser) -> bool:
 
 
 def _scan(url: str, scan_type: ScanType, browser: Browser | None) -> ScanResult:
-    with Network(POLICY, time_limit_s=TIME_LIMIT_S) as network:
-        target = parse_target(url, POLICY)
-        result = scan(target, scan_type, network, Budget(TIME_LIMIT_S), browser=browser)
-    assert result.score is not None, result.error
-    give_back()
+    (result,) = _visit(url, (scan_type,), browser)
     return result
+
+
+def _visit(url: str, types: tuple[ScanType, ...], browser: Browser | None) -> tuple[ScanResult, ...]:
+    with Network(POLICY, time_limit_s=TIME_LIMIT_S) as network:
+        results = scan(parse_target(url, POLICY), types, network, Budget(TIME_LIMIT_S), browser=browser)
+    for each in results:
+        assert each.score is not None, each.error
+    give_back()
+    return results
 
 
 def _median_cost(work: Callable[[], object]) -> tuple[float, float]:
     """Processor seconds of this process and all below it, and seconds, of the median round."""
     costs = []
     for _ in range(ROUNDS):
-        began, before = time.monotonic(), _cpu_s()
+        began, before = time.monotonic(), cpu_s()
         work()
-        costs.append((_cpu_s() - before, time.monotonic() - began))
+        costs.append((cpu_s() - before, time.monotonic() - began))
     return statistics.median(cpu for cpu, _ in costs), statistics.median(seconds for _, seconds in costs)
 
 
-def _cpu_s() -> float:
+def cpu_s() -> float:
     """Of this process, those below it, and those of them that have ended; not of the site."""
     total = 0.0
     for each in _processes(psutil.Process()):

@@ -99,7 +99,7 @@ def _scans(site: Site, scan_type: ScanType, rounds: int) -> tuple[list[float], i
         before = len(site.requests)
         begin = time.perf_counter()
         with Network(policy) as network:
-            result = scan(parse_target(f"{site.url}/", policy), scan_type, network, Budget())
+            (result,) = scan(parse_target(f"{site.url}/", policy), [scan_type], network, Budget())
         times.append(time.perf_counter() - begin)
         assert result.status in ("completed", "partial"), result.error
     return times[1:], len(site.requests) - before

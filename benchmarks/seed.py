@@ -18,7 +18,7 @@ from scans.models import Scan
 from scans.net.client import Network
 from scans.net.policy import Policy
 from scans.net.targets import parse_target
-from scans.services import claim_scan, finish_scan
+from scans.visits.claims import claim_scan, finish_scan
 from tests.sites.sample import sample_site
 
 # Above anything that a run asks for.

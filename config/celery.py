@@ -57,6 +57,7 @@ app.conf.update(
     task_publish_retry=False,
     task_routes={
         "scans.tasks.run_scan": {"queue": "scans"},
+        "scans.tasks.discover_pages": {"queue": "scans"},
         # A queue, and in production a worker, of their own: scans must not keep them waiting.
         "webhooks.tasks.deliver": {"queue": "webhooks"},
         "*": {"queue": "maintenance"},
@@ -69,6 +70,7 @@ app.conf.update(
             "args": ("sweep",),
             "options": {"expires": 60},
         },
+        "hold-deliveries": {"task": "webhooks.tasks.hold_deliveries", "schedule": 60.0, "options": {"expires": 60}},
         "send-webhook-notices": {"task": "webhooks.tasks.send_notices", "schedule": 60.0, "options": {"expires": 60}},
         "delete-expired-reports": {
             "task": "reports.tasks.delete_expired",

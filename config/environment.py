@@ -25,9 +25,12 @@ MIN_BROWSER_MIB = 500
 HOW_TO_MAKE_A_KEY = "A long random string; `manage.py up` makes one and keeps it in DATA_DIR."
 
 IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
+# A network on every port, or on one.
+Exemption = IPNetwork | tuple[IPNetwork, int]
 # How many there are, or where.
 Proxies = int | tuple[IPNetwork, ...]
 NO_PROXIES: Proxies = ()
+_NETWORK_AND_PORT = re.compile(r"(?:\[(?P<ipv6>[^\[\]]+)\]|(?P<ipv4>[^:\[\]]+)):(?P<port>[0-9]{1,5})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,23 @@ def contact(raw: str) -> str:
 
 def networks(raw: str) -> tuple[IPNetwork, ...]:
     return tuple(ipaddress.ip_network(word) for word in words(raw))
+
+
+def exemptions(raw: str) -> tuple[Exemption, ...]:
+    """Networks, each with or without a port: `10.0.0.5/32:8080`, `[fd00::1/128]:8080`."""
+    return tuple(map(exemption, words(raw)))
+
+
+def exemption(word: str) -> Exemption:
+    """A network, on one port or on all."""
+    matched = _NETWORK_AND_PORT.fullmatch(word)
+    if matched is None:
+        return ipaddress.ip_network(word)
+    if not 0 < int(matched["port"]) < 65536:
+        raise ValueError(f"{word!r}: ports lie between 1 and 65535")
+    if matched["ipv6"]:
+        return ipaddress.IPv6Network(matched["ipv6"]), int(matched["port"])
+    return ipaddress.IPv4Network(matched["ipv4"]), int(matched["port"])
 
 
 def ip_addresses(raw: str) -> tuple[str, ...]:

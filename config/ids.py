@@ -27,6 +27,10 @@ def new_scan_id() -> str:
     return new_id("scan")
 
 
+def new_audit_id() -> str:
+    return new_id("aud")
+
+
 def new_report_id() -> str:
     """The report's own ID, shown on the page and in exports."""
     return new_id("rpt")

@@ -50,8 +50,11 @@ TRUSTED_PROXIES = read(
 )
 
 # What scans may reach. Read by scans.services and by the command line, nowhere else.
-SCAN_ALLOWED_NETWORKS: tuple[environment.IPNetwork, ...] = read(
-    "SCAN_ALLOWED_NETWORKS", environment.networks, (), "CIDRs such as 10.20.0.0/16, separated by commas."
+SCAN_ALLOWED_NETWORKS: tuple[environment.Exemption, ...] = read(
+    "SCAN_ALLOWED_NETWORKS",
+    environment.exemptions,
+    (),
+    "CIDRs such as 10.20.0.0/16, or with a port 10.0.0.5/32:8080 and [fd00::1/128]:8080, separated by commas.",
 )
 SCAN_DENIED_NETWORKS: tuple[environment.IPNetwork, ...] = read(
     "SCAN_DENIED_NETWORKS", environment.networks, (), "CIDRs such as 203.0.113.0/24, separated by commas."
@@ -89,7 +92,7 @@ INSTALLED_APPS = [
     "scans",
     "reports",
     "webhooks",
-    "django.contrib.admin",
+    "django.contrib.admin.apps.SimpleAdminConfig",  # config.urls registers what it shows
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -318,6 +321,9 @@ SPECTACULAR_SETTINGS = {
         "ScanStatus": "scans.models.Scan.Status",
         "ReportStatus": "reports.serializers.REPORT_STATUSES",
         "CheckStatus": "reports.serializers.CHECK_STATUSES",
+        "AuditStatus": "scans.models.Audit.Status",
+        "AuditKind": "scans.models.Audit.Kind",
+        "AuditPageStatus": "scans.models.AuditPage.Status",
         "DeliveryStatus": "webhooks.models.Delivery.Status",
         "DisabledReason": "webhooks.models.Webhook.Reason",
         "EventKind": "webhooks.models.EventKind",

@@ -21,9 +21,10 @@ from accounts.pages.login import (
 from config.api.views import UnknownPath
 from config.operations.views import operations_page
 from config.web.views import docs, favicon, landing, openapi, robots, security_txt, sitemap
-from reports.api import ReportExport, ReportView
-from reports.views import export, progress, report, screenshot, share
+from reports.api import ReportDiff, ReportExport, ReportView
+from reports.views import compare, export, progress, report, screenshot, share
 from scans.api import ScanCollection, ScanItem, ScanListing, UsageView
+from scans.audits.api import AuditCollection, AuditFindings, AuditItem, AuditPages
 from scans.dashboard import views as scan_views
 from webhooks import views as webhook_views
 from webhooks.api import (
@@ -49,6 +50,9 @@ class AnyString:
 
 
 register_converter(AnyString, "any")
+
+# Here and not by the admin's own AppConfig, which would load every page's code into commands and the scheduler, too.
+admin.autodiscover()
 
 # Each names the organization that it is about, so that no page acts on the one that another tab has opened.
 of_organization = [
@@ -91,7 +95,12 @@ urlpatterns = [
     path("v1/scan/<any:scan_id>", ScanItem.as_view(), name="scan-item"),
     path("v1/scans", ScanListing.as_view(), name="scan-listing"),
     path("v1/report/<any:scan_id>/export", ReportExport.as_view(), name="report-export"),
+    path("v1/report/<any:scan_id>/diff", ReportDiff.as_view(), name="report-diff"),
     path("v1/report/<any:scan_id>", ReportView.as_view(), name="report"),
+    path("v1/audits", AuditCollection.as_view(), name="audit-collection"),
+    path("v1/audits/<any:audit_id>/pages", AuditPages.as_view(), name="audit-pages"),
+    path("v1/audits/<any:audit_id>/findings", AuditFindings.as_view(), name="audit-findings"),
+    path("v1/audits/<any:audit_id>", AuditItem.as_view(), name="audit-item"),
     path("v1/usage", UsageView.as_view(), name="usage"),
     path("api/webhooks", WebhookCollection.as_view(), name="webhook-collection"),
     path("api/webhooks/<any:webhook_id>/test", WebhookTest.as_view(), name="webhook-test"),
@@ -132,6 +141,7 @@ urlpatterns = [
     path("o/<slug:organization>/", include(of_organization)),
     path("report/<any:scan_id>/screenshot.webp", screenshot, name="report-screenshot"),
     path("report/<any:scan_id>/export/<str:export_format>", export, name="report-page-export"),
+    path("report/<any:scan_id>/diff", compare, name="report-compare"),
     path("report/<any:scan_id>/progress", progress, name="report-progress"),
     path("report/<any:scan_id>/share", share, name="report-share"),
     path("report/<any:scan_id>", report, name="report-page"),

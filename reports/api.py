@@ -1,22 +1,26 @@
-"""GET /v1/report/:id and its exports."""
+"""GET /v1/report/:id, its exports, and what changed since another report."""
 
 from __future__ import annotations
 
 from django.http import HttpResponse
 from django.utils.http import parse_etags
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from accounts.authentication import caller_of
 from config.api.pagination import choice
 from config.api.schema import RATE_HEADERS, headers, id_parameter, responses
 from config.api.views import ApiView
 from reports import exports
+from reports.diff import diff
+from reports.diff_serializers import DiffSerializer, example
 from reports.serializers import ReportExportSerializer, ReportSerializer
-from reports.services import access_report
+from reports.services import PREVIOUS, access_report, documents_to_compare
 
 CACHE_CONTROL = "public, max-age=86400"
+DIFF_CACHE_CONTROL = "private, no-cache"
 
 
 class ReportView(ApiView):
@@ -90,6 +94,58 @@ class ReportExport(ApiView):
         response = HttpResponse(content, content_type=content_type)
         response["Content-Disposition"] = f'attachment; filename="{found_id}.{export_format}"'
         response["Cache-Control"] = "private, max-age=86400"
+        response["Vary"] = "Authorization"
+        return response
+
+
+class ReportDiff(ApiView):
+    """GET /v1/report/:id/diff."""
+
+    @extend_schema(
+        operation_id="diff_reports",
+        summary="What changed since another report of the page",
+        tags=["Reports"],
+        parameters=[
+            id_parameter("scan_id", "scan"),
+            OpenApiParameter(
+                "with",
+                str,
+                default=PREVIOUS,
+                description="The ID of the scan to compare with, or `previous`: the last report before this one of the "
+                "same page and type.",
+            ),
+            OpenApiParameter("If-None-Match", str, OpenApiParameter.HEADER),
+            *RATE_HEADERS,
+            *headers(
+                [200, 304],
+                ETag=(str, "Names both reports; what they say never changes."),
+                Cache_Control=(str, f"`{DIFF_CACHE_CONTROL}`."),
+                Vary=(str, "`Authorization`."),
+            ),
+        ],
+        examples=[OpenApiExample("Since another report", example(), response_only=True, status_codes=["200"])],
+        responses=responses(
+            {200: DiffSerializer, 304: None},
+            e400="`REPORTS_NOT_COMPARABLE`: the reports are of different pages or types.",
+            e404="`SCAN_NOT_FOUND`: one of the scans does not exist, is another organization's, or its report has "
+            "expired. `NO_PREVIOUS_REPORT`: there is none to compare with.",
+            e409="`SCAN_NOT_COMPLETE`: one of the scans still runs, or it failed and has no report.",
+        ),
+    )
+    def get(self, request: Request, scan_id: str) -> HttpResponse:
+        """New, fixed, worse and better findings, compared by the places that they name."""
+        other = request.query_params.get("with", PREVIOUS)
+        before, after = documents_to_compare(caller_of(request).organization_id, scan_id, other)
+        etag = f'"{before["id"]}_{after["id"]}_v1"'
+        response: HttpResponse
+        if _matches(request, etag):
+            response = HttpResponse(status=304)
+            del response["Content-Type"]
+        else:
+            response = Response(DiffSerializer(diff(before, after)).data)
+        response["ETag"] = etag
+        # Which report is the previous one may change, and so may the rules by which two are compared.
+        response["Cache-Control"] = DIFF_CACHE_CONTROL
         response["Vary"] = "Authorization"
         return response
 

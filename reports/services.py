@@ -1,9 +1,11 @@
-"""Finding a report for who asks."""
+"""Finding a report for who asks, and what changed since another one."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from datetime import timedelta
-from typing import Literal
+from typing import Any, Literal
 
 from django.conf import settings
 from django.utils import timezone
@@ -11,6 +13,8 @@ from django.utils import timezone
 from accounts import access
 from config.errors import Refusal
 from config.ids import is_id
+from reports.page.history import previous_scan
+from scans.engine.messages import excerpt
 from scans.models import Scan
 from scans.services import ScanNotFound
 
@@ -19,6 +23,18 @@ class ScanNotComplete(Refusal):
     code = "SCAN_NOT_COMPLETE"
     status = 409
 
+
+class ReportsNotComparable(Refusal):
+    code = "REPORTS_NOT_COMPARABLE"
+    status = 400
+
+
+class NoPreviousReport(Refusal):
+    code = "NO_PREVIOUS_REPORT"
+    status = 404
+
+
+PREVIOUS = "previous"
 
 # Both placeholders are names from this module, never from outside.
 REPORT_QUERY = """
@@ -42,6 +58,40 @@ def access_report(organization_id: int, public_id: str, column: Literal["body", 
     if is_scan_id:
         _explain(organization_id, public_id)
     raise _not_found()
+
+
+def documents_to_compare(organization_id: int, public_id: str, other: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The JSON exports of two reports of the same page and type; the one of `other`, an ID or PREVIOUS, comes first.
+
+    Raises as `access_report` does, NoPreviousReport and ReportsNotComparable.
+    """
+    after_id, after = access_report(organization_id, public_id, "export")
+    if other == PREVIOUS:
+        before = _previous_export(access.rows(Scan, organization_id).get(id=after_id))
+    else:
+        _, before = access_report(organization_id, other, "export")
+    documents = json.loads(before), json.loads(after)
+    require_comparable(*documents)
+    return documents
+
+
+def _previous_export(scan: Scan) -> str:
+    earlier = previous_scan(scan)
+    try:
+        if earlier is not None:
+            return access_report(scan.organization_id, earlier.id, "export")[1]
+    except ScanNotFound:  # it has expired
+        pass
+    raise NoPreviousReport("There is no earlier report of this page and type, or it is not kept any more.")
+
+
+def require_comparable(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    """Raises ReportsNotComparable where two exports are not of the same page and type."""
+    for name, noun in (("type", "type"), ("url", "page")):
+        if before[name] != after[name]:
+            raise ReportsNotComparable(
+                f"The reports are not of the same {noun}: {excerpt(before[name])} and {excerpt(after[name])}."
+            )
 
 
 def _explain(organization_id: int, scan_id: str) -> None:

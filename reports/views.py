@@ -2,65 +2,36 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import BadRequest
 from django.db.models import BooleanField, ExpressionWrapper, Q
 from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
 from django.shortcuts import redirect, render
-from django.urls import reverse
-from django.utils.cache import add_never_cache_headers
 from django.utils.http import parse_etags
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
-from accounts.limits import client
-from config.api import throttling
+from config.web.shared_pages import for_who_may_see, surroundings
+from reports.diff import diff
 from reports.exports import FORMATS, rendered
 from reports.page.explanations import advice
-from reports.page.history import history
+from reports.page.history import history, other_reports
 from reports.page.references import safe_link
 from reports.page.report_page import report_page
+from reports.services import ReportsNotComparable, require_comparable
 from reports.visibility import Seen, seen_by, set_sharing
 from scans.models import Scan
 
-View: TypeAlias = Callable[..., HttpResponse]
-ROBOTS = "noindex, nofollow"
+
+def _not_found(request: HttpRequest) -> HttpResponse:
+    context = {"thing": "report", "days": settings.REPORT_RETENTION_DAYS}
+    return render(request, "report/not_found.html", context, status=404)
 
 
-# A page of a long report costs seconds; a member's requests are their organization's, a stranger's nobody's.
-STRANGERS_PER_MINUTE = 60
-
-
-def _for_who_may_see(view: View) -> View:
-    """Hands the view what the person may see; who may see nothing gets to the login, or a 404 when logged in."""
-
-    @functools.wraps(view)
-    def wrapped(request: HttpRequest, scan_id: str, **kwargs: str) -> HttpResponse:
-        seen = seen_by(request.user, scan_id)
-        if seen is not None and seen.membership is None and _is_over_rate(request):
-            response = _too_many(request)
-        elif seen is not None:
-            response = view(request, seen, **kwargs)
-        elif request.htmx:  # type: ignore[attr-defined]  # django-htmx
-            response = HttpResponseClientRefresh()  # the page itself says what is the matter
-        elif request.user.is_authenticated:
-            response = _not_found(request)
-        else:
-            # A form cannot be sent again after the login.
-            is_form = request.method == "POST"
-            response = redirect_to_login(reverse("report-page", args=[scan_id]) if is_form else request.get_full_path())
-        if not response.has_header("Cache-Control"):
-            add_never_cache_headers(response)
-        response["X-Robots-Tag"] = ROBOTS
-        return response
-
-    return wrapped
+_for_who_may_see = for_who_may_see(look=seen_by, id_name="scan_id", page="report-page", not_found=_not_found)
 
 
 @require_safe
@@ -68,17 +39,7 @@ def _for_who_may_see(view: View) -> View:
 def report(request: HttpRequest, seen: Seen) -> HttpResponse:
     """The report of a scan, or how far the scan is, or why it failed."""
     scan = seen.scan
-    if seen.membership is not None:
-        # What surrounds the report is about its organization.
-        request.membership = seen.membership  # type: ignore[attr-defined]  # as accounts.roles does
-    context: dict[str, Any] = {
-        "scan": scan,
-        "link": safe_link(scan.url),
-        "section": "scans",
-        "shell": "dashboard/base.html" if seen.membership else "base.html",
-        "is_member": seen.membership is not None,
-        "may_scan": seen.membership is not None and seen.membership.is_member,
-    }
+    context = _context(seen)
     if seen.membership and seen.is_expired:
         return _expired(request, context)
     if not scan.is_final:
@@ -98,6 +59,33 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
         "history": history(scan, found, document, seen.now) if seen.membership else None,
     }
     return render(request, "report/report.html", context)
+
+
+@require_safe
+@_for_who_may_see
+def compare(request: HttpRequest, seen: Seen) -> HttpResponse:
+    """What changed since another report of the page: `with` is its scan's ID; without, members see the previous one."""
+    found = seen.reports().only("export").first()
+    if found is None:
+        return _not_found(request)
+    choices = other_reports(seen.scan, seen.now) if seen.membership else []
+    earlier = next((each for each in choices if each.created_at <= seen.scan.created_at), None)
+    other_id = request.GET.get("with", earlier.id if earlier else "")
+    context = _context(seen) | {"choices": choices, "other_id": other_id}
+    if other_id:
+        # Strangers need both links: the other report is looked up as if it had been asked for itself.
+        other = seen_by(request.user, other_id)
+        before = other.reports().only("export").first() if other else None
+        if other is None or before is None or other.scan.organization_id != seen.scan.organization_id:
+            return _not_found(request)
+        try:
+            require_comparable(before.document, found.document)
+        except ReportsNotComparable as refusal:
+            return render(request, "error.html", {"status": 400, "message": str(refusal)}, status=400)
+        context |= {"changes": diff(before.document, found.document), "other": other.scan}
+    elif not choices:
+        return _not_found(request)
+    return render(request, "report/compare.html", context)
 
 
 @require_safe
@@ -156,23 +144,11 @@ def share(request: HttpRequest, seen: Seen) -> HttpResponse:
     return redirect("report-page", seen.scan.id)
 
 
-def _is_over_rate(request: HttpRequest) -> bool:
-    rate = throttling.count(f"shared-reports:{client(request)}", STRANGERS_PER_MINUTE)
-    return rate.used > rate.limit
-
-
-def _too_many(request: HttpRequest) -> HttpResponse:
-    context = {"status": 429, "message": "Too many requests. Try again in a minute."}
-    response = render(request, "error.html", context, status=429)
-    response["Retry-After"] = str(throttling.WINDOW_S)
-    return response
+def _context(seen: Seen) -> dict[str, Any]:
+    """What every page of a scan shows around it."""
+    return {**surroundings(seen), "scan": seen.scan, "link": safe_link(seen.scan.url), "audit": seen.audit}
 
 
 def _expired(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
     context |= {"days": settings.REPORT_RETENTION_DAYS}
     return render(request, "report/expired.html", context, status=404)
-
-
-def _not_found(request: HttpRequest) -> HttpResponse:
-    context = {"days": settings.REPORT_RETENTION_DAYS}
-    return render(request, "report/not_found.html", context, status=404)

@@ -1,4 +1,4 @@
-"""Who may see a report: members of its organization, and anybody with the link while it is shared."""
+"""Who may see a report: members of its organization, and anybody with the link while it, or its audit, is shared."""
 
 from __future__ import annotations
 
@@ -16,7 +16,13 @@ from accounts import access, audit
 from accounts.models import Membership, User
 from config.ids import is_id
 from reports.models import Report
-from scans.models import Scan
+from scans.models import Audit, Scan
+
+# From a report to what it is part of.
+AUDIT = "scan__audit_page__audit"
+
+
+LARGE = ("body", "export", "facts", "waterfall", "screenshot")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +34,12 @@ class Seen:
     now: datetime
 
     @property
+    def audit(self) -> Audit | None:
+        """The audit that the scan is part of; for those who hold a link only if it is shared itself."""
+        audit = self.scan.audit_page.audit if self.scan.audit_page else None
+        return audit if audit is not None and (self.membership or audit.shared_at) else None
+
+    @property
     def is_expired(self) -> bool:
         """Whether nothing but the scan itself is known any more."""
         return self.scan.created_at + timedelta(days=settings.REPORT_RETENTION_DAYS) <= self.now
@@ -35,7 +47,7 @@ class Seen:
     def reports(self) -> QuerySet[Report]:
         """The scan's report while it is kept, and shared if that is why it may be seen."""
         found = access.rows(Report, self.scan.organization_id).filter(scan_id=self.scan.id, expires_at__gt=self.now)
-        return found if self.membership else found.filter(shared_at__isnull=False)
+        return found if self.membership else found.filter(access.is_shared(part_of=AUDIT))
 
 
 def seen_by(user: User | AnonymousUser, scan_id: str) -> Seen | None:
@@ -43,15 +55,16 @@ def seen_by(user: User | AnonymousUser, scan_id: str) -> Seen | None:
     if not is_id("scan", scan_id):
         return None
     now = timezone.now()
-    scan = access.rows_of_member(Scan, user).filter(id=scan_id).first()
+    scan = access.rows_of_member(Scan, user).select_related("audit_page__audit").filter(id=scan_id).first()
     if scan is not None:
         memberships = access.memberships_of(user).select_related("organization__tier", "user")
         membership = memberships.filter(organization_id=scan.organization_id).first()
         # It may have ended since the last query: then they are a stranger.
         if membership is not None:
             return Seen(scan, membership, now)
-    shared = access.shared_rows(Report).filter(scan_id=scan_id, expires_at__gt=now, scan__status__in=Scan.REPORTED)
-    report = shared.select_related("scan").only("scan").first()
+    shared = access.shared_rows(Report, part_of=AUDIT)
+    shared = shared.filter(scan_id=scan_id, expires_at__gt=now, scan__status__in=Scan.REPORTED)
+    report = shared.select_related("scan__audit_page__audit").defer(*LARGE).first()
     return Seen(report.scan, None, now) if report else None
 
 

@@ -22,8 +22,8 @@ from accounts.admin import OrganizationAdmin
 from accounts.models import Organization, User
 from config.web.admin import ReadOnlyAdmin, link, page_of
 from scans.models import BlockedDomain, Scan
-from scans.queue import MAX_ATTEMPTS
 from scans.services import NotRequeued, requeue_scan
+from scans.visits.queue import MAX_ATTEMPTS
 from webhooks.models import Delivery
 
 SHOWN_URL = 80

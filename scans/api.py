@@ -21,6 +21,7 @@ from scans import services
 from scans.listing import scan_counts, scan_list
 from scans.models import Scan
 from scans.serializers import ScanDetailSerializer, ScanListSerializer, ScanRequestSerializer, UsageSerializer
+from scans.visits.queue import running_visits
 
 POLL_AFTER_S = 2
 MAX_PAGE = 100
@@ -159,7 +160,7 @@ class UsageView(ApiView):
                 "period": {"start": _midnight(period), "end": _midnight(usage.next_month(period))},
                 "quota": usage.quota(caller.organization_id, caller.limits, now),
                 "concurrent": {
-                    "running": services.running_scans(caller.organization_id),
+                    "running": running_visits(caller.organization_id),
                     "limit": caller.limits.concurrent_scans,
                 },
                 "rate_limit": request._request.rate,  # type: ignore[attr-defined]  # set by the throttle

@@ -7,13 +7,16 @@ from django.utils import timezone
 
 from accounts import access
 from accounts.models import Organization
-from scans.models import Scan, ScanCount
+from scans.models import Audit, AuditPage, Scan, ScanCount
 
 
 def stop_scans(*, organization: Organization, **_: object) -> None:
     """End what waits and what runs: who runs it loses the claim, and writes nothing. No events: nobody is left."""
     unfinished = access.rows(Scan, organization.id).filter(status__in=(Scan.Status.QUEUED, Scan.Status.SCANNING))
-    unfinished.update(
+    # Scans before audits, as who ends a visit locks them.
+    stopped = [each.pk for each in unfinished.locked().only("pk")]  # type: ignore[attr-defined]  # ScanQuerySet
+    audits = access.rows(Audit, organization.id).exclude(status__in=Audit.FINAL)
+    Scan.objects.filter(pk__in=stopped).update(
         status=Scan.Status.FAILED,
         completed_at=timezone.now(),
         percent=100,
@@ -24,6 +27,9 @@ def stop_scans(*, organization: Organization, **_: object) -> None:
         error_message="The organization was deleted.",
     )
     access.rows(Scan, organization.id).filter(encrypted_credentials__isnull=False).update(encrypted_credentials=None)
+    waiting = AuditPage.objects.filter(audit__in=audits, status=AuditPage.Status.WAITING)
+    waiting.update(status=AuditPage.Status.LEFT_OUT)
+    audits.update(status=Audit.Status.CANCELLED, completed_at=timezone.now(), claim_token=None, lease_expires_at=None)
 
 
 def forget_counts(*, instance: Model, **_: object) -> None:

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from django.conf import settings
 
-from scans.net.addresses import IPNetwork
+from config.environment import Exemption
 from scans.net.policy import Policy
 
 
-def settings_policy(*also_allowed: IPNetwork) -> Policy:
+def settings_policy(*also_allowed: Exemption) -> Policy:
     """The settings alone, for commands: no database is asked."""
     return Policy(
         allowed_networks=(*settings.SCAN_ALLOWED_NETWORKS, *also_allowed),

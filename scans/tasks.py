@@ -21,20 +21,24 @@ from config.errors import Refusal
 from config.logging import current_id
 from config.operations.heartbeat import beat
 from config.postgresql.silence import log_failure
-from scans import services
+from scans import credentials
+from scans.audits import discovering
+from scans.audits.release import release_pages
+from scans.audits.sweeping import sweep_audits
 from scans.browser import browser, close_browser
-from scans.engine.catalogue import catalogue_version
 from scans.engine.redaction import redacted
 from scans.engine.result import Budget, Progress, ScanError, ScanResult
-from scans.engine.run import scan
+from scans.engine.run import failed_result, scan
 from scans.memory import give_back, use_one_heap
 from scans.models import IdempotencyRecord
 from scans.net.client import Network
 from scans.net.policy import Policy
 from scans.net.targets import parse_target
 from scans.policy import scan_policy
-from scans.queue import QUEUES, Worker
-from scans.sweeping import sweep_scans
+from scans.visits import claims
+from scans.visits.origin_evidence import OriginEvidence
+from scans.visits.queue import QUEUES, Worker
+from scans.visits.sweeping import sweep_scans
 
 logger = logging.getLogger(__name__)
 
@@ -64,20 +68,21 @@ _worker = Worker()
 
 @shared_task
 def run_scan(scan_id: str) -> None:
-    """Run one attempt of the scan whose turn it is in the queue where this one waits.
+    """Run one attempt of the visit whose turn it is in the queue where this scan waits.
 
     Being told twice is harmless: the claim and its token see to that. What a database that does not answer keeps
     from beginning or from ending is taken up again by the sweeper.
     """
     try:
-        claim = services.claim_next(scan_id, _worker)
+        claim = claims.claim_next(scan_id, _worker)
         if claim is None:
             return
         token = current_id.set(claim.scan_id)
         try:
-            if not _finish(claim, _scan(claim, scan_policy())):
+            if not _finish(claim, _visit(claim, scan_policy())):
                 logger.warning("scan %s was ended by another attempt", claim.scan_id)
-            services.wake_next(claim)
+            release_pages(claim.organization_id)
+            claims.wake_next(claim)
         finally:
             current_id.reset(token)
     except (OperationalError, InterfaceError) as error:
@@ -87,7 +92,7 @@ def run_scan(scan_id: str) -> None:
         give_back()
 
 
-def _finish(claim: services.ScanClaim, result: ScanResult) -> bool:
+def _finish(claim: claims.ScanClaim, results: tuple[ScanResult, ...]) -> bool:
     """As `finish_scan`, which waits until the database takes it: the site has been asked, the claim is still ours.
 
     Raises OperationalError or InterfaceError when the task's time is over before.
@@ -96,7 +101,7 @@ def _finish(claim: services.ScanClaim, result: ScanResult) -> bool:
     try:
         while True:
             try:
-                return services.finish_scan(claim, result)
+                return claims.finish_scan(claim, *results)
             except (OperationalError, InterfaceError) as error:
                 failure = error
                 log_failure(error)
@@ -108,16 +113,18 @@ def _finish(claim: services.ScanClaim, result: ScanResult) -> bool:
         raise failure from None
 
 
-def _scan(claim: services.ScanClaim, policy: Policy) -> ScanResult:
+def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
     started_at = datetime.now(UTC)
     limit_s = settings.SCAN_TIME_LIMIT_S
+    shared = OriginEvidence(claim.audit_id) if claim.audit_id else None
     try:
         target = parse_target(claim.url, policy)
-        given = services.credentials_of(claim, target)
+        given = credentials.credentials_of(claim.scan_id, target)
         network = Network(policy, time_limit_s=limit_s, credentials=given)
         with network, _Reporter(claim, network) as reporter:
-            result = scan(target, claim.type, network, Budget(time_limit_s=limit_s), reporter.tell, browser())
-        return redacted(result, given)
+            budget = Budget(time_limit_s=limit_s)
+            results = scan(target, claim.types, network, budget, reporter.tell, browser(), shared)
+        return tuple(redacted(each, given) for each in results)
     except Refusal as refusal:  # the policy has changed since the scan was accepted
         error = ScanError(refusal.code, str(refusal))
     except SoftTimeLimitExceeded:
@@ -127,15 +134,7 @@ def _scan(claim: services.ScanClaim, policy: Policy) -> ScanResult:
     except Exception:
         logger.exception("scan %s failed", claim.scan_id)
         error = ScanError("INTERNAL_ERROR", "The scanner failed. It does not count against your quota.")
-    return ScanResult(
-        type=claim.type,
-        url=claim.url,
-        status="failed",
-        started_at=started_at,
-        completed_at=datetime.now(UTC),
-        catalogue_version=catalogue_version(claim.type),
-        error=error,
-    )
+    return tuple(failed_result(each, claim.url, started_at, error) for each in claim.types)
 
 
 class _Reporter:
@@ -144,10 +143,10 @@ class _Reporter:
     When the claim is lost, the network is closed: the scan then ends by itself, soon.
     """
 
-    def __init__(self, claim: services.ScanClaim, network: Network) -> None:
+    def __init__(self, claim: claims.ScanClaim, network: Network) -> None:
         self._claim = claim
         self._network = network
-        self._latest = Progress(0, "connecting", 0, 0)
+        self._latest = Progress(0, "connecting", {})
         self._changed = threading.Event()
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="reporter", daemon=True)
@@ -182,7 +181,7 @@ class _Reporter:
 
     def _write(self) -> bool:
         try:
-            return services.renew_claim(self._claim, self._latest)
+            return claims.renew_claim(self._claim, self._latest)
         except (OperationalError, InterfaceError) as error:
             # The lease may run out meanwhile; then the claim is lost, and the next write says so.
             log_failure(error)
@@ -190,10 +189,23 @@ class _Reporter:
             return True
 
 
+@shared_task(soft_time_limit=discovering.TIME_LIMIT_S + 15, time_limit=discovering.TIME_LIMIT_S + 30)
+def discover_pages(audit_id: str) -> None:
+    """Run one attempt at finding the pages of a site; the sweeper takes up what is interrupted."""
+    try:
+        discovering.discover_pages(audit_id, _worker)
+    except (OperationalError, InterfaceError) as error:
+        log_failure(error)
+        connection.close()
+    finally:
+        give_back()
+
+
 @shared_task
 def sweep() -> None:
     """Every 15 seconds: nothing that was accepted stays behind. Also tells operators that the scheduler lives."""
     beat()
+    sweep_audits()
     if put_back := sweep_scans(_queue_depth):
         logger.warning("%d scans were put back into the queue", put_back)
 
@@ -207,7 +219,7 @@ def _queue_depth() -> int:
 @shared_task
 def forget_credentials() -> None:
     """Every night: they are kept no longer than the scan's report."""
-    delete_in_batches("scans.tasks.forget_credentials", services.forget_credentials)
+    delete_in_batches("scans.tasks.forget_credentials", credentials.forget_credentials)
 
 
 @shared_task

@@ -20,13 +20,13 @@ from config import encryption
 from reports.models import Report
 from scans.engine.browser.visit import Browser
 from scans.engine.findings import ScanType
-from scans.engine.result import Budget, ScanResult
+from scans.engine.result import Budget, CategoryResult, ScanResult
 from scans.engine.run import scan
 from scans.models import Scan
 from scans.net.client import Network
 from scans.net.policy import Policy
 from scans.net.targets import parse_target
-from scans.services import claim_scan, finish_scan
+from scans.visits.claims import claim_scan, finish_scan
 from tests.sites.sample import sample_site
 from tests.world import Member, make_result, make_scan, member_of
 from webhooks.delivery.signing import new_secret
@@ -75,7 +75,7 @@ def real_result(scan_type: ScanType, browser: Browser | None = None) -> ScanResu
         policy = Policy(allowed_networks=(ip_network("127.0.0.0/8"),), ca_bundle=site.ca_file)
         target = parse_target(site.url_as("localhost") + "/", policy)
         with Network(policy) as network:
-            return scan(target, scan_type, network, Budget(), browser=browser)
+            return scan(target, [scan_type], network, Budget(), browser=browser)[0]
 
 
 def finish_with(member: Member, result: ScanResult, created_at: datetime) -> Scan:
@@ -111,12 +111,14 @@ def _scans(home: Member, rows: int, now: datetime, results: Mapping[ScanType, Sc
             reported[scan_type] = finish_with(home, _worse(result, age - 1), at).id
     partial = make_result(Scan(type=ScanType.SECURITY, url=ELSEWHERE), "partial")
     shared = finish_with(home, partial, now)
-    Report.objects.filter(scan=shared).update(shared_at=now)
+    shared_before = finish_with(home, _worse(partial, 4), now - timedelta(hours=2))
+    Report.objects.filter(scan__in=[shared, shared_before]).update(shared_at=now)
     ids: dict[str, Any] = {f"{each}_id": scan_id for each, scan_id in reported.items()}
     ids |= {
         "scan_id": reported[ScanType.SECURITY],
         "partial_id": finish_with(home, partial, now - timedelta(hours=1)).id,
         "shared_id": shared.id,
+        "shared_before_id": shared_before.id,
         "expired_id": expired.id,
         "failed_id": failed.id,
         "host": SITES[0],
@@ -156,7 +158,30 @@ def _ended(home: Member, scan_type: ScanType, url: str, at: datetime, score: int
 
 
 def _worse(result: ScanResult, points: int) -> ScanResult:
-    return replace(result, score=max(0, (result.score or 0) - points))
+    """The result as it was before: with a lower score, and with faults that are mended, others that are new."""
+    if not points:
+        return result
+    worse = {"score": max(0, (result.score or 0) - points)}
+    return replace(result, **worse, categories=tuple(_before(each) for each in result.categories))
+
+
+def _before(category: CategoryResult) -> CategoryResult:
+    """The first passed check failed, the last fault was none, and one more place was at fault in the others."""
+    checks = list(category.checks)
+    passed = [position for position, each in enumerate(checks) if each.status == "pass"]
+    faulty = [position for position, each in enumerate(checks) if each.status != "pass"]
+    for position in faulty:
+        if checks[position].evidence:
+            more = {**checks[position].evidence[0], "selector": "#footer > a", "url": f"{ELSEWHERE}old.js"}
+            checks[position] = replace(checks[position], evidence=(*checks[position].evidence, more))
+    for position in passed[:1]:
+        places = tuple({"url": f"{ELSEWHERE}{name}.js"} for name in ("analytics", "chat"))
+        checks[position] = replace(
+            checks[position], status="fail", severity=checks[position].declared_severity, evidence=places
+        )
+    for position in faulty[-1:]:
+        checks[position] = replace(checks[position], status="pass", severity=None)
+    return replace(category, checks=tuple(checks))
 
 
 def _webhooks(organization: Organization, rows: int, now: datetime, scan_id: str) -> dict[str, Any]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from importlib import import_module
 
 import pytest
+from django.apps import apps
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.utils import quote
@@ -85,8 +87,10 @@ def test_every_list_and_every_row_answers_and_shows_no_secret(
 
 
 def test_tables_that_an_operator_has_no_business_in_are_not_there() -> None:
+    import_module("config.urls")  # registers them
     registered = {model for model in admin.site._registry if model._meta.app_label != "auth"}
     assert registered == set(MODELS)
+    assert admin.site.check(apps.get_app_configs()) == []
 
 
 @pytest.mark.parametrize("model", READ_ONLY, ids=lambda model: model.__name__)

@@ -117,6 +117,7 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "o/<slug:organization>/settings/delete": ("200 403 403 403 404 login", "200 403 403 403 404 login", ""),
     "o/<slug:organization>/audit/": ("200 200 403 403 404 login", NONE, ""),
     "report/<any:scan_id>": (OURS, NONE, ""),
+    "report/<any:scan_id>/diff": (OURS, NONE, ""),
     # The scan has ended, and a browser did not see it.
     "report/<any:scan_id>/progress": ("302 302 302 302 404 login", NONE, "/report/{scan_id}"),
     "report/<any:scan_id>/screenshot.webp": ("404 404 404 404 404 login", NONE, ""),

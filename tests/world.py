@@ -22,7 +22,7 @@ from scans.engine.result import CategoryResult, CheckResult, ScanResult, Skipped
 from scans.models import Scan
 from scans.net.resolver import Resolver
 from scans.policy import scan_policy
-from scans.services import claim_scan, finish_scan
+from scans.visits.claims import claim_scan, finish_scan
 from webhooks.delivery.attempts import record
 from webhooks.delivery.claims import claim
 from webhooks.delivery.sending import AttemptResult, send

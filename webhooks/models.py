@@ -30,6 +30,12 @@ class EventKind(models.TextChoices):
     SCAN_COMPLETED = "scan.completed"
     SCAN_FAILED = "scan.failed"
     SCAN_PARTIAL = "scan.partial"
+    AUDIT_COMPLETED = "audit.completed"
+    AUDIT_FAILED = "audit.failed"
+
+
+# Those of the contract: what the form for a new receiver begins with.
+USUAL_EVENTS = (EventKind.SCAN_COMPLETED, EventKind.SCAN_FAILED, EventKind.SCAN_PARTIAL)
 
 
 class Webhook(models.Model):
@@ -87,11 +93,19 @@ class Event(models.Model):
 
     id = models.CharField(primary_key=True, max_length=40, default=new_event_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE)
-    # A test event is of no scan.
+    # A test event is of neither.
     scan = models.ForeignKey("scans.Scan", on_delete=models.CASCADE, null=True, blank=True, related_name="events")
+    audit = models.ForeignKey(
+        "scans.Audit", on_delete=models.CASCADE, null=True, blank=True, related_name="events", db_index=False
+    )
     kind = models.CharField(max_length=32, choices=EventKind)
     body = models.BinaryField()
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["audit"], condition=models.Q(audit__isnull=False), name="event_of_audit"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.id} ({self.kind})"
@@ -99,7 +113,7 @@ class Event(models.Model):
     @property
     def is_test(self) -> bool:
         """Whether somebody asked for it, to try a receiver."""
-        return self.scan_id is None
+        return self.scan_id is None and self.audit_id is None
 
 
 class Delivery(models.Model):
@@ -117,6 +131,8 @@ class Delivery(models.Model):
     # Attempts whose end is known, since the last replay: the place in the schedule.
     attempts_made = models.PositiveSmallIntegerField(default=0)
     next_attempt_at = models.DateTimeField(default=timezone.now)
+    # Out of the way of claims, as its webhook is disabled (`delivery.claims.hold`).
+    is_held = models.BooleanField(default=False, db_default=False)
     # While an attempt runs: whose it is, and when it is given up for dead.
     claim_token = models.UUIDField(null=True, blank=True)
     lease_expires_at = models.DateTimeField(null=True, blank=True)
@@ -127,7 +143,9 @@ class Delivery(models.Model):
         verbose_name_plural = "deliveries"
         indexes = [
             models.Index(
-                fields=["webhook", "next_attempt_at", "id"], condition=Q(status="pending"), name="delivery_due"
+                fields=["webhook", "next_attempt_at", "id"],
+                condition=Q(status="pending", is_held=False),
+                name="delivery_waiting",
             ),
             models.Index(
                 fields=["lease_expires_at"],

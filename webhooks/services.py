@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from ipaddress import ip_address
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -19,12 +18,12 @@ from config import encryption
 from config.api.errors import InvalidParams
 from config.errors import Refusal
 from config.ids import is_id
-from scans.net.addresses import is_exempt
 from scans.net.client import Network
 from scans.net.errors import NotReachable, TimedOut
-from scans.net.targets import InvalidUrl, Target, parse_target
+from scans.net.targets import Target, parse_target
 from scans.policy import scan_policy
 from scans.reachability import place
+from webhooks.delivery.claims import release
 from webhooks.delivery.signing import new_secret
 from webhooks.events import example, wake_dispatcher
 from webhooks.models import Delivery, Event, EventKind, FormerSecret, Webhook
@@ -126,6 +125,7 @@ def update_webhook(
         if enabled is True:
             webhook.enabled, webhook.disabled_at, webhook.disabled_reason = True, None, ""
             webhook.failing_since, webhook.failures, webhook.notice_due_at = None, 0, None
+            release(webhook)
             wake_dispatcher(webhook.id)
         elif enabled is False and webhook.enabled:
             webhook.enabled, webhook.disabled_at = False, timezone.now()
@@ -217,8 +217,8 @@ def replay_delivery(
         now = timezone.now()
         if delivery.lease_expires_at is None or delivery.lease_expires_at <= now:
             delivery.status, delivery.attempts_made = Delivery.Status.PENDING, 0
-            delivery.next_attempt_at, delivery.finished_at = now, None
-            delivery.save(update_fields=["status", "attempts_made", "next_attempt_at", "finished_at"])
+            delivery.next_attempt_at, delivery.finished_at, delivery.is_held = now, None, False
+            delivery.save(update_fields=["status", "attempts_made", "next_attempt_at", "finished_at", "is_held"])
         audit.record_by(actor, "delivery.replayed", delivery.id, webhook=webhook.id)
         wake_dispatcher(delivery.id)
     return delivery
@@ -234,7 +234,11 @@ def recover_failed(*, organization_id: int, webhook_id: str, since: datetime, ac
         _refuse_disabled(webhook)
         failed = webhook.deliveries.filter(status=Delivery.Status.FAILED, created_at__gte=since)
         recovered = failed.exclude(event__scan=None).update(
-            status=Delivery.Status.PENDING, attempts_made=0, next_attempt_at=timezone.now(), finished_at=None
+            status=Delivery.Status.PENDING,
+            attempts_made=0,
+            next_attempt_at=timezone.now(),
+            finished_at=None,
+            is_held=False,
         )
         since_text = f"{since:%Y-%m-%d %H:%M}"
         audit.record_by(actor, "webhook.recovered", webhook.url, deliveries=recovered, since=since_text)
@@ -279,13 +283,9 @@ def _judge_addresses(target: Target, organization_id: int) -> None:
         if not has_place:
             return
         try:
-            addresses = network.addresses(target.host)
+            network.addresses(target.host, target.port)
         except (NotReachable, TimedOut):
             return  # it may come up later; each attempt judges its address again
-    if target.port not in policy.allowed_ports and not all(
-        is_exempt(ip_address(address), policy.allowed_networks) for address in addresses
-    ):
-        raise InvalidUrl(f"Port {target.port} is not allowed here.")
 
 
 def _receiver(target: Target) -> str:

@@ -8,7 +8,7 @@ from celery import shared_task
 from celery.signals import worker_shutting_down
 
 from config import celery
-from webhooks.delivery import notices, retention
+from webhooks.delivery import claims, notices, retention
 from webhooks.delivery.dispatch import Dispatcher
 
 # In a pool of processes, others wait for this one and its time is limited; threads know no such limits.
@@ -29,6 +29,12 @@ def deliver(reason: str) -> None:
 def stop_delivering(**_: object) -> None:
     """Let the worker end as soon as what is on its way has ended."""
     _dispatcher.stop()
+
+
+@shared_task
+def hold_deliveries() -> None:
+    """Every minute: what waits for disabled webhooks costs claims nothing from then on."""
+    claims.hold()
 
 
 @shared_task

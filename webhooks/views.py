@@ -21,7 +21,7 @@ from config.api.throttling import refuse_over_rate
 from config.errors import Refusal
 from config.web.forms import AddressField, HintedLabel, JudgedForm, TicksField
 from webhooks import pages, services
-from webhooks.models import EventKind, Webhook
+from webhooks.models import USUAL_EVENTS, EventKind, Webhook
 from webhooks.services import SECRET_OVERLAP, DeliveryNotFound, WebhookNotFound, access_webhook
 
 Role = Membership.Role
@@ -29,6 +29,8 @@ EVENT_HINTS = {
     EventKind.SCAN_COMPLETED: "A scan has ended with a full report.",
     EventKind.SCAN_PARTIAL: "A scan has ended with a report; some checks could not run.",
     EventKind.SCAN_FAILED: "A scan has ended without a report.",
+    EventKind.AUDIT_COMPLETED: "An audit has ended; pages of it may be missing.",
+    EventKind.AUDIT_FAILED: "An audit has ended, and none of its pages could be judged.",
 }
 
 
@@ -38,7 +40,7 @@ class WebhookForm(JudgedForm):
     event = TicksField(
         [(kind, HintedLabel(kind, hint)) for kind, hint in EVENT_HINTS.items()],
         label="Events",
-        initial=EventKind.values,
+        initial=USUAL_EVENTS,
     )
 
     def add_refusal(self, refusal: Refusal) -> None:

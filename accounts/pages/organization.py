@@ -199,7 +199,7 @@ def organization_settings(request: MemberRequest) -> HttpResponse:
         change_organization(actor=actor, **form.cleaned_data)
         messages.success(request, "The settings have been saved.")
         return redirect(page_of(request.membership, "organization-settings"))
-    plan = TierLimits(tier.scans_per_month, tier.concurrent_scans, tier.name)
+    plan = TierLimits(tier.scans_per_month, tier.concurrent_scans, tier.name, tier.pages_per_audit)
     context = {
         "section": "settings",
         "form": form,

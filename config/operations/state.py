@@ -21,7 +21,7 @@ from config.operations.heartbeat import last_beat
 from scans.browser import browser_program, missing_packages
 from scans.models import WITHOUT_LEASE, Scan
 from scans.net.browser import sandbox_problem
-from scans.queue import types_of
+from scans.visits.queue import types_of
 from webhooks.models import Delivery, Webhook
 
 logger = logging.getLogger(__name__)
@@ -112,7 +112,7 @@ def operations() -> Operations:
     )
     failed = Scan.objects.filter(status=Scan.Status.FAILED, created_at__gt=now - PERIOD)
     reasons = failed.values_list("error_code").annotate(count=Count("id")).order_by("-count", "error_code")
-    waiting = Delivery.objects.filter(status=Delivery.Status.PENDING, webhook__enabled=True)
+    waiting = Delivery.objects.filter(status=Delivery.Status.PENDING, is_held=False, webhook__enabled=True)
     deliveries = waiting.aggregate(
         pending=Count("id"),
         due=Count("id", Q(next_attempt_at__lt=now)),

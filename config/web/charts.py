@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import groupby
 from typing import Generic, Protocol, TypeVar
 
 # The drawings' own units. Both are stretched to the room they get; the style sheet keeps strokes as they are.
@@ -16,8 +17,13 @@ GRID = (100, 75, 50, 25, 0)
 
 
 class Scored(Protocol):
+    """A score, and which rules it came from: of two that other rules made, none is higher."""
+
     @property
     def score(self) -> int: ...
+
+    @property
+    def catalogue_version(self) -> str: ...
 
     @property
     def grade(self) -> str: ...
@@ -31,9 +37,9 @@ S = TypeVar("S", bound=Scored)
 
 @dataclass(frozen=True, slots=True)
 class Spark:
-    """Scores from the oldest to the newest: `line` for a polyline, `x` and `y` of its end."""
+    """Scores from the oldest to the newest: `lines` for polylines, one for each of the rules; `x`, `y` of the end."""
 
-    line: str
+    lines: tuple[str, ...]
     x: float
     y: float
     scores: tuple[int, ...]
@@ -57,11 +63,14 @@ class Point(Generic[S]):
 
 @dataclass(frozen=True, slots=True)
 class Trend(Generic[S]):
-    """Results over time, the oldest first, between `begin` and `end`; `line` and `area` for polyline and polygon."""
+    """Results over time, the oldest first, between `begin` and `end`.
+
+    `lines` and `areas` are for polylines and polygons, one for each of the rules that the scores came from.
+    """
 
     points: tuple[Point[S], ...]
-    line: str
-    area: str
+    lines: tuple[str, ...]
+    areas: tuple[str, ...]
     begin: datetime
     end: datetime
 
@@ -75,6 +84,11 @@ class Trend(Generic[S]):
         return tuple(_height(score, TREND_HEIGHT, TREND_MARGIN) for score in GRID)
 
     @property
+    def changes_of_rules(self) -> int:
+        """How often the rules changed meanwhile: there the line is interrupted."""
+        return len(self.lines) - 1
+
+    @property
     def newest_first(self) -> tuple[S, ...]:
         return tuple(point.result for point in reversed(self.points))
 
@@ -84,12 +98,14 @@ class Trend(Generic[S]):
         return (
             f"Scores of {len(self.points)} scans from {self.begin:%-d %B %Y} to {self.end:%-d %B %Y}:"
             f" {first.score} at first, {last.score} at last."
+            f"{' The rules changed meanwhile.' if self.changes_of_rules else ''}"
         )
 
 
 def spark(newest_first: Sequence[Scored]) -> Spark | None:
     """A line as high as a word, one step a scan; None without a score."""
-    scores = tuple(each.score for each in reversed(newest_first))
+    results = newest_first[::-1]
+    scores = tuple(each.score for each in results)
     if not scores:
         return None
     room = SPARK_WIDTH - 2 * SPARK_MARGIN
@@ -100,7 +116,8 @@ def spark(newest_first: Sequence[Scored]) -> Spark | None:
         )
         for at, score in enumerate(scores)
     ]
-    return Spark(_line(places), *places[-1], scores)
+    lines = tuple(_line(places[begin:end]) for begin, end in _same_rules(results))
+    return Spark(lines, *places[-1], scores)
 
 
 def trend(scored: Sequence[S]) -> Trend[S] | None:
@@ -121,10 +138,20 @@ def trend(scored: Sequence[S]) -> Trend[S] | None:
         Point(round(TREND_MARGIN + x * stretch, 1), _height(result.score, TREND_HEIGHT, TREND_MARGIN), result)
         for x, result in zip(xs, results, strict=True)
     )
-    line = _line([(point.x, point.y) for point in points])
     floor = _height(0, TREND_HEIGHT, TREND_MARGIN)
-    area = f"{points[0].x},{floor} {line} {points[-1].x},{floor}"
-    return Trend(points, line, area, begin, end)
+    runs = [points[begin:end] for begin, end in _same_rules(results)]
+    lines = tuple(_line([(point.x, point.y) for point in run]) for run in runs)
+    areas = tuple(f"{run[0].x},{floor} {line} {run[-1].x},{floor}" for run, line in zip(runs, lines, strict=True))
+    return Trend(points, lines, areas, begin, end)
+
+
+def _same_rules(results: Sequence[Scored]) -> Iterator[tuple[int, int]]:
+    """The runs of results that the same rules have judged, as slices."""
+    begin = 0
+    for _, run in groupby(results, key=lambda each: each.catalogue_version):
+        end = begin + len(list(run))
+        yield begin, end
+        begin = end
 
 
 def _height(score: int, height: int, margin: int) -> float:

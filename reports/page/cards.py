@@ -32,7 +32,8 @@ class CheckCard:
 def card_of(exported: Mapping[str, Any]) -> CheckCard:
     named = [(text, criterion(text)) for text in exported["references"]]
     criteria = tuple(found for _, found in named if found)
-    evidence = tables(exported["evidence"], without=("wcag", "level") if criteria else ())
+    # The page tells criteria elsewhere, and an element by its selector.
+    evidence = tables(exported["evidence"], without=("ancestry", "wcag", "level") if criteria else ("ancestry",))
     points = exported["points"]
     return CheckCard(
         id=exported["id"],

@@ -13,11 +13,12 @@ from django.urls import reverse
 
 from accounts import access
 from config.web.charts import Trend, trend
+from reports.diff import Diff, diff
 from reports.models import Report
-from reports.page.diff import Changes, compare
 from scans.models import Scan
 
 SHOWN = 10
+CHOICES = 1000  # more than a page that is scanned every hour has reports
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class EarlierScan:
     score: int
     grade: str
     created_at: datetime
+    catalogue_version: str
     url: str | None
     is_this: bool
 
@@ -37,8 +39,7 @@ class Previous:
 
     url: str
     created_at: datetime
-    changes: Changes
-    was_static: bool
+    changes: Diff
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +74,19 @@ def same_page(scan: Scan) -> QuerySet[Scan]:
         .alias(page=MD5("url"))
         .filter(page=MD5(Value(scan.url)), url=scan.url, type=scan.type, status__in=Scan.REPORTED)
         .order_by("-created_at", "-id")
-        .only("id", "organization_id", "score", "grade", "created_at")
+        .only("id", "organization_id", "score", "grade", "created_at", "catalogue_version")
     )
+
+
+def previous_scan(scan: Scan) -> Scan | None:
+    """The scan before this one, of the same page and type, with a result; its report may have expired."""
+    return same_page(scan).filter(created_at__lte=scan.created_at).exclude(id=scan.id).first()
+
+
+def other_reports(scan: Scan, now: datetime) -> list[Scan]:
+    """The scans whose reports a report can be compared with, newest first."""
+    kept_since = now - timedelta(days=settings.REPORT_RETENTION_DAYS)
+    return list(same_page(scan).filter(created_at__gt=kept_since).exclude(id=scan.id)[:CHOICES])
 
 
 def _earlier(each: Scan, scan: Scan, now: datetime) -> EarlierScan:
@@ -83,21 +95,15 @@ def _earlier(each: Scan, scan: Scan, now: datetime) -> EarlierScan:
     assert each.grade is not None
     is_this = each.id == scan.id
     url = _url(each.id) if is_kept and not is_this else None
-    return EarlierScan(each.score, each.grade, each.created_at, url, is_this)
+    return EarlierScan(each.score, each.grade, each.created_at, each.catalogue_version, url, is_this)
 
 
 def _previous(scan: Scan, document: dict[str, object], now: datetime) -> Previous | None:
     reports = access.rows(Report, scan.organization_id).filter(scan_id=scan.id, expires_at__gt=now)
-    found = reports.only("export", "facts").first()
+    found = reports.only("export").first()
     if found is None:
         return None
-    facts = found.facts
-    return Previous(
-        url=_url(scan.id),
-        created_at=scan.created_at,
-        changes=compare(json.loads(found.export), document),
-        was_static=facts.get("checks_planned", 0) < facts.get("checks_known", 0),
-    )
+    return Previous(url=_url(scan.id), created_at=scan.created_at, changes=diff(json.loads(found.export), document))
 
 
 def _url(scan_id: str) -> str:

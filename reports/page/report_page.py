@@ -12,9 +12,9 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
+from reports.diff import SEVERITY_RANK, STATUS_RANK
 from reports.judge import WORTH
 from reports.page.cards import CheckCard, card_of
-from reports.page.diff import SEVERITY_RANK, STATUS_RANK
 from reports.page.evidence import cell, label
 from reports.page.explanations import ACCESSIBILITY_NOTE, category_meaning, grade_meaning
 from reports.page.metrics import Metric, metrics
@@ -29,6 +29,7 @@ FACT_LABELS = {
     "document_bytes": "Document size",
     "duration_s": "Duration of the scan",
     "console_errors": "Errors in the console",
+    "site_evidence_at": "What is the same for all pages of the site was looked at",
 }
 # Told in a sentence of their own.
 COVERAGE = frozenset({"notice", "checks_planned", "checks_known", "browser", "axe_core"})

@@ -94,13 +94,18 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One probe: the evidence it provides, and what it needs. An essential one fails the scan with it."""
+    """One probe: the evidence it provides, and what it needs. An essential one fails the scan with it.
+
+    What one of the origin brings is the same for all its pages. One that measures must not be disturbed.
+    """
 
     name: str
     provides: type
     function: Callable[..., object]
     needs: tuple[Need, ...]
     essential: bool
+    is_of_origin: bool
+    is_measuring: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +124,8 @@ class _CheckMark:
 @dataclass(frozen=True, slots=True)
 class _ProbeMark:
     essential: bool
+    is_of_origin: bool
+    is_measuring: bool
 
 
 def check(
@@ -149,14 +156,16 @@ def check(
     return mark
 
 
-def probe(*, essential: bool = False) -> Callable[[F], F]:
+def probe(*, essential: bool = False, of_origin: bool = False, measures: bool = False) -> Callable[[F], F]:
     """Declare a function to be the probe that makes the evidence its return annotation names.
 
-    Without its evidence a check could not run (`partial`); without an essential probe's the scan fails.
+    Without its evidence a check could not run (`partial`); without an essential probe's the scan fails. Evidence
+    `of_origin` is the same for all pages of an origin, and gathered once for those of an audit. One that `measures`
+    the site runs while no other asks it anything.
     """
 
     def mark(function: F) -> F:
-        function.__probe__ = _ProbeMark(essential)  # type: ignore[attr-defined]  # functions take attributes
+        function.__probe__ = _ProbeMark(essential, of_origin, measures)  # type: ignore[attr-defined]  # functions take attributes
         return function
 
     return mark
@@ -218,6 +227,8 @@ def probes() -> dict[type, Probe]:
                 function=function,
                 needs=_needs(function),
                 essential=mark.essential,
+                is_of_origin=mark.is_of_origin,
+                is_measuring=mark.is_measuring,
             )
     return found
 

@@ -1,4 +1,4 @@
-"""Which probes a scan needs, in what order, and how checks and probes get what their parameters ask for."""
+"""Which probes a scan type needs, in what order, and how checks and probes get what their parameters ask for."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from scans.engine.browser.visit import Browser
 from scans.engine.catalogue import CatalogueError, Check, Need, Probe, checks, probes
 from scans.engine.findings import ScanType
-from scans.engine.page.evidence import Clock, ServedContent
+from scans.engine.page.evidence import Clock, ScanTypes, ServedContent
 from scans.engine.time_limit import OutOfTime, alarm
 from scans.net.client import Network
 from scans.net.targets import Target
 
 # Evidence that exists before any probe ran.
-GIVEN: frozenset[type] = frozenset({Target, Network, Clock, ScanType})
+GIVEN: frozenset[type] = frozenset({Target, Network, Clock, ScanTypes})
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,7 @@ COMPUTING_S = 2.0
 ASKING_S = 6.0
 
 OUT_OF_TIME = "The scan's time was used up before this could be looked at."
+INTERNAL = "This part of the scanner failed; the fault is ours, not the site's."
 TOO_SLOW = "The page is so large or intricate that this took too long to look at."
 
 # For evidence that was not planned, which is what a browser alone could bring.
@@ -46,15 +47,31 @@ class Plan:
     checks: tuple[Check, ...]
     probes: Mapping[type, Probe]
 
-    def sorter(self) -> graphlib.TopologicalSorter[type]:
-        """The probes' evidence in dependency order, prepared for concurrent running."""
-        graph = {
-            provides: [need.evidence for need in probe.needs if need.evidence in self.probes]
-            for provides, probe in self.probes.items()
-        }
-        sorter = graphlib.TopologicalSorter(graph)
-        sorter.prepare()
-        return sorter
+
+def sorter(probes: Mapping[type, Probe]) -> graphlib.TopologicalSorter[type]:
+    """The probes' evidence in dependency order, prepared for concurrent running.
+
+    What measures the site runs while nobody else asks it anything: the others wait.
+    """
+    graph = {
+        provides: {need.evidence for need in probe.needs if need.evidence in probes}
+        for provides, probe in probes.items()
+    }
+    measuring = {provides for provides, probe in probes.items() if probe.is_measuring}
+    before = set(measuring)
+    while more := {need for each in before for need in graph[each]} - before:
+        before |= more
+    for provides, probe in probes.items():
+        if provides not in before and _asks(probe):
+            graph[provides] |= measuring
+    order = graphlib.TopologicalSorter(graph)
+    order.prepare()
+    return order
+
+
+def _asks(probe: Probe) -> bool:
+    """Whether it asks the site anything."""
+    return any(need.evidence in (Network, Browser) for need in probe.needs)
 
 
 def needs_browser(check: Check) -> bool:
@@ -119,8 +136,7 @@ def bring(probe: Probe, values: Mapping[str, object], seconds: float) -> object:
     One that still computes when nobody waits for it any more is ended. Who waits for the network then is woken by the
     network's end, and ended at the next step.
     """
-    asks = any(need.evidence in (Network, Browser) for need in probe.needs)
-    cpu_s = ASKING_S if asks else COMPUTING_S
+    cpu_s = ASKING_S if _asks(probe) else COMPUTING_S
     began_s = time.thread_time()
     try:
         with alarm(seconds, cpu_s):

@@ -64,6 +64,7 @@ class AppliedCap:
 
     limit: int
     reason: str
+    is_of_origin: bool = False  # held by findings that are the same for all pages of the origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +142,20 @@ Phase = Literal["queued", "connecting", "collecting", "checking", "done"]
 
 
 @dataclass(frozen=True, slots=True)
+class Checked:
+    """How many of a scan's checks have run, and how many are planned."""
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a scan is. `percent` never goes back within a scan."""
+    """How far a visit is, and each of its scans. `percent` never goes back within a visit."""
 
     percent: int
     phase: Phase
-    checks_done: int
-    checks_total: int
+    checks: Mapping[ScanType, Checked]
 
 
 @dataclass(frozen=True, slots=True)

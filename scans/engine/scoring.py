@@ -77,7 +77,7 @@ def score(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> Score:
     scored = tuple(
         replace(
             category,
-            score=_round(category_score(category)),
+            score=rounded(category_score(category)),
             checks=tuple(
                 replace(result, points=_points(categories, caps, category, result, exact)) for result in category.checks
             ),
@@ -85,13 +85,19 @@ def score(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> Score:
         for category in categories
     )
     results = [result for category in categories for result in category.checks]
-    value = _round(exact)
+    value = rounded(exact)
     uncapped = _weighted_mean(categories)
     held = sorted(
         (cap for cap in caps if cap.limit < uncapped and cap.holds(results)),
         key=lambda cap: cap.limit,
     )
     return Score(value, grade(value, results), scored, tuple(held))
+
+
+def mean_grade(value: int, is_flawless: bool) -> str:
+    """The letter for a mean of scores; A+ only where each of them was one."""
+    letter = next((letter for least, letter in GRADES if value >= least), "F")
+    return "A" if letter == "A+" and not is_flawless else letter
 
 
 def grade(value: int, results: Sequence[CheckResult]) -> str:
@@ -179,7 +185,7 @@ def _points(
     return round(_overall(changed, caps) - exact, 1)
 
 
-def _round(value: float) -> int:
+def rounded(value: float) -> int:
     # Half goes down: 96.5 is not yet 97, so a rounded score never promises a grade that was not reached.
     value = round(value, 9)
     return int(value + 0.5) if value % 1 != 0.5 else int(value)

@@ -4,8 +4,11 @@ import django.db.models.functions.text
 from django.conf import settings
 from django.db import migrations, models
 
+from config.postgresql.indexes import AddIndexConcurrently
+
 
 class Migration(migrations.Migration):
+    atomic = False
 
     dependencies = [
         ('accounts', '0003_people'),
@@ -14,7 +17,7 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AddIndex(
+        AddIndexConcurrently(
             model_name='scan',
             index=models.Index(models.F('organization'), django.db.models.functions.text.MD5('url'), models.F('type'), models.OrderBy(models.F('created_at'), descending=True), condition=models.Q(('status__in', ('completed', 'partial'))), name='scan_of_page'),
         ),

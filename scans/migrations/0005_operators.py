@@ -3,8 +3,11 @@
 from django.conf import settings
 from django.db import migrations, models
 
+from config.postgresql.indexes import AddIndexConcurrently
+
 
 class Migration(migrations.Migration):
+    atomic = False
 
     dependencies = [
         ('accounts', '0003_people'),
@@ -13,11 +16,15 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AddIndex(
+        AddIndexConcurrently(
+            model_name='scan',
+            index=models.Index(fields=['organization', 'host', 'type', '-created_at', '-id'], name='scan_of_site'),
+        ),
+        AddIndexConcurrently(
             model_name='scan',
             index=models.Index(fields=['-created_at', '-id'], name='scan_newest_of_all'),
         ),
-        migrations.AddIndex(
+        AddIndexConcurrently(
             model_name='scan',
             index=models.Index(condition=models.Q(('status__in', ('partial', 'failed'))), fields=['status', '-created_at', '-id'], name='scan_not_completed'),
         ),

@@ -104,12 +104,13 @@ class Network:
         """Bytes received so far, headers included, without TLS's own."""
         return self._meter.received_bytes
 
-    def addresses(self, host: str) -> tuple[str, ...]:
-        """The host's addresses, judged, and the same for the life of this network (no rebinding).
+    def addresses(self, host: str, port: int) -> tuple[str, ...]:
+        """The host's addresses, judged for a port, and the same for the life of this network (no rebinding).
 
-        Raises Blocked when ANY of them is not public, NotReachable when there is none, TimedOut.
+        Raises Blocked when ANY of them may not be contacted there, NotReachable when there is none, TimedOut, or
+        InvalidUrl for a port that is not allowed.
         """
-        return self._dialer.addresses(host, self._deadline.within(self.limits.connect_s))
+        return self._dialer.addresses(host, port, self._deadline.within(self.limits.connect_s))
 
     def records(self, name: str, record_type: str) -> DnsAnswer:
         """DNS records such as TXT or CAA, as text; none where there is none. Raises NotReachable, TimedOut."""

@@ -39,33 +39,36 @@ class Dialer:
         self._deadline = deadline
         self._lock = threading.Lock()
         self._resolving: dict[str, threading.Lock] = {}
-        self._pins: dict[str, tuple[str, ...] | NetError] = {}
+        self._answers: dict[str, tuple[str, ...] | NetError] = {}
+        self._pins: dict[tuple[str, int], tuple[str, ...] | NetError] = {}
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
         self._closed = False
 
-    def addresses(self, host: str, deadline: Deadline) -> tuple[str, ...]:
-        """The host's addresses, judged; the same answer, or the same refusal, for good: no rebinding.
+    def addresses(self, host: str, port: int, deadline: Deadline) -> tuple[str, ...]:
+        """The host's addresses, judged for a port; the same answer, or the same refusal, for good: no rebinding.
 
-        Raises Blocked when ANY address is not public, NotReachable when there is none, TimedOut.
+        Raises Blocked when ANY address may not be contacted there, NotReachable when there is none, TimedOut, or
+        InvalidUrl for a port that is not allowed.
         """
         with self._lock:
             resolving = self._resolving.setdefault(host, threading.Lock())
         if not resolving.acquire(timeout=deadline.check()):
             raise TimedOut(f"The name {host} could not be resolved in time.")
         try:
-            pinned = self._pins.get(host)
+            pinned = self._pins.get((host, port))
             if pinned is None:
                 try:
-                    pinned = self._judged(host, self._resolver.resolve(host, deadline))
+                    pinned = self._judged(host, port, self._resolved(host, deadline))
                 except NetError as error:
                     if not deadline.remaining_s():
                         raise  # with more time the name might have been resolved
                     pinned = error
-                self._pins[host] = pinned
+                self._pins[host, port] = pinned
         finally:
             resolving.release()
         if isinstance(pinned, NetError):
             raise type(pinned)(str(pinned))
+        self._refuse_port(port, pinned)
         return pinned
 
     def open(self, host: str, port: int, deadline: Deadline) -> tuple[GuardedSocket, str]:
@@ -74,8 +77,7 @@ class Dialer:
         Raises Blocked, NotReachable, TimedOut, or InvalidUrl for a port that is not allowed.
         """
         self.refuse_when_closed()
-        pinned = self.addresses(host, deadline)
-        self._refuse_port(port, pinned)
+        pinned = self.addresses(host, port, deadline)
         error: OSError | None = None
         tried = pinned[:MAX_ADDRESSES_TRIED]
         for position, address in enumerate(tried):
@@ -90,7 +92,7 @@ class Dialer:
             finally:
                 before_connect.reset(token)
             self._refuse_stray(connection, address)
-            self._refuse_own(connection, address)
+            self._refuse_own(connection, address, port)
             guarded = GuardedSocket(fileno=connection.detach())
             self.register(guarded)
             return guarded, address
@@ -137,29 +139,45 @@ class Dialer:
         if self._closed:
             raise TimedOut("The scan has ended.")
 
-    def _judged(self, host: str, found: tuple[str, ...]) -> tuple[str, ...]:
+    def _resolved(self, host: str, deadline: Deadline) -> tuple[str, ...]:
+        """What the name server said when it was first asked, whatever the port."""
+        answer = self._answers.get(host)
+        if answer is None:
+            try:
+                answer = self._resolver.resolve(host, deadline)
+            except NetError as error:
+                if not deadline.remaining_s():
+                    raise
+                answer = error
+            self._answers[host] = answer
+        if isinstance(answer, NetError):
+            raise answer
+        return answer
+
+    def _judged(self, host: str, port: int, found: tuple[str, ...]) -> tuple[str, ...]:
         if is_loopback_name(host):
             # The name is known to mean both loopbacks; an exemption may be for one of them.
-            found = tuple(each for each in found if self._is_exempt(each)) or found
+            found = tuple(each for each in found if self._is_exempt(each, port)) or found
+        exempted = self._policy.exempted(port)
         own = addresses.own_addresses()
         for each in found:
             try:
                 address = ip_address(each)
             except ValueError:
                 raise Blocked(f"{host} resolves to something that is no address.") from None
-            if reason := addresses.refusal(address, self._policy.allowed_networks, own, self._policy.denied_networks):
+            if reason := addresses.refusal(address, exempted, own, self._policy.denied_networks):
                 # Which address it is stays here: others would learn what only our name servers know.
-                logger.info("egress to %s is refused: %s", host, reason)
+                logger.info("egress to %s on port %d is refused: %s", host, port, reason)
                 raise Blocked(f"{host} is not publicly accessible.")
         if not found:
             raise NotReachable(f"{host} does not resolve to an address.")
         return found
 
-    def _is_exempt(self, address: str) -> bool:
-        return addresses.is_exempt(ip_address(address), self._policy.allowed_networks)
+    def _is_exempt(self, address: str, port: int) -> bool:
+        return addresses.is_exempt(ip_address(address), self._policy.exempted(port))
 
     def _refuse_port(self, port: int, pinned: tuple[str, ...]) -> None:
-        if port not in self._policy.allowed_ports and not all(map(self._is_exempt, pinned)):
+        if port not in self._policy.allowed_ports and not all(self._is_exempt(each, port) for each in pinned):
             raise InvalidUrl(f"Port {port} is not allowed here.")
 
     def _refuse_stray(self, connection: socket.socket, address: str) -> None:
@@ -169,9 +187,9 @@ class Dialer:
             logger.warning("the connection to %s led elsewhere and was ended", address)
             raise Blocked("The connection did not lead to the address that was judged.")
 
-    def _refuse_own(self, connection: socket.socket, address: str) -> None:
+    def _refuse_own(self, connection: socket.socket, address: str, port: int) -> None:
         """The peer must not be this machine under an address that no interface lists."""
-        if _end(connection, connection.getsockname) == ip_address(address) and not self._is_exempt(address):
+        if _end(connection, connection.getsockname) == ip_address(address) and not self._is_exempt(address, port):
             connection.close()
             logger.info("egress to %s is refused: it is an address of this machine", address)
             raise Blocked("The connection did not lead to a public address.")

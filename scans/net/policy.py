@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
+
+from config.environment import Exemption
+from scans.net.addresses import IPNetwork
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """`allowed_networks` exempts addresses from the guard (any port); reserved names stay refused.
+    """`allowed_networks` exempts addresses from the guard, on every port or on one; reserved names stay refused.
 
     `denied_networks` refuses addresses whatever else is said of them. `name_servers` are asked instead of the system's.
     """
 
-    allowed_networks: tuple[IPv4Network | IPv6Network, ...] = ()
-    denied_networks: tuple[IPv4Network | IPv6Network, ...] = ()
+    allowed_networks: tuple[Exemption, ...] = ()
+    denied_networks: tuple[IPNetwork, ...] = ()
     name_servers: tuple[str, ...] = ()
     allowed_ports: frozenset[int] = frozenset({80, 443, 8080, 8443})
     blocked_domains: tuple[str, ...] = ()  # with all their subdomains
     ca_bundle: Path | None = None  # trusted beside the system's and certifi's certificates
     user_agent: str = "WebsiteScanService/0.1 (+https://github.com/website-scan-service)"
+
+    def exempted(self, port: int) -> tuple[IPNetwork, ...]:
+        """The networks that are exempted on this port."""
+        return tuple(
+            each[0] if isinstance(each, tuple) else each
+            for each in self.allowed_networks
+            if not isinstance(each, tuple) or each[1] == port
+        )

@@ -15,7 +15,7 @@ from ipaddress import ip_address
 import ada_url
 
 from config.errors import Refusal
-from scans.net.addresses import is_exempt, own_addresses, refusal
+from scans.net.addresses import IPNetwork, is_exempt, own_addresses, refusal
 from scans.net.errors import Blocked
 from scans.net.policy import Policy
 
@@ -125,7 +125,7 @@ def _target(value: str, policy: Policy) -> Target:
     host = parsed.hostname.removeprefix("[").removesuffix("]")
     _judge_host(host)
     port = int(parsed.port) if parsed.port else DEFAULT_PORTS[scheme]
-    _judge_port(port, policy, is_exempted=_refuse_blocked(host, policy))
+    _judge_port(port, policy, is_exempted=_refuse_blocked(host, port, policy))
     # Cut from the URL: `pathname` and `search` would lose a lone question mark.
     path = "/" + parsed.href.split("/", 3)[3]
     return Target(parsed.href, scheme, host, port, path, policy)
@@ -147,31 +147,30 @@ def _judge_host(host: str) -> None:
         raise InvalidUrl("The address has no valid host name.")
 
 
-def _refuse_blocked(host: str, policy: Policy) -> bool:
-    """Raise Blocked for what may not be contacted; True when an exemption may apply, so any port goes.
+def _refuse_blocked(host: str, port: int, policy: Policy) -> bool:
+    """Raise Blocked for what may not be contacted; True when an exemption may apply to this port.
 
     A name's addresses are not known here. Where networks are exempted at all, its port is judged with them,
     by the network, before anything connects.
     """
     if not _blocked_domains(policy.blocked_domains).isdisjoint(_suffixes(host)):
         raise Blocked(f"{host} is on the blocklist of this service.")
+    exempted = policy.exempted(port)
     try:
         address = ip_address(host)
     except ValueError:
-        _refuse_reserved_name(host, policy)
-        return bool(policy.allowed_networks)
-    if reason := refusal(address, policy.allowed_networks, own_addresses(), policy.denied_networks):
+        _refuse_reserved_name(host, exempted)
+        return bool(exempted)
+    if reason := refusal(address, exempted, own_addresses(), policy.denied_networks):
         logger.info("a target is refused: %s", reason)
         # What everybody can know of the address, not that it is one of ours.
-        known = refusal(address, policy.allowed_networks)
+        known = refusal(address, exempted)
         raise Blocked(f"The target is not publicly accessible{f': {known}' if known else ''}.")
-    return is_exempt(address, policy.allowed_networks)
+    return is_exempt(address, exempted)
 
 
-def _refuse_reserved_name(host: str, policy: Policy) -> None:
-    if host == "localhost" and any(
-        is_exempt(ip_address(loopback), policy.allowed_networks) for loopback in ("127.0.0.1", "::1")
-    ):
+def _refuse_reserved_name(host: str, exempted: tuple[IPNetwork, ...]) -> None:
+    if host == "localhost" and any(is_exempt(ip_address(loopback), exempted) for loopback in ("127.0.0.1", "::1")):
         return
     if "." not in host or not RESERVED_SUFFIXES.isdisjoint(_suffixes(host)):
         raise Blocked(f"{host} is a reserved name, not a public site.")

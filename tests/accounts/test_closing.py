@@ -20,7 +20,7 @@ from accounts.models import AuditEvent, Membership, Organization, User
 from accounts.services import AccountRefused, create_api_key, ensure_organization
 from reports.models import Report
 from scans.models import Scan, ScanCount
-from scans.services import claim_scan, finish_scan
+from scans.visits.claims import claim_scan, finish_scan
 from tests.world import Api, Member, browser_of, finished_scan, make_result, make_scan, member_of, person_of
 from webhooks.models import Webhook
 

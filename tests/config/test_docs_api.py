@@ -8,6 +8,7 @@ import shlex
 import string
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import timedelta
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ from django.test import Client
 
 from accounts.models import Tier
 from config.errors import Refusal
+from config.ids import new_report_id, new_scan_id
+from reports.models import Report
 from scans import tasks
 from scans.engine.catalogue import probes
 from scans.engine.result import ScanFailed
@@ -39,6 +42,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOC = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$|^<!-- (.+?) -->$", re.MULTILINE | re.DOTALL)
 A_WORKER_RUNS = "a worker runs the scan here"
+AN_EARLIER_REPORT = "the page has an earlier report here"
 A_WORKER_DELIVERS = "a worker delivers here"
 ID_IN_TEXT = re.compile(r"(scan|rpt|wh|evt|dlv)_[0-9A-Za-z]{22}")
 # What was seen differs from check to check.
@@ -204,12 +208,31 @@ def test_every_example_gives_the_answer_that_it_shows(session: Session, monkeypa
         elif example.command == A_WORKER_DELIVERS:
             (report,) = attempt_deliveries()
             assert report.is_success, report
+        elif example.command == AN_EARLIER_REPORT:
+            add_earlier_report(session.variables["ID"])
         else:
             assert example.command == A_WORKER_RUNS
             tasks.run_scan(session.variables["ID"])
             assert Scan.objects.get(id=session.variables["ID"]).status == "completed"
     documented = {(method, re.sub(r"(scan|wh|dlv)_[^/]+", "{id}", path)) for method, path in session.requests}
     assert documented - {("GET", "/readyz")} == endpoints()
+
+
+def add_earlier_report(scan_id: str) -> None:
+    """As the page was a day before: without one of its faults, and with another one."""
+    report = Report.objects.select_related("scan").get(scan=scan_id)
+    document, scan = report.document, report.scan
+    checks = [check for category in document["categories"] for check in category["checks"]]
+    fault = next(each for each in checks if each["status"] != "pass" and not each["evidence"])
+    fault |= {"status": "pass", "severity": None}
+    mended = next(each for each in checks if each["status"] == "pass" and each is not fault)
+    mended |= {"status": "fail", "severity": "low", "evidence": [{"header": "X-Powered-By", "value": "PHP/8.1.2"}]}
+    scan.id, report.id = new_scan_id(), new_report_id()
+    document |= {"id": scan.id, "report_id": report.id}
+    scan.created_at -= timedelta(days=1)
+    report.scan, report.export = scan, json.dumps(document)
+    scan.save(force_insert=True)
+    report.save(force_insert=True)
 
 
 def endpoints() -> set[tuple[str, str]]:

@@ -117,6 +117,8 @@ PAGES: Mapping[str, Shown] = {
     "report-browser": Shown("/report/{performance_id}"),
     "report-shared": Shown("/report/{shared_id}", "anonymous"),
     "report-partial": Shown("/report/{partial_id}"),
+    "report-compare": Shown("/report/{security_id}/diff"),
+    "report-compare-shared": Shown("/report/{shared_id}/diff?with={shared_before_id}", "anonymous"),
     "report-queued": Shown("/report/{queued_id}"),
     "report-running": Shown("/report/{running_id}"),
     "report-failed": Shown("/report/{failed_id}"),

@@ -15,7 +15,7 @@ from reports.models import Report
 from reports.tasks import delete_expired
 from scans.engine.result import OmittedCheck
 from scans.models import Scan
-from scans.services import claim_scan, finish_scan
+from scans.visits.claims import claim_scan, finish_scan
 from tests.world import Member, browser_of, finished_scan, make_result, make_scan, person_of
 
 TOP = ["id", "type", "url", "score", "grade", "created_at", "completed_at", "categories", "summary"]

@@ -11,10 +11,10 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Membership
-from reports import views
+from config.web import shared_pages
 from reports.models import Report
 from scans.models import Scan
-from scans.services import claim_scan, finish_scan
+from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of
 from tests.world import Member, finished_scan, make_result, make_scan
 
@@ -217,7 +217,7 @@ def test_what_surrounds_a_report_is_about_its_organization(home: Member, strange
 
 def test_strangers_ask_for_a_bounded_number_of_pages(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page of a long report costs seconds, and nobody's plan bounds who has only the link."""
-    monkeypatch.setattr(views, "STRANGERS_PER_MINUTE", 2)
+    monkeypatch.setattr(shared_pages, "STRANGERS_PER_MINUTE", 2)
     scan, member = seen_scan(home), person(home.organization)
     switch(member, scan)
     answers = [Client().get(f"/report/{scan.id}{part}") for part in ("", "/export/json", "")]

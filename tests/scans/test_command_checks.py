@@ -11,7 +11,7 @@ import pytest
 from scans.engine.catalogue import Category, catalogue_version, checks
 from scans.engine.findings import ScanType
 from scans.engine.plan import needs_browser
-from tests.command_line import run, start
+from tests.command_line import run, run_here, start
 
 CATALOGUE = [check for scan_type in ScanType for check in checks(scan_type)]
 FIELDS = {"id", "name", "found", "type", "category", "severity", "needs_browser", "fix", "references"}
@@ -19,7 +19,7 @@ FIELDS = {"id", "name", "found", "type", "category", "severity", "needs_browser"
 
 @pytest.fixture(scope="module")
 def markdown() -> str:
-    ran = run("checks")
+    ran = run_here("checks")
     assert (ran.returncode, ran.stderr) == (0, "")
     return ran.stdout
 
@@ -73,7 +73,7 @@ def test_markup_in_a_fix_is_shown_and_not_obeyed(markdown: str) -> None:
 
 
 def test_an_unknown_format_is_wrong_usage() -> None:
-    ran = run("checks", "--format", "pdf")
+    ran = run_here("checks", "--format", "pdf")
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "invalid choice: 'pdf'" in ran.stderr
 

@@ -11,9 +11,10 @@ from django.db import OperationalError
 
 from config.logging import Outage
 from config.postgresql import silence
-from scans import services, tasks
+from scans import tasks
 from scans.models import Scan
 from scans.tasks import run_scan
+from scans.visits import claims
 from tests.world import Member, make_result, make_scan
 
 
@@ -23,7 +24,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tasks, "FINISH_PAUSE_S", 0)
     monkeypatch.setattr(tasks.connection, "close", lambda: None)
     monkeypatch.setattr(silence, "outage", Outage("PostgreSQL"))
-    monkeypatch.setattr(tasks, "_scan", lambda claim, _: make_result(Scan.objects.get(id=claim.scan_id)))
+    monkeypatch.setattr(tasks, "_visit", lambda claim, _: (make_result(Scan.objects.get(id=claim.scan_id)),))
 
 
 def failing(count: int, real: Callable[..., Any], error: Exception | None = None) -> Callable[..., Any]:
@@ -47,7 +48,7 @@ def test_the_end_of_a_scan_is_kept_until_the_database_takes_it(
     home: Member, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     scan = make_scan(home)
-    monkeypatch.setattr(services, "finish_scan", failing(40, services.finish_scan))
+    monkeypatch.setattr(claims, "finish_scan", failing(40, claims.finish_scan))
     run_scan(scan.id)
     assert status_of(scan) == "completed"
     assert caplog.text.count("PostgreSQL does not answer") == 1
@@ -58,7 +59,7 @@ def test_when_the_tasks_time_is_over_the_scan_is_left_to_another_attempt(
     home: Member, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     scan = make_scan(home)
-    monkeypatch.setattr(services, "finish_scan", failing(1, failing(1, services.finish_scan, SoftTimeLimitExceeded())))
+    monkeypatch.setattr(claims, "finish_scan", failing(1, failing(1, claims.finish_scan, SoftTimeLimitExceeded())))
     run_scan(scan.id)
     assert status_of(scan) == "scanning"
     assert "Traceback" not in caplog.text
@@ -69,7 +70,7 @@ def test_a_task_that_cannot_begin_or_look_on_is_no_error(
     home: Member, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, step: str
 ) -> None:
     scan = make_scan(home)
-    monkeypatch.setattr(services, step, failing(1, getattr(services, step)))
+    monkeypatch.setattr(claims, step, failing(1, getattr(claims, step)))
     run_scan(scan.id)
     assert status_of(scan) == ("queued" if step == "claim_next" else "completed")
     assert "Traceback" not in caplog.text

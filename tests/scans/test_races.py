@@ -13,7 +13,8 @@ from django.db import connection
 
 from accounts.models import Membership, MonthlyUsage, Tier
 from scans.models import Scan
-from scans.services import cancel_scan, claim_scan
+from scans.services import cancel_scan
+from scans.visits.claims import claim_scan
 from tests.world import Api, Member, listening, member_of, person_of
 from webhooks.models import Webhook
 

@@ -13,8 +13,9 @@ from django.utils import timezone
 from accounts.models import AuditEvent, MonthlyUsage, Tier, User
 from scans import services
 from scans.models import Scan
-from scans.queue import MAX_ATTEMPTS
-from scans.services import NotRequeued, claim_scan, requeue_scan
+from scans.services import NotRequeued, requeue_scan
+from scans.visits.claims import claim_scan
+from scans.visits.queue import MAX_ATTEMPTS
 from tests.world import Member, finished_scan, make_scan, member_of
 
 

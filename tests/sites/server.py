@@ -129,9 +129,7 @@ class Site:
         self._context: ssl.SSLContext | None = None
         if certificate is not None:
             folder = Path(self._cleanup.enter_context(tempfile.TemporaryDirectory(prefix="site-")))
-            folder.chmod(0o755)  # another user's process may have to trust it
-            self.ca_file = folder / "ca.pem"
-            self.ca_file.write_bytes(_root().pem)
+            self.ca_file = _root_file()
             self._context = _server_context(folder, certificate, tuple(names))
             if tune is not None:
                 tune(self._context)
@@ -256,6 +254,22 @@ def _read_request(connection: socket.socket, pending: bytes, number: int) -> tup
 @functools.cache
 def _root() -> Identity:
     return Identity.root()
+
+
+@functools.cache
+def _folder_of_root() -> tempfile.TemporaryDirectory[str]:
+    """Goes with the process."""
+    return tempfile.TemporaryDirectory(prefix="site-")
+
+
+@functools.cache
+def _root_file() -> Path:
+    """One for all sites: clients keep their TLS settings by this path, and to load all roots anew takes 0.1 s."""
+    folder = Path(_folder_of_root().name)
+    folder.chmod(0o755)  # another user's process may have to trust it
+    file = folder / "ca.pem"
+    file.write_bytes(_root().pem)
+    return file
 
 
 @functools.cache

@@ -52,7 +52,7 @@ def run(order: Order) -> Outcome:
     policy = Policy(allowed_networks=NETWORKS, ca_bundle=Path(order.ca_file) if order.ca_file else None)
     with Network(policy, time_limit_s=order.time_limit_s) as network:
         target = parse_target(order.url, policy)
-        result = scan(target, ScanType(order.type), network, Budget(time_limit_s=order.time_limit_s))
+        (result,) = scan(target, [ScanType(order.type)], network, Budget(time_limit_s=order.time_limit_s))
     return Outcome(
         result.status,
         result.error.code if result.error else "",

@@ -10,6 +10,8 @@ import pytest
 from django.utils import timezone
 from standardwebhooks.webhooks import Webhook as StandardWebhook
 
+from scans.net import client
+from tests.scans.net.seams import PUBLIC, Names
 from tests.sites.server import Answer, Site
 from tests.world import ALL_EVENTS, Member, attempt_deliveries, finished_scan, make_due, register_webhook
 from webhooks import services
@@ -97,7 +99,7 @@ def test_a_refused_change_changes_nothing(home: Member, path: str, changes: obje
 
 def test_the_port_of_a_name_is_judged_by_its_address(home: Member, settings, receiver: Site, monkeypatch) -> None:
     """Exempted networks may use any port; a public name may not, although there are exempted networks."""
-    monkeypatch.setattr(services.Network, "addresses", lambda self, host: ("93.184.215.14",))
+    monkeypatch.setattr(client, "SystemResolver", lambda _: Names({"hooks.example.com": (PUBLIC,)}))
     body = {"url": "https://hooks.example.com:9999/", "events": ALL_EVENTS}
     assert refusal(home.api.post("/api/webhooks", body)) == (400, "INVALID_URL")
     assert home.api.post("/api/webhooks", body | {"url": "https://hooks.example.com/"}).status_code == 201

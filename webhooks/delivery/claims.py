@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 
 from django.db import connection, transaction
 
+from webhooks.models import Delivery, Webhook
+
 # Attempts at once to one receiver (host and port), whoever's webhooks lead there.
 PER_RECEIVER = 8
 # A webhook whose last attempt failed gets one at a time, until it answers again: who hangs holds one place, not eight.
@@ -20,15 +22,18 @@ LONGEST_LEASE = LEASE + timedelta(minutes=5)
 CLAIM_LOCK = 0x77655F636C61696D
 
 # `waiting` jumps through the index from webhook to webhook, so that a claim costs the same whatever the number of
-# deliveries that wait. `turn` is a delivery's place among those of its webhook, `place` among those of its receiver,
-# where webhooks take turns: a long backlog delays only its own webhook.
+# deliveries that wait, and of the webhooks that are disabled. `turn` is a delivery's place among those of its webhook,
+# `place` among those of its receiver, where webhooks take turns: a long backlog delays only its own webhook.
 CLAIM = """
     WITH RECURSIVE waiting (webhook_id) AS (
-        (SELECT webhook_id FROM webhooks_delivery WHERE status = 'pending' ORDER BY webhook_id LIMIT 1)
+        (
+            SELECT webhook_id FROM webhooks_delivery WHERE status = 'pending' AND NOT is_held
+            ORDER BY webhook_id LIMIT 1
+        )
         UNION ALL
         SELECT (
             SELECT other.webhook_id FROM webhooks_delivery AS other
-            WHERE other.status = 'pending' AND other.webhook_id > waiting.webhook_id
+            WHERE other.status = 'pending' AND NOT other.is_held AND other.webhook_id > waiting.webhook_id
             ORDER BY other.webhook_id LIMIT 1
         )
         FROM waiting WHERE waiting.webhook_id IS NOT NULL
@@ -50,7 +55,7 @@ CLAIM = """
         CROSS JOIN LATERAL (
             SELECT id, next_attempt_at, row_number() OVER (ORDER BY next_attempt_at, id) AS turn
             FROM webhooks_delivery
-            WHERE webhook_id = webhook.id AND status = 'pending' AND next_attempt_at <= %(now)s
+            WHERE webhook_id = webhook.id AND status = 'pending' AND NOT is_held AND next_attempt_at <= %(now)s
                 AND (lease_expires_at IS NULL OR lease_expires_at <= %(now)s OR lease_expires_at > %(longest)s)
             ORDER BY next_attempt_at, id
             LIMIT greatest(0, CASE WHEN webhook.failing_since IS NULL THEN %(per_receiver)s ELSE %(per_failing)s END
@@ -86,8 +91,23 @@ TAKE = """
 NEXT_DUE = """
     SELECT min(delivery.next_attempt_at)
     FROM webhooks_delivery AS delivery JOIN webhooks_webhook AS webhook ON webhook.id = delivery.webhook_id
-    WHERE delivery.status = 'pending' AND webhook.enabled
+    WHERE delivery.status = 'pending' AND NOT delivery.is_held AND webhook.enabled
         AND delivery.next_attempt_at > %(now)s AND delivery.next_attempt_at <= %(until)s
+"""
+
+# Webhooks before deliveries, as everywhere. Who is enabling a webhook at this moment is let alone; what an attempt is
+# at will be held when that has ended.
+HOLD = """
+    WITH disabled AS (
+        SELECT id FROM webhooks_webhook AS webhook
+        WHERE NOT enabled AND EXISTS (
+            SELECT FROM webhooks_delivery WHERE webhook_id = webhook.id AND status = 'pending' AND NOT is_held
+        )
+        ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
+    )
+    UPDATE webhooks_delivery AS delivery SET is_held = true FROM disabled
+    WHERE delivery.webhook_id = disabled.id AND delivery.status = 'pending' AND NOT delivery.is_held
+        AND (delivery.lease_expires_at IS NULL OR delivery.lease_expires_at <= now())
 """
 
 
@@ -152,3 +172,15 @@ def next_due(*, now: datetime, within: timedelta) -> datetime | None:
         cursor.execute(NEXT_DUE, {"now": now, "until": now + within})
         (moment,) = cursor.fetchone()
     return moment
+
+
+def hold() -> int:
+    """Take what waits for disabled webhooks out of the way of claims; returns how many deliveries."""
+    with connection.cursor() as cursor:
+        cursor.execute(HOLD)
+        return cursor.rowcount
+
+
+def release(webhook: Webhook) -> None:
+    """Undo `hold` for a webhook that is being enabled; under its row's lock."""
+    webhook.deliveries.filter(status=Delivery.Status.PENDING, is_held=True).update(is_held=False)

@@ -78,6 +78,7 @@ def _evidence(rule: AxeRule) -> list[EvidenceItem]:
     return [
         {
             "selector": excerpt(node.selector, 300),
+            "ancestry": excerpt(node.ancestry, 300),
             "snippet": excerpt(node.snippet, 300),
             "why": excerpt(node.why, 300),
             "wcag": criterion,

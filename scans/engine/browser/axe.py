@@ -26,6 +26,7 @@ SKIPPED = "axe-core could not judge the page in the browser"
 
 OPTIONS: Mapping[str, Any] = {
     "resultTypes": ["violations", "incomplete"],
+    "ancestry": True,
     # Off by default, and in our catalogue.
     "rules": {
         "target-size": {"enabled": True},
@@ -142,7 +143,9 @@ def _rules(found: list[Mapping[str, Any]]) -> dict[str, AxeRule]:
             tags=tuple(map(str, each["tags"])),
             help=str(each["help"]),
             count=int(each["count"]),
-            nodes=tuple(AxeNode(node["selector"], node["snippet"], node["why"]) for node in each["nodes"]),
+            nodes=tuple(
+                AxeNode(node["selector"], node["ancestry"], node["snippet"], node["why"]) for node in each["nodes"]
+            ),
         )
         for each in found
     }

@@ -165,9 +165,13 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class AxeNode:
-    """An element that a rule speaks of. `why` is axe-core's own sentence."""
+    """An element that a rule speaks of. `why` is axe-core's own sentence.
+
+    `selector` is the shortest that leads there, `ancestry` the elements around it, without numbers.
+    """
 
     selector: str
+    ancestry: str
     snippet: str
     why: str
 

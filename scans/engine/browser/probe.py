@@ -12,7 +12,7 @@ from scans.engine.browser.visit import Browser, BrowserFailed, Visit
 from scans.engine.catalogue import probe
 from scans.engine.findings import ScanType
 from scans.engine.page.bounded_parser import bounded
-from scans.engine.page.evidence import Document, Page
+from scans.engine.page.evidence import Document, Page, ScanTypes
 from scans.net.client import Network
 from scans.net.proxy import BrowserProxy
 
@@ -32,8 +32,8 @@ NOTHING = BrowserLoad(
 
 
 @probe()
-def load_in_browser(page: Page, network: Network, browser: Browser, scan_type: ScanType) -> BrowserLoad:
-    """One visit behind a proxy of its own; further loads only for performance scans. Raises `BrowserFailed`.
+def load_in_browser(page: Page, network: Network, browser: Browser, types: ScanTypes) -> BrowserLoad:
+    """One visit behind a proxy of its own; further loads only where performance is judged. Raises `BrowserFailed`.
 
     What is not HTML is not loaded: there is nothing to see.
     """
@@ -52,7 +52,7 @@ def load_in_browser(page: Page, network: Network, browser: Browser, scan_type: S
                 proxy=proxy,
                 user_agent=network.policy.user_agent,
                 time_limit_s=min(TIME_LIMIT_S, network.remaining_s * SHARE),
-                again=FURTHER_LOADS if scan_type is ScanType.PERFORMANCE else 0,
+                again=FURTHER_LOADS if ScanType.PERFORMANCE in types else 0,
                 trusts_anybody=trusts_anybody,
                 credentials=given,
             )

@@ -9,9 +9,10 @@ from itertools import chain
 from typing import NamedTuple
 
 MAX_LENGTH = 1024 * 1024  # characters; what is beyond is not read
-MAX_MARKS = 200_000  # braces and semicolons; half a MiB of ordinary rules has 30,000
+MAX_MARKS = 150_000  # braces and semicolons; a MiB of ordinary rules has 60,000
 MAX_DEPTH = 30
 MAX_SELECTORS = 200  # of one rule
+MAX_SELECTORS_IN_ALL = 40_000  # a MiB of ordinary rules has 15,000
 
 ADDRESS = r"""url\(\s*+(?:"(?P<double>[^"\n]*+)"|'(?P<single>[^'\n]*+)'|(?P<bare>[^\s"'()]*+))\s*+\)"""
 # Enough to tell structure and addresses from text (CSS Syntax 3, section 4). A string that its line ends is none, and
@@ -79,16 +80,30 @@ class StyleReferences:
     images: tuple[str, ...] = ()
 
 
-def rules(css: str, *, is_closed: bool = False) -> Iterator[Rule]:
+@dataclass(slots=True)
+class Allowance:
+    """How much more is read of style sheets that are read together: many are as slow as a long one."""
+
+    marks: int = MAX_MARKS
+    selectors: int = MAX_SELECTORS_IN_ALL
+
+    @property
+    def is_spent(self) -> bool:
+        return self.marks < 0 or self.selectors < 0
+
+
+def rules(css: str, allowance: Allowance | None = None, *, is_closed: bool = False) -> Iterator[Rule]:
     """The rules and statements, in the order in which they end; comments are dropped, nested rules come apart.
 
-    What the text ends in the middle of is left out, unless its end closes it (CSS Syntax 3, section 5.4).
+    What the text ends in the middle of is left out, unless its end closes it (CSS Syntax 3, section 5.4); so is what
+    there is no allowance for.
     """
     css = css[:MAX_LENGTH]
+    allowance = allowance or Allowance()
     # Of those that are open: prelude, declarations, and the preludes around.
     blocks: list[tuple[str, list[tuple[str, str]], tuple[str, ...]]] = []
     pieces: list[str] = []  # of what comes before the next mark, between comments
-    position = marks = 0
+    position = 0
     for token in chain(TOKENS.finditer(css), (None,)):
         mark = token["mark"] if token else ""  # none is the end
         if token and not (mark or token["dropped"]):
@@ -99,8 +114,8 @@ def rules(css: str, *, is_closed: bool = False) -> Iterator[Rule]:
             continue
         text = "".join(pieces)
         pieces = []
-        marks += 1
-        if marks > MAX_MARKS:
+        allowance.marks -= 1
+        if allowance.is_spent:
             return
         if mark == "{":
             if len(blocks) == MAX_DEPTH:
@@ -136,11 +151,15 @@ def declarations(style: str) -> tuple[tuple[str, str], ...]:
     return (found.declarations or ()) if found else ()
 
 
-def last_compounds(selectors: str) -> Iterator[Compound]:
+def last_compounds(selectors: str, allowance: Allowance | None = None) -> Iterator[Compound]:
     """The last compound of each selector of a list. What is in brackets and parentheses is ignored."""
+    allowance = allowance or Allowance()
     # Twice, because :not(:is(…)) is as deep as style sheets are in practice.
     plain = PARENTHESES.sub("", PARENTHESES.sub("", selectors))
     for selector in plain.split(",")[:MAX_SELECTORS]:
+        allowance.selectors -= 1
+        if allowance.is_spent:
+            return
         compound = COMBINATORS.split(PSEUDO.sub("", selector).strip())[-1]
         tag = TAG.match(compound)
         names: dict[str, list[str]] = {".": [], "#": [""]}
@@ -149,12 +168,12 @@ def last_compounds(selectors: str) -> Iterator[Compound]:
         yield Compound(tag[0].lower() if tag else "", names["#"][:2][-1], frozenset(names["."]))
 
 
-def style_references(css: str) -> StyleReferences:
+def style_references(css: str, allowance: Allowance | None = None) -> StyleReferences:
     """The addresses in a style sheet; `data:` and fragments are left out."""
     imports: list[str] = []
     fonts: list[str] = []
     images: list[str] = []
-    for rule in rules(css, is_closed=True):
+    for rule in rules(css, allowance, is_closed=True):
         if rule.declarations is None:
             imports += [found[0]] if (found := imported(rule.prelude)) else []
         elif is_font_face(rule):

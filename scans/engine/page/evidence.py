@@ -7,6 +7,7 @@ from datetime import datetime
 
 from selectolax.lexbor import LexborHTMLParser
 
+from scans.engine.findings import ScanType
 from scans.net.http.response import Headers, Response
 from scans.net.targets import Target
 
@@ -16,6 +17,10 @@ class Clock:
     """The scan's time, so that no check reads the clock: aware, UTC."""
 
     now: datetime
+
+
+class ScanTypes(frozenset[ScanType]):
+    """The scan types of this visit for which there is something to judge."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,14 +101,14 @@ def raise_if_rate_limited(response: Response) -> None:
 
 
 @probe(essential=True)
-def fetch_page(target: Target, network: Network, scan_type: ScanType) -> Page:
+def fetch_page(target: Target, network: Network) -> Page:
     """Load the target through all its redirects, over an untrusted certificate too, as browsers offer to.
 
-    Raises `TargetStatus` (not for SEO scans, whose finding that is), `SiteProtected`, or a `NetError`. Where
-    TLS fails altogether, the page is what the same host answers over plain HTTP.
+    Raises `SiteProtected`, or a `NetError`. Where TLS fails altogether, the page is what the same host answers over
+    plain HTTP.
     """
     hops = _load(target, network)
-    _refuse_what_is_not_the_site(hops[-1], scan_type)
+    _refuse_what_is_not_the_site(hops[-1])
     final = target.join(hops[-1].url)
     given = network.credentials
     is_keyed = given is not None and given.origin == final.origin
@@ -142,16 +142,20 @@ def authority(host: str, port: int, default_port: int) -> str:
     return name if port == default_port else f"{name}:{port}"
 
 
-def _refuse_what_is_not_the_site(response: Response, scan_type: ScanType) -> None:
-    status = response.status
+def _refuse_what_is_not_the_site(response: Response) -> None:
     protection = "The site's protection answered, not the site"
-    if status == 429:
+    if response.status == 429:
         raise SiteProtected(f"{protection}: too many requests (status 429).")
     if sign := challenge_sign(response):
-        raise SiteProtected(f"{protection}: {sign} (status {status}).")
-    if status >= 400 and status not in (401, 403) and scan_type is not ScanType.SEO:
-        reason = f" {response.reason}" if response.reason else ""
-        raise TargetStatus(f"The page answers with status {status}{reason}, so there is no page to judge.")
+        raise SiteProtected(f"{protection}: {sign} (status {response.status}).")
+
+
+def refusal_of(response: Response, scan_type: ScanType) -> TargetStatus | None:
+    """Why there is no page to judge for this type: an error's status, which for SEO scans is a finding."""
+    if response.status < 400 or response.status in (401, 403) or scan_type is ScanType.SEO:
+        return None
+    reason = f" {response.reason}" if response.reason else ""
+    return TargetStatus(f"The page answers with status {response.status}{reason}, so there is no page to judge.")
 
 
 def challenge_sign(response: Response) -> str | None:

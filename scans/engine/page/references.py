@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from selectolax.lexbor import LexborNode
 
-from scans.engine.page.css import style_images, style_references
+from scans.engine.page.css import Allowance, style_images, style_references
 from scans.engine.page.evidence import Document
 from scans.engine.page.markup import attribute, http_address, live, parse_url
 
@@ -72,6 +72,7 @@ class Reading:
 
     def __init__(self, characters: int = MAX_CHARACTERS) -> None:
         self._left = characters
+        self.allowance = Allowance()
 
     def take(self, text: str | None) -> str:
         """The text, or as much of it as there is room for."""
@@ -154,7 +155,7 @@ def _of_element(node: LexborNode, reading: Reading) -> Iterator[tuple[str, Resou
         case "image":
             yield attribute(node, "href") or attribute(node, "xlink:href") or "", ResourceKind.IMAGE, True
         case "style":
-            inside = style_references(reading.take(node.text()))
+            inside = style_references(reading.take(node.text()), reading.allowance)
             for address in inside.imports:
                 yield address, ResourceKind.STYLESHEET, True
             for address in inside.fonts:

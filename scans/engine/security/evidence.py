@@ -173,6 +173,13 @@ class Exposure:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceMaps:
+    """What lies where the maps of the page's own scripts are, or are usual."""
+
+    answers: tuple[PathAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class AssetDirectories:
     """The answers of the folders that hold the page's own assets, as far as any came."""
 

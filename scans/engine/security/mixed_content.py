@@ -125,7 +125,7 @@ def _of_styles(document: Document) -> Iterator[tuple[str, str, bool]]:
     """What `<style>` and `style` load. Images there are asked for as those of `<img>` are, so they are upgraded."""
     reading = Reading()
     for node in live(document, "style"):
-        inside = style_references(reading.take(node.text()))
+        inside = style_references(reading.take(node.text()), reading.allowance)
         yield from (("style", address, False) for address in (*inside.imports, *inside.fonts))
         yield from (("style", address, True) for address in inside.images)
     for node in live(document, "[style]"):

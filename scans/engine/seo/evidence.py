@@ -5,32 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scans.engine.page.evidence import Document, Page
-from scans.engine.seo.robots import Robots
 from scans.net.http.response import Response
-
-
-@dataclass(frozen=True, slots=True)
-class RobotsFile:
-    """The robots.txt of the page's origin. `robots` is empty unless the file came with a status of success.
-
-    No `response` and an `error`: none came. `redirected_away`: more redirects than crawlers follow.
-    """
-
-    url: str
-    response: Response | None
-    robots: Robots
-    error: str = ""
-    redirected_away: bool = False
-
-    @property
-    def is_unreachable(self) -> bool:
-        """Whether crawlers have to take it that everything is disallowed (RFC 9309, section 2.3.1.4).
-
-        Google takes 429 for a server error, too.
-        """
-        if self.response is None:
-            return not self.redirected_away
-        return self.response.status >= 500 or self.response.status == 429
 
 
 @dataclass(frozen=True, slots=True)

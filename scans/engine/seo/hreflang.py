@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import langcodes
 
+from scans.engine.crawling.link_relations import RelatedLink, related_links, same_escapes
 from scans.engine.page.evidence import Document, Page
-from scans.engine.seo.link_relations import RelatedLink, related_links, same_escapes
 
 X_DEFAULT = "x-default"
 MAX_ALTERNATES = 500

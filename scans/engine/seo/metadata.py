@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
+from scans.engine.crawling.indexing import robots_name
 from scans.engine.page.evidence import Document
 from scans.engine.page.markup import attribute, enclosing, live
-from scans.engine.seo.indexing import robots_name
 
 METADATA = "title, link[rel][href], meta[name][content]"
 # Advance widths of Arial in thousandths of its size, by character; what is not among them has the room of a figure.

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import io
-import ipaddress
 import json
 import logging
 import os
 import re
 import sys
-import unicodedata
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -23,18 +20,16 @@ from django.core.management.base import BaseCommand, CommandError
 from config import environment
 from config.errors import Refusal
 from config.ids import new_report_id, new_scan_id
+from config.terminal import printable, show_what_can_be_shown
 from reports.build import ended_scan
 from reports.exports import sarif
 from reports.judge import WORTH
 from reports.serializers import ReportExportSerializer, ReportSerializer
 from scans.browser import browser
-from scans.engine.browser.cached import CachedLoad
-from scans.engine.browser.visit import Browser
-from scans.engine.catalogue import catalogue_version
 from scans.engine.findings import ScanType
 from scans.engine.redaction import redacted
 from scans.engine.result import Budget, Progress, ScanError, ScanResult
-from scans.engine.run import scan
+from scans.engine.run import failed_result, scan
 from scans.net.client import Network
 from scans.net.credentials import OriginCredentials, parse
 from scans.net.policy import Policy
@@ -92,30 +87,28 @@ class Command(BaseCommand):
             action="append",
             default=[],
             metavar="CIDR",
-            help="a network that is not public and may be scanned all the same",
+            help="a network that is not public and may be scanned all the same; 10.0.0.5/32:8080: on that port alone",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         _refuse_wrong_settings()
-        for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):
-                stream.reconfigure(errors="backslashreplace")  # a terminal that is not UTF-8 shows what it can
+        show_what_can_be_shown()
         policy = settings_policy(*options["allow_network"])
         statuses = set()
-        wanted = [(url, ScanType(each)) for url in options["urls"] for each in dict.fromkeys(options["type"])]
         given = _credentials(options, policy)
-        one_load = CachedLoad(found) if (found := browser()) is not None else None
-        for position, (url, scan_type) in enumerate(wanted):
-            result = self._scan(url, scan_type, policy, one_load, given)
+        types = [ScanType(each) for each in dict.fromkeys(options["type"])]
+        results = (result for url in options["urls"] for result in self._visit(url, types, policy, given))
+        is_single = len(options["urls"]) * len(types) == 1
+        for position, result in enumerate(results):
             if options["format"] == "text":
                 if position:
                     self.stdout.write("")
-                self.stdout.write("\n".join(map(_printable, _text(result))))
+                self.stdout.write("\n".join(map(printable, _text(result))))
             else:
                 document = _document(result, options["format"])
                 # Several documents stand on a line each, so that a program can read them one by one. In ASCII no
                 # character can be taken for a line's end, or for an order to the terminal.
-                self.stdout.write(json.dumps(document, indent=2 if len(wanted) == 1 else None))
+                self.stdout.write(json.dumps(document, indent=2 if is_single else None))
             self.stdout.flush()
             if result.score is None:
                 statuses.add(EXIT_FAILED)
@@ -124,35 +117,28 @@ class Command(BaseCommand):
         if statuses:
             sys.exit(max(statuses))
 
-    def _scan(
-        self, url: str, scan_type: ScanType, policy: Policy, browser: Browser | None, given: OriginCredentials | None
-    ) -> ScanResult:
+    def _visit(
+        self, url: str, types: list[ScanType], policy: Policy, given: OriginCredentials | None
+    ) -> tuple[ScanResult, ...]:
         limit_s = settings.SCAN_TIME_LIMIT_S
 
         def tell(progress: Progress) -> None:
-            done = f"{progress.checks_done}/{progress.checks_total} checks"
-            self.stderr.write(_printable(f"{progress.percent:3d} %  {progress.phase:<10}  {done}  {url}"))
+            checked = progress.checks.values()
+            done = f"{sum(each.done for each in checked)}/{sum(each.total for each in checked)} checks"
+            self.stderr.write(printable(f"{progress.percent:3d} %  {progress.phase:<10}  {done}  {url}"))
 
         started_at = datetime.now(UTC)
         try:
             target = parse_target(url, policy)
             with Network(policy, time_limit_s=limit_s, credentials=given) as network:
-                result = scan(target, scan_type, network, Budget(time_limit_s=limit_s), tell, browser)
-            return redacted(result, given)
+                results = scan(target, types, network, Budget(time_limit_s=limit_s), tell, browser())
+            return tuple(redacted(each, given) for each in results)
         except Refusal as refusal:
             error = ScanError(refusal.code, str(refusal))
         except Exception:
             logger.exception("the scan failed")
             error = ScanError("INTERNAL_ERROR", "The scanner failed.")
-        return ScanResult(
-            type=scan_type,
-            url=url,
-            status="failed",
-            started_at=started_at,
-            completed_at=datetime.now(UTC),
-            catalogue_version=catalogue_version(scan_type),
-            error=error,
-        )
+        return tuple(failed_result(each, url, started_at, error) for each in types)
 
 
 def _refuse_wrong_settings() -> None:
@@ -259,27 +245,14 @@ def _text(result: ScanResult) -> Iterator[str]:
             yield f"    - {omitted.name}"
 
 
-def _printable(line: str) -> str:
-    """The line with everything escaped that a terminal obeys instead of showing it.
-
-    Findings quote the site: control characters, line ends and marks that turn the direction of text are its own.
-    """
-    return "".join(
-        each
-        if each.isprintable() or unicodedata.category(each) == "Zs"  # a space of another width
-        else each.encode("unicode_escape").decode("ascii")
-        for each in line
-    )
-
-
 def _score(raw: str) -> int:
     if not raw.isdecimal() or int(raw) > 100:
         raise ArgumentTypeError("a score lies between 0 and 100")
     return int(raw)
 
 
-def _network(raw: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+def _network(raw: str) -> environment.Exemption:
     try:
-        return ipaddress.ip_network(raw)
+        return environment.exemption(raw)
     except ValueError as error:
         raise ArgumentTypeError(str(error)) from None

@@ -18,6 +18,7 @@ class Result:
     score: int
     created_at: datetime
     grade: str = "C"
+    catalogue_version: str = "one"
 
 
 def result(score: int, minutes: float = 0) -> Result:
@@ -28,12 +29,26 @@ def test_a_spark_goes_from_the_oldest_to_the_newest() -> None:
     assert spark([]) is None
     one = spark([result(50)])
     assert one is not None
-    assert (one.line, one.scores) == (f"{one.x},{one.y}", (50,))
+    assert (one.lines, one.scores) == ((f"{one.x},{one.y}",), (50,))
     drawn = spark([result(100, 2), result(0, 1), result(50)])
     assert drawn is not None
     assert drawn.scores == (50, 0, 100)
-    heights = [float(place.partition(",")[2]) for place in drawn.line.split()]
+    (line,) = drawn.lines
+    heights = [float(place.partition(",")[2]) for place in line.split()]
     assert heights[1] > heights[0] > heights[2] == drawn.y
+
+
+def test_no_line_joins_scores_of_other_rules() -> None:
+    scores = [Result(40 + n, NOW + timedelta(days=n), catalogue_version="new" if n > 2 else "old") for n in range(5)]
+    drawn = trend(scores)
+    assert drawn is not None
+    assert [len(line.split()) for line in drawn.lines] == [3, 2]
+    assert [len(area.split()) for area in drawn.areas] == [5, 4]
+    assert drawn.changes_of_rules == 1
+    assert drawn.summary.endswith("40 at first, 44 at last. The rules changed meanwhile.")
+    sparked = spark(scores[::-1])
+    assert sparked is not None
+    assert [len(line.split()) for line in sparked.lines] == [3, 2]
 
 
 def test_a_point_is_no_trend() -> None:

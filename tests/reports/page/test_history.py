@@ -13,7 +13,7 @@ from accounts.usage import month_of
 from reports.models import Report
 from reports.page.history import History, history, same_page
 from scans.models import Scan
-from scans.services import claim_scan, finish_scan
+from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of
 from tests.world import Member, make_result, make_scan
 
@@ -101,7 +101,7 @@ def test_the_page_tells_what_has_changed(home: Member) -> None:
     assert {name: group.xpath(".//a/@href") for name, group in groups.items()} == {
         "Fixed": ["#check-good"],
         "New": ["#check-bad"],
-        "Still there": ["#check-meh"],
+        "Better": ["#check-meh"],
     }
     assert "only a warning now, failed before" in text
     for anchor in ("check-good", "check-bad", "check-meh"):
@@ -137,10 +137,10 @@ def test_the_same_findings_again_are_told_as_such(home: Member) -> None:
 
 
 def test_a_browser_that_was_there_only_once_is_mentioned(home: Member) -> None:
-    before, scan = aged(home, 2), aged(home, 1)
-    Report.objects.filter(scan=before).update(facts={"checks_planned": 5, "checks_known": 9})
+    _, scan = aged(home, 2), aged(home, 1)
+    change(scan, browser="Chromium 150.0")
     text = text_of(person(home.organization).get(f"/report/{scan.id}"))
-    assert "The last one was judged without a browser, this one with" in text
+    assert "That one was judged without a browser, this one with" in text
 
 
 def test_an_index_serves_the_question(home: Member) -> None:

@@ -10,7 +10,7 @@ import pytest
 from reports.page.report_page import report_page
 from scans.engine.findings import CRITICAL, HIGH, LOW
 from scans.engine.result import AppliedCap, CategoryResult, CheckResult, SkippedCheck
-from scans.services import claim_scan, finish_scan
+from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of
 from tests.world import Member, make_result, make_scan
 

@@ -16,7 +16,7 @@ from accounts.models import AuditEvent, Membership, MonthlyUsage, Tier, User
 from accounts.usage import month_of
 from reports.models import Report
 from scans.models import Scan
-from scans.services import claim_scan
+from scans.visits.claims import claim_scan
 from tests.world import Member, finished_scan, make_scan, member_of, person_of, register_webhook
 from webhooks.models import Delivery
 

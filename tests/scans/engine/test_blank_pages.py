@@ -65,7 +65,7 @@ HONEST = {
 
 def scanned(scan_type: ScanType, markup: str) -> ScanResult:
     with Site({"/": Answer(markup, headers={"Content-Type": "text/html"})}) as site, Network(POLICY) as network:
-        return scan(target(site.url), scan_type, network, Budget())
+        return scan(target(site.url), [scan_type], network, Budget())[0]
 
 
 @pytest.mark.parametrize("scan_type", [ScanType.ACCESSIBILITY, ScanType.SEO])

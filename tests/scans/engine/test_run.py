@@ -7,19 +7,24 @@ import time
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, cast
 
 import pytest
 
 from scans.engine import catalogue
-from scans.engine.catalogue import Category, check, probe
+from scans.engine.catalogue import Category, Probe, check, probe
 from scans.engine.findings import HIGH, LOW, MEDIUM, Fail, Finding, NotApplicable, Pass, ScanType, Warn
+from scans.engine.fingerprints import EVIDENCE_ITEMS
+from scans.engine.judging import BUSY
+from scans.engine.kept_evidence import Kept
 from scans.engine.page.evidence import Clock, Page
+from scans.engine.plan import OUT_OF_TIME, TOO_SLOW
 from scans.engine.result import Budget, Progress, ScanFailed, ScanResult
-from scans.engine.run import BUSY, EVIDENCE_ITEMS, OUT_OF_TIME, TOO_SLOW, scan
+from scans.engine.run import scan
 from scans.engine.scoring import Cap
 from scans.net.client import Network
-from scans.net.errors import TimedOut
+from scans.net.errors import NotReachable, TimedOut
 from scans.net.http.response import Headers, Response
 from scans.net.targets import Target
 from tests.scans.engine.cast import target
@@ -67,7 +72,7 @@ def plant(monkeypatch: pytest.MonkeyPatch) -> Iterator[Plant]:
         ]
         monkeypatch.setattr(catalogue, "_modules", {"scans.engine.security.checks": modules}.__getitem__)
         monkeypatch.setattr(catalogue, "_probe_modules", lambda: [_module("probes", probes)])
-        monkeypatch.setattr("scans.engine.run.caps", lambda _: caps)
+        monkeypatch.setattr("scans.engine.judging.caps", lambda _: caps)
         _forget()
 
     yield plant
@@ -95,13 +100,8 @@ def run(
     workers: int = 8,
     progress: Callable[[Progress], None] = lambda _: None,
 ) -> ScanResult:
-    return scan(
-        TARGET,
-        ScanType.SECURITY,
-        cast(Network, network or FakeNetwork()),
-        Budget(time_limit_s, workers),
-        progress,
-    )
+    found = cast(Network, network or FakeNetwork())
+    return scan(TARGET, [ScanType.SECURITY], found, Budget(time_limit_s, workers), progress)[0]
 
 
 @probe()
@@ -195,11 +195,11 @@ def test_evidence_is_made_once_and_only_where_a_check_needs_it(plant: Plant) -> 
 
 def test_a_check_may_ask_for_what_is_given(plant: Plant) -> None:
     @check("given", name="Given", found="No Given", severity=LOW, fix="-")
-    def given_evidence(target: Target, clock: Clock, scan_type: ScanType) -> Finding:
-        return Pass(f"{target.host} {clock.now.tzinfo} {scan_type}")
+    def given_evidence(target: Target, clock: Clock) -> Finding:
+        return Pass(f"{target.host} {clock.now.tzinfo}")
 
     plant([given_evidence])
-    assert run().checks[0].message == "site.example.com UTC security"
+    assert run().checks[0].message == "site.example.com UTC"
 
 
 def test_findings_become_results(plant: Plant) -> None:
@@ -233,7 +233,7 @@ def test_a_report_shows_the_first_of_much_evidence(plant: Plant) -> None:
     [
         ("text/html", 200, ["any", "html", "good"]),
         ("application/pdf", 200, ["any", "good"]),
-        ("text/html", 404, ["any", "html"]),
+        ("text/html", 403, ["any", "html"]),
     ],
 )
 def test_a_check_judges_only_the_pages_that_it_is_for(
@@ -478,14 +478,15 @@ def test_progress_never_goes_back_and_ends_with_all_checks_done(plant: Plant) ->
     plant([has_ground, has_wall, has_roof], probes=[ground, wall, roof])
     run(progress=seen.append)
     assert all(a.percent <= b.percent for a, b in itertools.pairwise(seen))
-    assert all(0 <= each.checks_done <= each.checks_total == 3 for each in seen)
+    checked = [each.checks[ScanType.SECURITY] for each in seen]
+    assert all(0 <= each.done <= each.total == 3 for each in checked)
     assert list(dict.fromkeys(each.phase for each in seen)) == [
         "connecting",
         "collecting",
         "checking",
         "done",
     ]
-    assert (seen[-1].percent, seen[-1].checks_done) == (100, 3)
+    assert (seen[-1].percent, checked[-1].done) == (100, 3)
 
 
 def test_a_result_carries_times_version_and_facts(plant: Plant) -> None:
@@ -496,3 +497,87 @@ def test_a_result_carries_times_version_and_facts(plant: Plant) -> None:
     assert result.catalogue_version == catalogue.catalogue_version(ScanType.SECURITY)
     assert result.facts["duration_s"] >= 0
     assert result.url == TARGET.url
+
+
+def test_evidence_of_the_origin_is_kept_for_other_visits(plant: Plant) -> None:
+    asked: list[str] = []
+
+    @probe(of_origin=True)
+    def ground_of_origin(target: Target, network: Network) -> Ground:
+        asked.append(target.host)
+        return Ground("of the origin")
+
+    class Memory:
+        def __init__(self) -> None:
+            self.known: dict[tuple[str, str], Kept] = {}
+
+        def find(self, origin: str, probe: Probe) -> Kept | None:
+            return self.known.get((origin, probe.name))
+
+        def keep(self, origin: str, probe: Probe, evidence: object) -> None:
+            self.known[origin, probe.name] = Kept(evidence, datetime(2026, 11, 22, 9, tzinfo=UTC))
+
+    plant([has_ground], probes=[ground_of_origin])
+    kept = Memory()
+    first, second = (
+        scan(TARGET, [ScanType.SECURITY], cast(Network, FakeNetwork()), Budget(), shared=kept)[0] for _ in range(2)
+    )
+    assert asked == [TARGET.host]
+    assert list(kept.known) == [(TARGET.origin, "ground_of_origin")]
+    assert [each.message for each in first.checks] == [each.message for each in second.checks]
+    assert "site_evidence_at" not in first.facts
+    assert second.facts["site_evidence_at"] == "2026-11-22T09:00:00Z"
+
+
+def test_what_could_not_be_had_of_the_origin_is_asked_for_again(plant: Plant) -> None:
+    asked: list[str] = []
+
+    @probe(of_origin=True)
+    def ground_of_origin(target: Target) -> Ground:
+        asked.append(target.host)
+        raise NotReachable("Nobody is there.")
+
+    class Nothing:
+        def find(self, origin: str, probe: Probe) -> Kept | None:
+            return None
+
+        def keep(self, origin: str, probe: Probe, evidence: object) -> None:
+            pytest.fail("a failure is no evidence")
+
+    @check("has-name", name="Name", found="No name", severity=LOW, fix="Name it.")
+    def has_name(target: Target) -> Finding:
+        return Pass(target.host)
+
+    plant([has_ground, has_name], probes=[ground_of_origin])
+    for _ in range(2):
+        (result,) = scan(TARGET, [ScanType.SECURITY], cast(Network, FakeNetwork()), Budget(), shared=Nothing())
+        assert [each.reason for each in result.skipped_checks] == ["Nobody is there."]
+    assert len(asked) == 2
+
+
+def test_while_something_is_measured_nobody_else_asks_the_site(plant: Plant) -> None:
+    under_way: list[str] = []
+    seen: list[list[str]] = []
+
+    def asks(name: str, evidence: object) -> Any:
+        under_way.append(name)
+        seen.append(list(under_way))
+        under_way.remove(name)
+        return evidence
+
+    @probe()
+    def ground_asked(target: Target, network: Network) -> Ground:
+        return asks("ground", Ground("asked"))
+
+    @probe(measures=True)
+    def wall_measured(ground: Ground, network: Network) -> Wall:
+        return asks("wall", Wall("measured"))
+
+    @probe()
+    def roof_asked(target: Target, network: Network) -> Roof:
+        return asks("roof", Roof("asked"))
+
+    plant([has_ground, has_wall, has_roof], probes=[ground_asked, wall_measured, roof_asked])
+    run()
+    assert [names for names in seen if "wall" in names] == [["wall"]]
+    assert [names[-1] for names in seen] == ["ground", "wall", "roof"]

@@ -8,12 +8,13 @@ from datetime import timedelta
 
 import pytest
 
+from scans.engine.crawling.robots import parse_robots
+from scans.engine.crawling.robots_file import RobotsFile
 from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, Fail, Finding, Severity, Warn
 from scans.engine.security.checks import disclosure, headers, transport
 from scans.engine.security.evidence import PlainHttp, TlsSupport
 from scans.engine.seo.checks import crawlability, indexability
-from scans.engine.seo.evidence import CanonicalAnswer, RobotsFile
-from scans.engine.seo.robots import parse_robots
+from scans.engine.seo.evidence import CanonicalAnswer
 from scans.net.tls.ciphers import TlsVersion
 from tests.scans.engine import cast
 from tests.scans.engine.security.cast import LEAF, NOW, document, hops, https_answer, page, peer, policies, verdict

@@ -87,7 +87,7 @@ class World:
         except (Blocked, InvalidUrl):
             return None
         with Network(policy, time_limit_s=PATIENCE_S) as network:
-            return scan(target, scan_type, network, Budget(PATIENCE_S))
+            return scan(target, [scan_type], network, Budget(PATIENCE_S))[0]
 
 
 @pytest.fixture(params=[None, Certificate.VALID], ids=["http", "https"])

@@ -56,7 +56,7 @@ def test_a_name_with_any_address_that_is_not_public_is_refused_before_anything_i
         for attempt in (
             lambda: network.fetch("http://mixed.example.com/"),
             lambda: network.connect("mixed.example.com", 443),
-            lambda: network.addresses("mixed.example.com"),
+            lambda: network.addresses("mixed.example.com", 80),
             lambda: network.reach(parse_target("https://mixed.example.com/", Policy())),
         ):
             with pytest.raises(Blocked, match="not publicly accessible"):
@@ -205,13 +205,13 @@ def test_localhost_means_the_loopback_that_is_exempted(exempted: str) -> None:
     policy = Policy(allowed_networks=(ip_network(exempted),))
     loopback = "::1" if ":" in exempted else "127.0.0.1"
     with Network(policy) as network:
-        assert network.addresses("localhost") == (loopback,)
-        assert network.addresses("shop.localhost") == (loopback,)
+        assert network.addresses("localhost", 80) == (loopback,)
+        assert network.addresses("shop.localhost", 80) == (loopback,)
 
 
 def test_localhost_is_refused_without_an_exemption() -> None:
     with Network(Policy(allowed_networks=(ip_network("10.0.0.0/8"),))) as network, pytest.raises(Blocked):
-        network.addresses("localhost")
+        network.addresses("localhost", 80)
 
 
 def test_an_exemption_of_one_network_opens_no_port_of_another() -> None:
@@ -226,6 +226,43 @@ def test_an_exemption_of_one_network_opens_no_port_of_another() -> None:
             with pytest.raises(InvalidUrl, match="6379"):
                 network.fetch(target)
     assert wires.dialed == []
+
+
+def test_an_exemption_of_a_port_opens_no_other_port_of_the_address() -> None:
+    with Site(HELLO) as site:
+        policy = Policy(allowed_networks=((ip_network("127.0.0.0/8"), site.port),))
+        names = Names(dict.fromkeys(("app.example.com", "127.0.0.1"), ("127.0.0.1",)))
+        with Network(policy, resolver=names) as network:
+            assert network.fetch(f"http://app.example.com:{site.port}/").body == b"hello"
+            assert network.fetch(site.url + "/").body == b"hello"
+            for port in (80, 6379):
+                with pytest.raises((Blocked, InvalidUrl)):
+                    network.connect("app.example.com", port)
+                with pytest.raises(Blocked):
+                    network.connect("127.0.0.1", port)
+        assert names.asked == ["app.example.com", "127.0.0.1"]
+
+
+def test_an_exemption_of_a_port_is_left_by_no_redirect() -> None:
+    with Site(HELLO) as other:
+        answers = {"*": Answer(status=302, headers={"Location": other.url + "/"})}
+        with Site(answers) as site:
+            policy = Policy(allowed_networks=((ip_network("127.0.0.0/8"), site.port),))
+            with Network(policy) as network, pytest.raises(Blocked):
+                network.follow(site.url + "/")
+        assert other.requests == []
+
+
+def test_an_own_address_is_reached_on_the_exempted_port_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(addresses, "own_addresses", lambda: frozenset({ip_address(PUBLIC)}))
+    wires = Wires({})
+    policy = Policy(allowed_networks=((ip_network(f"{PUBLIC}/32"), 8080),))
+    with Network(policy, resolver=Names({"own.example.com": (PUBLIC,)}), dialer=wires) as network:
+        with pytest.raises(Blocked):
+            network.connect("own.example.com", 80)
+        with pytest.raises(NotReachable):
+            network.connect("own.example.com", 8080)
+    assert wires.dialed == [(PUBLIC, 8080)]
 
 
 def test_closing_the_network_wakes_whoever_waits() -> None:
@@ -307,7 +344,7 @@ def test_closing_the_network_wakes_who_waits_in_a_tls_handshake() -> None:
 def test_addresses_of_one_host_are_resolved_once_for_all_threads() -> None:
     names = Names({"a.example.com": (PUBLIC,)})
     with Network(Policy(), resolver=names, dialer=Wires({})) as network:
-        threads = [threading.Thread(target=network.addresses, args=("a.example.com",)) for _ in range(8)]
+        threads = [threading.Thread(target=network.addresses, args=("a.example.com", 80)) for _ in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:

@@ -208,7 +208,7 @@ def test_a_name_keeps_the_address_that_was_judged() -> None:
     with Site({"*": Answer("Hello")}) as site:
         wires = Wires({PUBLIC: site})
         with Network(Policy(), resolver=names, dialer=wires) as network, BrowserProxy(network) as proxy:
-            network.addresses("rebind.example.com")
+            network.addresses("rebind.example.com", 80)
             assert answer(ask(proxy, "GET http://rebind.example.com/ HTTP/1.1")).endswith(b"Hello")
             tunnel(proxy, "rebind.example.com:443").close()
     assert names.asked == ["rebind.example.com"]

@@ -195,7 +195,7 @@ def test_name_servers_that_the_operator_names_are_asked_instead_of_the_system_s(
     monkeypatch.setattr(dns.resolver.Resolver, "resolve", answer)
     with Network(Policy(name_servers=("192.0.2.53",))) as network:
         with pytest.raises(NotReachable):
-            network.addresses(HOST)
+            network.addresses(HOST, 80)
         network.records(HOST, "CAA")
     assert asked == [["192.0.2.53"]] * 3
 
@@ -231,7 +231,7 @@ def test_what_the_hosts_file_says_is_judged_like_anything(
     caplog.set_level(logging.INFO)
     hosts_file.write_text(f"{line} {HOST}\n")
     with Network(Policy()) as network, pytest.raises(Blocked) as refusal:
-        network.addresses(HOST)
+        network.addresses(HOST, 80)
     assert reason in f"{refusal.value} {caplog.text}"
 
 

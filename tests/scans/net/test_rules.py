@@ -161,8 +161,8 @@ URLS = [
 
 
 def judging_one(original: Any = Dialer._judged) -> Any:
-    def judged(self: Dialer, host: str, found: tuple[str, ...]) -> tuple[str, ...]:
-        original(self, host, found[:1])
+    def judged(self: Dialer, host: str, port: int, found: tuple[str, ...]) -> tuple[str, ...]:
+        original(self, host, port, found[:1])
         return found
 
     return judged
@@ -184,8 +184,8 @@ def leaves_its_first_address() -> bool:
     return wires.dialed != [(PUBLIC, 80)] * 2
 
 
-def forgetful(self: Dialer, host: str, deadline: Deadline) -> tuple[str, ...]:
-    return self._judged(host, self._resolver.resolve(host, deadline))
+def forgetful(self: Dialer, host: str, port: int, deadline: Deadline) -> tuple[str, ...]:
+    return self._judged(host, port, self._resolver.resolve(host, deadline))
 
 
 def changes_a_refusal() -> bool:

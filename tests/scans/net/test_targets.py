@@ -244,6 +244,23 @@ def test_other_ports_are_invalid_unless_the_address_is_exempted(port: int) -> No
     assert refused(f"http://93.184.215.14:{port}/", EXEMPTING) is InvalidUrl
 
 
+@pytest.mark.parametrize(("network", "host"), [("10.0.0.5/32", "10.0.0.5"), ("fd00::1/128", "[fd00::1]")])
+def test_an_address_that_is_exempted_on_a_port_is_accepted_there_alone(network: str, host: str) -> None:
+    policy = Policy(allowed_networks=((ip_network(network), 3000),))
+    assert refused(f"http://{host}:3000/", policy) is None
+    for port in (0, 22, 80, 3001, 8080):
+        assert refused(f"http://{host}:{port}/", policy) is Blocked
+        assert refused(f"http://93.184.215.14:{port}/", policy) is (None if port in (80, 8080) else InvalidUrl)
+    assert refused("http://93.184.215.14:3000/", policy) is InvalidUrl
+    assert refused("http://example.com:3001/", policy) is InvalidUrl
+
+
+def test_localhost_is_accepted_on_the_exempted_port_alone() -> None:
+    policy = Policy(allowed_networks=((ip_network("127.0.0.0/8"), 3000),))
+    assert refused("http://localhost:3000/", policy) is None
+    assert refused("http://localhost:8080/", policy) is Blocked
+
+
 @pytest.mark.parametrize(
     ("reference", "url"),
     [

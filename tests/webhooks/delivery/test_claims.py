@@ -13,8 +13,9 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from config import encryption
-from tests.world import Member
-from webhooks.delivery.claims import LEASE, PER_RECEIVER, DeliveryClaim, claim, next_due
+from tests.world import Member, make_scan
+from webhooks import services
+from webhooks.delivery.claims import LEASE, PER_RECEIVER, DeliveryClaim, claim, hold, next_due
 from webhooks.events import example
 from webhooks.models import Delivery, Event, EventKind, FormerSecret, Webhook
 
@@ -188,14 +189,12 @@ def in_threads(work: Callable[[], object], count: int) -> None:
         thread.join()
 
 
-def test_a_claim_reads_few_rows_of_a_long_backlog(home: Member) -> None:
-    for number in range(3):
-        due(webhook_to(home, f"a{number}:80"), 2000)
-    due(webhook_to(home, "paused:80", enabled=False), 2000)
+def rows_read_by_a_claim() -> float:
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE webhooks_delivery, webhooks_webhook, webhooks_event")
-    with CaptureQueriesContext(connection) as queries:
+    with CaptureQueriesContext(connection) as queries, transaction.atomic():
         take(limit=10)
+        transaction.set_rollback(True)
     (sql,) = (each["sql"] for each in queries if "RECURSIVE" in each["sql"])
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}")
@@ -205,7 +204,66 @@ def test_a_claim_reads_few_rows_of_a_long_backlog(home: Member) -> None:
         own = node["Actual Rows"] * node["Actual Loops"] if node.get("Relation Name") == "webhooks_delivery" else 0
         return own + sum(rows_read(each) for each in node.get("Plans", ()))
 
-    assert 0 < rows_read(plan[0]["Plan"]) < 200
+    return rows_read(plan[0]["Plan"])
+
+
+def test_a_claim_reads_few_rows_of_a_long_backlog(home: Member) -> None:
+    for number in range(3):
+        due(webhook_to(home, f"a{number}:80"), 2000)
+    due(webhook_to(home, "paused:80", enabled=False), 2000)
+    assert 0 < rows_read_by_a_claim() < 200
+
+
+def test_a_claim_walks_past_no_webhook_that_is_disabled(home: Member) -> None:
+    webhooks = [webhook_to(home, f"a{number}:80") for number in range(60)]
+    for webhook in webhooks:
+        due(webhook, 2)
+    Webhook.objects.exclude(id=webhooks[0].id).update(enabled=False)
+    assert rows_read_by_a_claim() > 60
+    assert hold() == 2 * 59
+    assert 0 < rows_read_by_a_claim() < 20
+    assert hold() == 0
+    enable(webhooks[1])
+    assert by_webhook(take()) == {webhooks[0].id: 2, webhooks[1].id: 2}
+
+
+def enable(webhook: Webhook) -> None:
+    services.update_webhook(organization_id=webhook.organization_id, webhook_id=webhook.id, changes={"enabled": True})
+
+
+def test_what_a_dead_worker_left_to_a_disabled_webhook_is_held_and_what_is_being_sent_is_not(home: Member) -> None:
+    webhook = webhook_to(home, "a:80", enabled=False)
+    (dead,) = due(webhook, lease_expires_at=timezone.now() - timedelta(minutes=1))
+    due(webhook, lease_expires_at=timezone.now() + timedelta(minutes=1))
+    assert hold() == 1
+    assert Delivery.objects.get(is_held=True) == dead
+
+
+def test_what_was_held_until_it_failed_can_be_sent_again(home: Member) -> None:
+    webhook = webhook_to(home, "a:80", enabled=False)
+    deliveries = due(webhook, 2)
+    hold()
+    Delivery.objects.update(status="failed", finished_at=timezone.now())  # as after 30 days
+    enable(webhook)
+    names = {"organization_id": webhook.organization_id, "webhook_id": webhook.id}
+    Event.objects.update(scan=make_scan(home))
+    services.replay_delivery(**names, delivery_id=deliveries[0].id)
+    assert len(take()) == 1
+    assert services.recover_failed(**names, since=timezone.now() - timedelta(days=1)) == 1
+    assert len(take()) == 1
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_a_webhook_that_is_being_enabled_keeps_nothing_held(home: Member) -> None:
+    webhook = webhook_to(home, "a:80", enabled=False)
+    due(webhook, 3)
+    with transaction.atomic():
+        Webhook.objects.select_for_update(no_key=True).get()
+        held: list[int] = []
+        in_threads(lambda: held.append(hold()), 1)
+        enable(webhook)
+    hold()
+    assert (held, len(take())) == ([0], 3)
 
 
 def test_the_next_due_moment_is_told_when_it_is_near(home: Member) -> None:

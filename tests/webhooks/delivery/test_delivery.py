@@ -15,7 +15,7 @@ from standardwebhooks.webhooks import Webhook as StandardWebhook
 from config import celery
 from scans.engine.result import ScanError
 from scans.models import Scan
-from scans.services import claim_scan, finish_scan
+from scans.visits.claims import claim_scan, finish_scan
 from tests.config.stack.processes import wait_until
 from tests.sites.server import Answer, Site
 from tests.world import (

@@ -152,7 +152,7 @@ def skip_link(document: AccessibleDocument) -> Finding:
         for each in document.exposed("a[href]")
         if each.mem_id in skip_links.links
         and (attribute(each, "href") or "").startswith(("#", "/#"))
-        and _is_out_of_sight(document, each)
+        and (_is_out_of_sight(document, each) or skip_links.is_moved_away(each))
     )
     return warn_at_most(
         Faults.find(document, found, lambda each: not _has_target(document, each, skip_links.target(each))),

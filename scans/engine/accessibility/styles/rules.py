@@ -10,7 +10,7 @@ from functools import reduce
 from selectolax.lexbor import LexborNode
 
 from scans.engine.accessibility.styles.selectors import Selector, cut, nested, specificity
-from scans.engine.page.css import SIMPLE, Compound, declarations, last_compounds, rules
+from scans.engine.page.css import MAX_SELECTORS, SIMPLE, Allowance, Compound, declarations, last_compounds, rules
 from scans.engine.page.evidence import Document
 from scans.engine.page.markup import attribute, live
 
@@ -67,19 +67,20 @@ def page_rules(document: Document) -> tuple[DisplayRule, ...]:
     """The rules of the page's own `<style>` elements that show or hide elements."""
     found: list[DisplayRule] = []
     layers: dict[str, int] = {}
+    allowance = Allowance()
     for node in live(document, "style"):
         media = (attribute(node, "media") or "all").strip().lower()
         if media not in ("print", "speech"):
             outer = () if media in ("", "all", "screen") else (f"@media {media}",)
-            for rule in _rules(node.text() or "", outer, layers):
+            for rule in _rules(node.text() or "", outer, layers, allowance):
                 found.append(replace(rule, rank=(*rule.rank[:3], len(found))))
                 if len(found) == MAX_RULES:
                     return tuple(found)
     return tuple(found)
 
 
-def _rules(css: str, outer: tuple[str, ...], layers: dict[str, int]) -> Iterator[DisplayRule]:
-    for rule in rules(css):
+def _rules(css: str, outer: tuple[str, ...], layers: dict[str, int], allowance: Allowance) -> Iterator[DisplayRule]:
+    for rule in rules(css, allowance):
         if rule.declarations is None:
             _note_layers(rule.prelude, layers)
             continue
@@ -95,7 +96,9 @@ def _rules(css: str, outer: tuple[str, ...], layers: dict[str, int]) -> Iterator
         layer = ".".join(found[1].strip() for each in at_rules if (found := LAYER.match(each)))
         in_layers = any(LAYER.match(each) for each in at_rules)
         place = layers.setdefault(layer, len(layers)) if in_layers else MAX_RULES
-        for selector in cut(reduce(nested, (each for each in around if not each.startswith("@")))):
+        selectors = reduce(nested, (each for each in around if not each.startswith("@")))
+        allowance.selectors -= min(MAX_SELECTORS, selectors.count(",") + 1)
+        for selector in cut(selectors):
             for name, (keyword, is_important) in style.items():
                 # What is important in an earlier layer wins over a later one (CSS Cascade 5, section 6.4.3).
                 rank = (is_important, -place if is_important else place, specificity(selector), 0)

@@ -41,6 +41,8 @@ WAYS = {" ": ("parent", True), ">": ("parent", False), "~": ("prev", True), "+":
 MAX_STEPS = 2_000_000
 # Counting takes as many steps for each element as there are elements, at some twentieth of the time.
 COUNTED_AT_ONCE = 20
+# Characters of the selectors of rules in rules.
+MAX_NESTED = 20_000
 # Following a combinator takes as much as looking at this many elements.
 WALKING = 10
 
@@ -83,7 +85,12 @@ def cut(selectors: str) -> list[Selector]:
 
 
 def nested(outer: str, inner: str) -> str:
-    """The selectors of a rule that stands in another one (CSS Nesting 1)."""
+    """The selectors of a rule that stands in another one (CSS Nesting 1); none where they would be too long.
+
+    A list in a list in a list doubles each time, and so does `& &`.
+    """
+    if not outer or len(inner) + len(outer) * (inner.count(",") + inner.count("&") + 1) > MAX_NESTED:
+        return ""
     parent = f":is({outer})" if "," in outer else outer
     parts = [part.strip() for part in inner.split(",")]
     return ", ".join(part.replace("&", parent) if "&" in part else f"{parent} {part}" for part in parts)

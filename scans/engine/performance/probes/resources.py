@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from scans.engine.browser.evidence import BrowserLoad
 from scans.engine.catalogue import probe
-from scans.engine.page.css import style_references
+from scans.engine.page.css import Allowance, style_references
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.image_headers import ImageFormat, ImageHeader, read_image_header
 from scans.engine.page.references import Reference, ResourceKind, keep, references
@@ -162,12 +162,13 @@ def _of_style_sheets(items: Sequence[Resource]) -> list[Reference]:
     """What the loaded style sheets refer to; backgrounds and fonts are loaded only where they are used."""
     found: dict[str, Reference] = {}
     ends_s = time.thread_time() + READING_S
+    allowance = Allowance()
     for sheet in items:
         if time.thread_time() > ends_s:
             break
         if sheet.kind is not ResourceKind.STYLESHEET or sheet.status != 200:
             continue
-        inside = style_references(sheet.body.decode("utf-8", "replace"))
+        inside = style_references(sheet.body.decode("utf-8", "replace"), allowance)
         for address in inside.imports:
             keep(found, sheet.final_url, address, ResourceKind.STYLESHEET, sheet.eager)
         for address in inside.fonts:

@@ -6,7 +6,17 @@ import re
 from collections.abc import Iterator
 
 from scans.engine.catalogue import probe
-from scans.engine.page.css import Compound, Rule, font_source, imported, is_font_face, is_sizing, last_compounds, rules
+from scans.engine.page.css import (
+    Allowance,
+    Compound,
+    Rule,
+    font_source,
+    imported,
+    is_font_face,
+    is_sizing,
+    last_compounds,
+    rules,
+)
 from scans.engine.page.evidence import Document
 from scans.engine.page.markup import live
 from scans.engine.page.references import Reference, ResourceKind, keep
@@ -15,6 +25,7 @@ from scans.engine.performance.evidence import FontFace, Resources, StyleImport, 
 # Of all style sheets together: reading them is bounded like loading them.
 MAX_CHARACTERS = 2 * 1024 * 1024
 MAX_FACES = 500
+MAX_IMPORTS = 500
 MAX_SIZED = 1000
 
 LEADING = re.compile(r"@(?:charset|layer|import)\b", re.IGNORECASE)
@@ -62,23 +73,26 @@ class _Reader:
         self.imports: list[StyleImport] = []
         self.sized: set[Compound] = set()
         self._elements = _Elements(document)
+        self._allowance = Allowance()
 
     def read(self, sheet: str, css: str) -> None:
         """Take in one style sheet."""
         is_leading = True
-        for rule in rules(css):
+        for rule in rules(css, self._allowance):
             if rule.declarations is None:
                 # CSS Cascade 4, section 2: an @import behind any other rule is ignored.
                 is_leading = is_leading and LEADING.match(rule.prelude) is not None
-                if is_leading:
+                if is_leading and len(self.imports) < MAX_IMPORTS:
                     self._import(sheet, rule.prelude)
                 continue
             is_leading = is_leading and rule.prelude[:6].lower() == "@layer"
             if is_font_face(rule):
-                if (face := _face(sheet, rule)) is not None and len(self.faces) < MAX_FACES:
+                if len(self.faces) < MAX_FACES and (face := _face(sheet, rule)) is not None:
                     self.faces.append(face)
             elif not rule.prelude.startswith("@"):
                 self._style(rule)
+        if self._allowance.is_spent:
+            self.sized = {Compound()}  # which everything matches: nobody knows what else has a size
 
     def _import(self, sheet: str, statement: str) -> None:
         found = imported(statement)
@@ -91,7 +105,7 @@ class _Reader:
         sizes = any(is_sizing(name, value) for name, value in rule.declarations or ())
         if not families and not sizes:
             return
-        compounds = list(last_compounds(rule.prelude))
+        compounds = list(last_compounds(rule.prelude, self._allowance))
         if sizes:
             # Beyond the limit one that everything matches says that it is not known.
             kept = {each for each in compounds if self._elements.may_match(each)}

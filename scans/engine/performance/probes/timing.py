@@ -17,7 +17,7 @@ MAX_BYTES = 16 * 1024  # the beginning is what is measured
 TIMEOUT_S = 10.0
 
 
-@probe()
+@probe(measures=True)
 def timing(page: Page, network: Network, load: BrowserLoad | None = None) -> Timing:
     """The final document asked for three times in all, one after the other, the page's own load being one.
 

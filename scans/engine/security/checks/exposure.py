@@ -20,7 +20,7 @@ from scans.engine.findings import (
     Warn,
 )
 from scans.engine.messages import counted, excerpt, size, some
-from scans.engine.security.evidence import Exposure, PathAnswer
+from scans.engine.security.evidence import Exposure, PathAnswer, SourceMaps
 from scans.engine.security.file_signatures import HEALTH_ONLY
 from scans.net.errors import NetError
 
@@ -55,7 +55,7 @@ class Unanswered(NetError):
     references=("CWE-527", "OWASP WSTG-CONF-04"),
 )
 def exposed_git(exposure: Exposure) -> Finding:
-    return _judge(exposure, "exposed-git", "anybody can download the source code with its whole history")
+    return _judge(exposure.families["exposed-git"], "anybody can download the source code with its whole history")
 
 
 @check(
@@ -74,7 +74,7 @@ def exposed_git(exposure: Exposure) -> Finding:
     references=("CWE-527", "OWASP WSTG-CONF-04"),
 )
 def exposed_svn_hg(exposure: Exposure) -> Finding:
-    return _judge(exposure, "exposed-svn-hg", "anybody can restore the source code from it")
+    return _judge(exposure.families["exposed-svn-hg"], "anybody can restore the source code from it")
 
 
 @check(
@@ -89,7 +89,7 @@ def exposed_svn_hg(exposure: Exposure) -> Finding:
     references=("CWE-538", "CWE-200", "OWASP WSTG-CONF-04"),
 )
 def exposed_env(exposure: Exposure) -> Finding:
-    return _judge(exposure, "exposed-env", "anybody can read the application's secrets")
+    return _judge(exposure.families["exposed-env"], "anybody can read the application's secrets")
 
 
 @check(
@@ -101,7 +101,7 @@ def exposed_env(exposure: Exposure) -> Finding:
     references=("CWE-538", "CWE-522", "OWASP WSTG-CONF-04"),
 )
 def exposed_credentials(exposure: Exposure) -> Finding:
-    return _judge(exposure, "exposed-credentials", "anybody can log in with what it holds")
+    return _judge(exposure.families["exposed-credentials"], "anybody can log in with what it holds")
 
 
 @check(
@@ -113,7 +113,7 @@ def exposed_credentials(exposure: Exposure) -> Finding:
     references=("CWE-530", "OWASP WSTG-CONF-04"),
 )
 def exposed_backup(exposure: Exposure) -> Finding:
-    return _judge(exposure, "exposed-backup", "anybody can download it, with sources and settings")
+    return _judge(exposure.families["exposed-backup"], "anybody can download it, with sources and settings")
 
 
 @check(
@@ -125,7 +125,7 @@ def exposed_backup(exposure: Exposure) -> Finding:
     references=("CWE-530", "CWE-200", "OWASP WSTG-CONF-04"),
 )
 def exposed_sql_dump(exposure: Exposure) -> Finding:
-    return _judge(exposure, "exposed-sql-dump", "anybody can download the database's content")
+    return _judge(exposure.families["exposed-sql-dump"], "anybody can download the database's content")
 
 
 @check(
@@ -137,7 +137,7 @@ def exposed_sql_dump(exposure: Exposure) -> Finding:
     references=("CWE-538", "CWE-200", "OWASP WSTG-CONF-04"),
 )
 def exposed_sqlite(exposure: Exposure) -> Finding:
-    return _judge(exposure, "exposed-sqlite", "anybody can download the whole database")
+    return _judge(exposure.families["exposed-sqlite"], "anybody can download the whole database")
 
 
 @check(
@@ -157,7 +157,8 @@ def exposed_sqlite(exposure: Exposure) -> Finding:
 )
 def exposed_source_backup(exposure: Exposure) -> Finding:
     return _judge(
-        exposure, "exposed-source-backup", "the server sends the source with its settings instead of running it"
+        exposure.families["exposed-source-backup"],
+        "the server sends the source with its settings instead of running it",
     )
 
 
@@ -170,7 +171,7 @@ def exposed_source_backup(exposure: Exposure) -> Finding:
     references=("CWE-497", "OWASP WSTG-CONF-02"),
 )
 def exposed_phpinfo(exposure: Exposure) -> Finding:
-    return _judge(exposure, "exposed-phpinfo", "it shows versions, paths and environment variables to anybody")
+    return _judge(exposure.families["exposed-phpinfo"], "it shows versions, paths and environment variables to anybody")
 
 
 @check(
@@ -182,7 +183,7 @@ def exposed_phpinfo(exposure: Exposure) -> Finding:
     references=("CWE-497", "Apache HTTP Server, mod_status"),
 )
 def exposed_server_status(exposure: Exposure) -> Finding:
-    return _judge(exposure, "exposed-server-status", "anybody can see which addresses request what")
+    return _judge(exposure.families["exposed-server-status"], "anybody can see which addresses request what")
 
 
 @check(
@@ -202,7 +203,9 @@ def exposed_actuator(exposure: Exposure) -> Finding:
             severity=LOW,
             evidence=_items(found),
         )
-    return _judge(exposure, "exposed-actuator", "it shows the application's internals, and some endpoints change it")
+    return _judge(
+        exposure.families["exposed-actuator"], "it shows the application's internals, and some endpoints change it"
+    )
 
 
 @check(
@@ -214,7 +217,7 @@ def exposed_actuator(exposure: Exposure) -> Finding:
     references=("CWE-538", "OWASP WSTG-CONF-04"),
 )
 def exposed_compose(exposure: Exposure) -> Finding:
-    return _judge(exposure, "exposed-compose", "it names services, images and often passwords")
+    return _judge(exposure.families["exposed-compose"], "it names services, images and often passwords")
 
 
 @check(
@@ -229,7 +232,7 @@ def exposed_compose(exposure: Exposure) -> Finding:
     references=("CWE-538", "OWASP WSTG-CONF-04"),
 )
 def exposed_ds_store(exposure: Exposure) -> Finding:
-    return _judge(exposure, "exposed-ds-store", "it lists the names of files that nothing links to")
+    return _judge(exposure.families["exposed-ds-store"], "it lists the names of files that nothing links to")
 
 
 @check(
@@ -248,7 +251,7 @@ def exposed_ds_store(exposure: Exposure) -> Finding:
     references=("CWE-532", "OWASP WSTG-CONF-04"),
 )
 def exposed_logs(exposure: Exposure) -> Finding:
-    return _judge(exposure, "exposed-logs", "logs hold paths, queries and data of visitors")
+    return _judge(exposure.families["exposed-logs"], "logs hold paths, queries and data of visitors")
 
 
 @check(
@@ -261,7 +264,7 @@ def exposed_logs(exposure: Exposure) -> Finding:
     references=("CWE-200", "OWASP API Security Top 10 2023, API9"),
 )
 def exposed_api_docs(exposure: Exposure) -> Finding:
-    return _judge(exposure, "exposed-api-docs", "it shows every operation of the API", is_warning=True)
+    return _judge(exposure.families["exposed-api-docs"], "it shows every operation of the API", is_warning=True)
 
 
 @check(
@@ -272,15 +275,14 @@ def exposed_api_docs(exposure: Exposure) -> Finding:
     fix="Build without source maps for production, or upload them to the error tracker only (hidden source maps).",
     references=("CWE-540", "ECMA-426"),
 )
-def exposed_source_maps(exposure: Exposure) -> Finding:
-    if not exposure.families["exposed-source-maps"]:
+def exposed_source_maps(maps: SourceMaps) -> Finding:
+    if not maps.answers:
         return NotApplicable("The page loads no script of its own that could have a source map.")
-    return _judge(exposure, "exposed-source-maps", "it shows the scripts as they were written", is_warning=True)
+    return _judge(maps.answers, "it shows the scripts as they were written", is_warning=True)
 
 
-def _judge(exposure: Exposure, family: str, harm: str, *, is_warning: bool = False) -> Finding:
+def _judge(answers: Sequence[PathAnswer], harm: str, *, is_warning: bool = False) -> Finding:
     """What is exposed decides. Where nothing is, every path must have been answered, or else `Unanswered`."""
-    answers = exposure.families[family]
     found = [each for each in answers if each.is_exposed]
     if found:
         shown = some([f"{excerpt(each.path)} ({each.excerpt}; {size(each.size_bytes)})" for each in found])

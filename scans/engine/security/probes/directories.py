@@ -18,7 +18,7 @@ MAX_BYTES = 64 * 1024
 TIMEOUT_S = 5.0
 
 
-@probe()
+@probe(of_origin=True)
 def asset_directories(page: Page, references: References, network: Network) -> AssetDirectories:
     """The first five folders, other than the root and the page's own, that assets from its origin lie in.
 

@@ -20,7 +20,7 @@ MAX_BYTES = 64 * 1024
 FILE = "/.well-known/security.txt"
 
 
-@probe()
+@probe(of_origin=True)
 def caa_records(target: Target, network: Network) -> CaaRecords:
     """CAA records by the climb of RFC 8659, section 3. Raises NotReachable or TimedOut without DNS."""
     domain = own_domain(target.host)
@@ -34,7 +34,7 @@ def caa_records(target: Target, network: Network) -> CaaRecords:
     return CaaRecords(domain)
 
 
-@probe()
+@probe(of_origin=True)
 def dnssec_records(target: Target, network: Network) -> DnssecRecords:
     """DS and DNSKEY of the domain. Raises NotReachable or TimedOut without DNS."""
     domain = own_domain(target.host)
@@ -44,7 +44,7 @@ def dnssec_records(target: Target, network: Network) -> DnssecRecords:
     return DnssecRecords(domain, keys.is_authenticated, network.records(domain, "DS").records, keys.records)
 
 
-@probe()
+@probe(of_origin=True)
 def mail_records(target: Target, network: Network) -> MailRecords:
     """MX, SPF and DMARC of the domain. Raises NotReachable or TimedOut without DNS."""
     domain = own_domain(target.host)
@@ -61,7 +61,7 @@ def mail_records(target: Target, network: Network) -> MailRecords:
     )
 
 
-@probe()
+@probe(of_origin=True)
 def security_txt(page: Page, network: Network) -> SecurityTxt:
     """The file of the host, then of its domain (RFC 9116, section 3). One that does not come is not there.
 

@@ -14,7 +14,7 @@ from scans.engine.page.evidence import Page
 from scans.engine.page.fetch import RateLimitedBySite
 from scans.engine.page.references import References, ResourceKind
 from scans.engine.page.soft_404 import media_type, resembles, siblings
-from scans.engine.security.evidence import Exposure, NotFoundBaseline, PathAnswer
+from scans.engine.security.evidence import Exposure, NotFoundBaseline, PathAnswer, SourceMaps
 from scans.engine.security.file_signatures import source_map
 from scans.engine.security.sensitive_files import JSON_BYTES, SensitiveFile, files_of, identify
 from scans.net.client import Network
@@ -23,14 +23,14 @@ from scans.net.http.response import Response
 from scans.net.targets import InvalidUrl, Target
 
 # Other probes ask the same host at the same time.
-AT_ONCE = 6
+AT_ONCE = 5
 TIMEOUT_S = 5.0
 TIME_LIMIT_S = 20.0
 # After so many paths without an answer the rest is not asked for: the scanner is being blocked.
 MAX_SILENT = 6
 # Of an answer with one for a path where nothing lies; each may take 20 ms.
 MAX_COMPARED = 80
-SOURCE_MAPS = "exposed-source-maps"
+MAPS_AT_ONCE = 1
 MAX_SCRIPTS = 3
 SCRIPT_BYTES = 1024 * 1024
 # ECMA-426, "extracting source map URLs": the comment follows the code.
@@ -38,9 +38,9 @@ MAP_COMMENT = re.compile(rb"//[#@][ \t]*sourceMappingURL=([^\s'\"]{1,2000})\s*\Z
 COMMENT_BYTES = 4096
 
 
-@probe()
-def exposure(page: Page, references: References, baseline: NotFoundBaseline, network: Network) -> Exposure:
-    """Every family's paths on the page's origin, at most six at once, and the maps of the page's own scripts.
+@probe(of_origin=True)
+def exposure(page: Page, baseline: NotFoundBaseline, network: Network) -> Exposure:
+    """Every family's paths on the page's origin, at most five at once.
 
     Siblings of random names are asked for only where a file was proved, since nothing else depends on them.
     After status 429, when the budget is used up, or after 20 s, the rest is not asked for: an `error` says so
@@ -50,12 +50,19 @@ def exposure(page: Page, references: References, baseline: NotFoundBaseline, net
     wanted = [(family, file) for family, files in files_of(page.target.host).items() for file in files]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "exposure") as pool:
         answers = pool.map(asker.answer, [file for _, file in wanted])
-        maps = pool.map(asker.source_map, _own_scripts(page, references))
         families: dict[str, list[PathAnswer]] = {}
         for (family, _), answer in zip(wanted, answers, strict=True):
             families.setdefault(family, []).append(answer)
-        families[SOURCE_MAPS] = [each for each in maps if each is not None]
     return Exposure({family: tuple(each) for family, each in families.items()})
+
+
+@probe()
+def source_maps(page: Page, references: References, baseline: NotFoundBaseline, network: Network) -> SourceMaps:
+    """The maps of the page's own scripts; within the limits of `exposure`, which asks the same host."""
+    asker = _Asker(page, baseline, network)
+    with concurrent.futures.ThreadPoolExecutor(MAPS_AT_ONCE, "source-map") as pool:
+        maps = pool.map(asker.source_map, _own_scripts(page, references))
+        return SourceMaps(tuple(each for each in maps if each is not None))
 
 
 def _own_scripts(page: Page, references: References) -> list[Target]:

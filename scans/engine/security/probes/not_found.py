@@ -16,7 +16,7 @@ MAX_BYTES = 256 * 1024
 TIMEOUT_S = 10.0
 
 
-@probe()
+@probe(of_origin=True)
 def not_found_baseline(page: Page, network: Network) -> NotFoundBaseline:
     """Two paths of random names and different lengths, and one that can't be decoded, on the page's origin.
 

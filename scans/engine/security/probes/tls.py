@@ -28,7 +28,7 @@ VERSION_OFFERS: tuple[tuple[TlsVersion, tuple[int, ...]], ...] = (
 )
 
 
-@probe()
+@probe(of_origin=True)
 def tls_peer(page: Page, network: Network) -> TlsPeer:
     """The handshake with the page's host.
 
@@ -53,7 +53,7 @@ def _place(page: Page) -> tuple[str, int]:
     return page.target.host, 443 if port == 80 else port
 
 
-@probe()
+@probe(of_origin=True)
 def tls_support(peer: TlsPeer, network: Network) -> TlsSupport:
     """One hello per protocol version and one with nothing but weak suites; more only where that was taken.
 

@@ -18,7 +18,7 @@ MAX_BYTES = 64 * 1024
 CONNECT_TIMEOUT_S = 5.0
 
 
-@probe()
+@probe(of_origin=True)
 def plain_http(page: Page, network: Network) -> PlainHttp:
     """The redirects from the requested host's plain HTTP address, with the page's own path.
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from scans.engine.catalogue import Category, check
+from scans.engine.crawling.canonicals import Canonicals
+from scans.engine.crawling.indexing import IndexingRules
+from scans.engine.crawling.robots import GOOGLEBOT, decide
+from scans.engine.crawling.robots import MAX_BYTES as ROBOTS_MAX_BYTES
+from scans.engine.crawling.robots_file import RobotsFile
+from scans.engine.crawling.sitemaps import HTML, MAX_BYTES, MAX_URLS, Sitemap, SitemapFile, SitemapKind, Sitemaps
 from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.messages import counted, excerpt, size, some
 from scans.engine.page.evidence import Page
-from scans.engine.seo.canonical import Canonicals
-from scans.engine.seo.evidence import RobotsFile
-from scans.engine.seo.indexing import IndexingRules
-from scans.engine.seo.robots import GOOGLEBOT, decide
-from scans.engine.seo.robots import MAX_BYTES as ROBOTS_MAX_BYTES
-from scans.engine.seo.sitemaps import HTML, MAX_BYTES, MAX_URLS, Sitemap, SitemapFile, SitemapKind, Sitemaps
 from scans.net.errors import NetError
 
 CATEGORY = Category("Crawlability", weight=15)

@@ -9,19 +9,21 @@ import ada_url
 from scans.engine.accessibility.document import AccessibleDocument
 from scans.engine.browser.evidence import Rendered
 from scans.engine.catalogue import Category, check
+from scans.engine.crawling.canonicals import Canonicals, qualifier
+from scans.engine.crawling.indexing import SEARCH_ENGINES, IndexingRule, IndexingRules
+from scans.engine.crawling.link_relations import RelatedLink
+from scans.engine.crawling.robots import GOOGLEBOT, Decision, blocked_engines, decide
+from scans.engine.crawling.robots_file import RobotsFile
 from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.messages import excerpt, some
 from scans.engine.page.evidence import Clock, Document, Page
 from scans.engine.page.meta import refresh
 from scans.engine.page.registrable_domain import is_same_site
 from scans.engine.page.soft_404 import resembles
-from scans.engine.seo.canonical import Canonicals, qualifier, target_fault
-from scans.engine.seo.evidence import CanonicalAnswer, MissingPathAnswer, RobotsFile
+from scans.engine.seo.canonical import target_fault
+from scans.engine.seo.evidence import CanonicalAnswer, MissingPathAnswer
 from scans.engine.seo.hreflang import Alternates
-from scans.engine.seo.indexing import SEARCH_ENGINES, IndexingRule, IndexingRules
-from scans.engine.seo.link_relations import RelatedLink
 from scans.engine.seo.metadata import CANONICAL, ROBOTS, MetadataOutsideHead, metadata_kinds
-from scans.engine.seo.robots import GOOGLEBOT, Decision, blocked_engines, decide
 from scans.engine.seo.visible_text import read_missing_page_words
 
 CATEGORY = Category("Indexability", weight=30, error_pages=False)

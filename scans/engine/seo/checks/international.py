@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from scans.engine.catalogue import Category, check
+from scans.engine.crawling.canonicals import Canonicals
 from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.messages import counted, excerpt, some
-from scans.engine.seo.canonical import Canonicals
 from scans.engine.seo.evidence import AlternateAnswers
 from scans.engine.seo.hreflang import Alternates, code_fault, read_alternates
 

@@ -11,14 +11,21 @@ from selectolax.lexbor import LexborNode
 from scans.engine.accessibility.document import AccessibleDocument
 from scans.engine.accessibility.names import accessible_name
 from scans.engine.catalogue import Category, check
+from scans.engine.crawling.indexing import IndexingRules
+from scans.engine.crawling.links import (
+    MAX_LINKS,
+    PageLinks,
+    changes_state,
+    is_local_host,
+    local_addresses,
+    reference_of,
+)
 from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.messages import counted, excerpt, some
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.markup import attribute, live, resolve
 from scans.engine.seo.evidence import LinkAnswer, LinkAnswers
-from scans.engine.seo.indexing import IndexingRules
 from scans.engine.seo.link_texts import is_generic
-from scans.engine.seo.links import MAX_LINKS, PageLinks, changes_state, is_local_host, local_addresses, reference_of
 
 # An error page's links are not followed.
 CATEGORY = Category("Links", weight=10, html=True, error_pages=False)

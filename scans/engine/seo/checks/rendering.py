@@ -5,14 +5,14 @@ from __future__ import annotations
 from scans.engine.accessibility.document import AccessibleDocument
 from scans.engine.browser.evidence import Rendered
 from scans.engine.catalogue import Category, check
+from scans.engine.crawling.canonicals import Canonicals, read_canonicals
+from scans.engine.crawling.indexing import EVERYBODY, IndexingRules, read_indexing_rules
+from scans.engine.crawling.robots import GOOGLEBOT
 from scans.engine.findings import HIGH, MEDIUM, Fail, Finding, NotApplicable, Pass, Warn
 from scans.engine.messages import excerpt
 from scans.engine.page.evidence import Clock, Document, Page
 from scans.engine.page.markup import attribute, live
-from scans.engine.seo.canonical import Canonicals, read_canonicals
-from scans.engine.seo.indexing import EVERYBODY, IndexingRules, read_indexing_rules
 from scans.engine.seo.metadata import titles
-from scans.engine.seo.robots import GOOGLEBOT
 from scans.engine.seo.visible_text import read_visible_text
 
 CATEGORY = Category("Rendering", weight=5, html=True)

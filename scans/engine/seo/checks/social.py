@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from scans.engine.catalogue import Category, check
+from scans.engine.crawling.canonicals import Canonicals
+from scans.engine.crawling.link_relations import is_absolute, same_escapes
 from scans.engine.findings import LOW, Finding, Pass, Warn
 from scans.engine.messages import excerpt
 from scans.engine.page.evidence import Page
 from scans.engine.page.markup import http_address, parse_url
-from scans.engine.seo.canonical import Canonicals
 from scans.engine.seo.evidence import SocialImage
-from scans.engine.seo.link_relations import is_absolute, same_escapes
 from scans.engine.seo.metadata import SocialMetadata
 
 CATEGORY = Category("Social cards", weight=3, html=True)

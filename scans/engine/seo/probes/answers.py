@@ -6,10 +6,10 @@ import concurrent.futures
 
 from scans.engine.accessibility.document import AccessibleDocument
 from scans.engine.catalogue import probe
+from scans.engine.crawling.canonicals import Canonicals
 from scans.engine.page.evidence import Page
 from scans.engine.page.fetch import ACCEPT, SiteProtected, challenge_sign, parse_document, raise_if_rate_limited
 from scans.engine.page.soft_404 import siblings
-from scans.engine.seo.canonical import Canonicals
 from scans.engine.seo.evidence import AlternateAnswers, CanonicalAnswer, MissingPathAnswer, PageAnswer, SocialImage
 from scans.engine.seo.hreflang import Alternates
 from scans.engine.seo.metadata import SocialMetadata

@@ -6,11 +6,12 @@ import concurrent.futures
 import time
 
 from scans.engine.catalogue import probe
+from scans.engine.crawling.links import PageLinks, sampled
+from scans.engine.crawling.robots import GOOGLEBOT, decide
+from scans.engine.crawling.robots_file import RobotsFile
 from scans.engine.page.evidence import Page
 from scans.engine.page.fetch import ACCEPT, RateLimitedBySite, SiteProtected, challenge_sign
-from scans.engine.seo.evidence import LinkAnswer, LinkAnswers, RobotsFile
-from scans.engine.seo.links import PageLinks, sampled
-from scans.engine.seo.robots import GOOGLEBOT, decide
+from scans.engine.seo.evidence import LinkAnswer, LinkAnswers
 from scans.net.client import Network
 from scans.net.errors import BudgetExceeded, NetError, NotReachable, Refused
 from scans.net.http.response import Response
@@ -118,7 +119,7 @@ class _Asker:
         if isinstance(error, Refused):
             return True
         try:
-            self._network.addresses(target.host)
+            self._network.addresses(target.host, target.port)
         except NotReachable:
             return self._has_no_address(target.host)
         except NetError:

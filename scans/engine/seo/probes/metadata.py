@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from scans.engine.catalogue import probe
+from scans.engine.crawling.canonicals import Canonicals, read_canonicals
+from scans.engine.crawling.indexing import IndexingRules, read_indexing_rules
+from scans.engine.crawling.links import PageLinks, read_links
 from scans.engine.page.evidence import Clock, Document, Page
-from scans.engine.seo.canonical import Canonicals, read_canonicals
 from scans.engine.seo.hreflang import Alternates, read_alternates
-from scans.engine.seo.indexing import IndexingRules, read_indexing_rules
-from scans.engine.seo.links import PageLinks, read_links
 from scans.engine.seo.metadata import (
     MetadataOutsideHead,
     SocialMetadata,

@@ -8,28 +8,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from scans.engine.catalogue import probe
+from scans.engine.crawling.canonicals import Canonicals
+from scans.engine.crawling.links import sampled
+from scans.engine.crawling.robots_file import RobotsFile
+from scans.engine.crawling.sitemap_requests import USUAL, fetch_sitemap
+from scans.engine.crawling.sitemaps import Sitemap, SitemapFile, SitemapKind, Sitemaps, parse_sitemap
 from scans.engine.page.evidence import Page
 from scans.engine.page.fetch import RateLimitedBySite, SiteProtected, challenge_sign
-from scans.engine.seo.canonical import Canonicals
-from scans.engine.seo.evidence import RobotsFile
-from scans.engine.seo.links import sampled
-from scans.engine.seo.sitemaps import Sitemap, SitemapFile, SitemapKind, Sitemaps, parse_sitemap
 from scans.net.client import Network
 from scans.net.errors import BudgetExceeded, NetError, TimedOut
-from scans.net.http.decoding import decode
 from scans.net.http.response import Response
 from scans.net.targets import InvalidUrl
 
 MAX_NAMED = 5
 MAX_CHILDREN = 5
 AT_ONCE = 5
-USUAL = ("/sitemap.xml", "/sitemap_index.xml")
 MAX_BYTES = 5 * 1024 * 1024  # on the wire; compressed, this holds all that a sitemap may
-# Compressed otherwise than we ask for; what is beyond is cut off.
-MAX_DECODED_BYTES = 10 * 1024 * 1024
 TIMEOUT_S = 15.0
-# The sitemaps are decompressed where they are read, as they may be compressed twice and are long.
-HEADERS = {"Accept": "application/xml,text/xml,text/plain;q=0.9,*/*;q=0.5", "Accept-Encoding": "gzip"}
 
 
 @probe()
@@ -76,16 +71,7 @@ class _Loader:
             return SitemapFile(address, error=str(error))
         file = SitemapFile(target.url)
         try:
-            response = self._network.follow(
-                target,
-                headers=HEADERS,
-                max_bytes=MAX_BYTES,
-                timeout_s=TIMEOUT_S,
-                verify=False,
-                decode=False,
-                with_credentials=True,
-            )[-1]
-            response = _decoded(response)
+            response = fetch_sitemap(target, self._network, max_bytes=MAX_BYTES, timeout_s=TIMEOUT_S)
         except (TimedOut, BudgetExceeded) as error:
             return self._inconclusive(file, error)
         except (NetError, InvalidUrl) as error:
@@ -111,13 +97,3 @@ class _Loader:
     def _inconclusive(self, file: SitemapFile, error: NetError | SiteProtected) -> SitemapFile:
         self.errors.append(error)
         return replace(file, error=str(error), is_conclusive=False)
-
-
-def _decoded(response: Response) -> Response:
-    """The response without codings that were not asked for; all of them are undone where it is no sitemap."""
-    coding = (response.headers.get("Content-Encoding") or "").strip().lower()
-    is_sitemap = 200 <= response.status < 300
-    if not coding or (is_sitemap and coding in ("gzip", "x-gzip")):
-        return response
-    body, is_cut = decode(response.body, coding, MAX_DECODED_BYTES)
-    return replace(response, body=body, truncated=response.truncated or is_cut)

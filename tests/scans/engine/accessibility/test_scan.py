@@ -13,7 +13,7 @@ from tests.sites.server import Answer, Site
 
 def scanned(markup: str) -> ScanResult:
     with Site({"/": Answer(body(markup))}) as site, Network(POLICY) as network:
-        return scan(target(site.url), ScanType.ACCESSIBILITY, network, Budget())
+        return scan(target(site.url), [ScanType.ACCESSIBILITY], network, Budget())[0]
 
 
 def test_an_image_without_a_text_costs_the_top_grade() -> None:

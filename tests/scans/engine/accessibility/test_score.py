@@ -20,7 +20,7 @@ IMAGE = "<img src=/a.png alt=Rolls>"
 def points_of(check: str, body: str) -> float:
     page = head("<meta name=viewport content=width=device-width>", body)
     with Site({"/": Answer(page)}) as site, Network(POLICY) as network:
-        result = scan(target(f"{site.url}/"), ScanType.ACCESSIBILITY, network, Budget())
+        (result,) = scan(target(f"{site.url}/"), [ScanType.ACCESSIBILITY], network, Budget())
     (found,) = (each for each in result.checks if each.id == check)
     assert found.status == "fail"
     return found.points

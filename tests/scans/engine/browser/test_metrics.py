@@ -31,6 +31,9 @@ from scans.net.proxy import BrowserProxy
 from tests.scans.engine.cast import POLICY
 from tests.sites.server import Answer, Site
 
+# One worker does all of it, as the pages are loaded once.
+pytestmark = pytest.mark.xdist_group("metrics")
+
 TIME_LIMIT_S = 20.0
 CATEGORIES = ["-*", "loading", "blink.user_timing", "rail", *main_thread.CATEGORIES]
 

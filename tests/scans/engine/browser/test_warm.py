@@ -224,6 +224,23 @@ def test_a_process_that_dies_during_a_load_is_replaced(browser: WarmBrowser, sit
     assert visit(browser, f"{site.url}/plain").axe
 
 
+def test_an_element_is_told_by_what_is_around_it_also_in_frames_and_shadow_trees(browser: WarmBrowser) -> None:
+    body = (
+        "<main><ul><li>One</li><li><img src=/a.png></li></ul></main><iframe title=f srcdoc='<p><img src=/b.png></p>'>"
+        "</iframe><div><template shadowrootmode=open><p><img src=/c.png></p></template></div>"
+    )
+    page = Answer(PAGE.format(head="", body=body), headers={"Content-Type": "text/html"})
+    with Site({"/": page}) as site:
+        seen = visit(browser, f"{site.url}/")
+    assert seen.axe
+    assert {each.ancestry for each in seen.axe.violations["image-alt"].nodes} == {
+        "html > body > main > img",
+        "html > body > main > ul > li > img",
+        "html > body > iframe >>> html > body > p > img",
+        "html > body > div >>> p > img",
+    }
+
+
 def test_where_axe_core_itself_is_led_into_a_loop_the_rest_is_still_judged(
     browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,11 +25,12 @@ from scans.engine.browser.visit import Browser, BrowserFailed, Visit
 from scans.engine.browser.waterfall import MAX_ROWS, waterfall
 from scans.engine.catalogue import CatalogueError, Category, Check, check, checks, probe
 from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, Fail, Finding, NotApplicable, Pass, ScanType, Warn
+from scans.engine.judging import NO_CONTENT_YET
 from scans.engine.page.evidence import ServedContent
 from scans.engine.page.references import ResourceKind
 from scans.engine.plan import needs_browser, plan
 from scans.engine.result import Budget, ScanResult
-from scans.engine.run import NO_CONTENT_YET, scan
+from scans.engine.run import scan
 from scans.engine.scoring import Cap
 from scans.net.client import Network
 from tests.scans.engine.cast import target
@@ -117,7 +118,7 @@ def forget() -> None:
 
 def run(browser: FakeBrowser | None = None) -> ScanResult:
     network = cast(Network, FakeNetwork())
-    return scan(target("https://site.example.com/"), ScanType.SEO, network, Budget(10.0), browser=browser)
+    return scan(target("https://site.example.com/"), [ScanType.SEO], network, Budget(10.0), browser=browser)[0]
 
 
 def messages(result: ScanResult) -> dict[str, str]:
@@ -255,7 +256,7 @@ def test_no_probe_that_needs_a_browser_is_planned_without_one(scan_type: ScanTyp
 
 # axe-core's verdict as a finding.
 
-NODE = AxeNode("#a > img", "<img src=a>", "Element does not have an alt attribute")
+NODE = AxeNode("#a > img", "html > body > div > img", "<img src=a>", "Element does not have an alt attribute")
 
 
 def rule(count: int = 1, impact: str = "critical", tags: tuple[str, ...] = ("wcag2a", "wcag111")) -> AxeRule:
@@ -279,6 +280,7 @@ def test_a_violation_is_a_fail_with_its_places_and_criterion() -> None:
     assert len(finding.evidence) == 5
     assert finding.evidence[0] == {
         "selector": "#a > img",
+        "ancestry": "html > body > div > img",
         "snippet": "<img src=a>",
         "why": "Element does not have an alt attribute",
         "wcag": "1.1.1",

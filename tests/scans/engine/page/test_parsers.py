@@ -62,6 +62,10 @@ def test_two_addresses_are_two_sites() -> None:
         lambda: refresh(seen := page(head(""), ("Refresh", "1" * 200_000 + "x")), document(seen)),
         lambda: page_rules(document(page(head(f"<style>{'.a{display:none}' * 40_000}</style>")))),
         lambda: page_rules(document(page(head(f"<style>{'{' * 300_000}</style>")))),
+        # Some hundred bytes that stand for 2^29 selectors, and for 9^20: both took gigabytes.
+        lambda: page_rules(document(page(head(f"<style>{'a,b{' * 29}c{{display:none}}{'}' * 29}</style>")))),
+        lambda: page_rules(document(page(head(f"<style>{'& & & & & & & & &{' * 20}c{{display:none}}</style>")))),
+        lambda: page_rules(document(page(head(f"<style>{('a:hover,' * 199 + 'b{display:none}') * 900}</style>" * 5)))),
     ],
 )
 def test_what_is_made_to_be_slow_is_not(read: object) -> None:

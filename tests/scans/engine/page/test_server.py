@@ -54,7 +54,7 @@ def test_no_other_server_s_configuration_is_shown(server: Server) -> None:
 def test_a_report_on_iis_shows_how_to_configure_iis() -> None:
     answer = Answer(head("", "<h1>Hello</h1>"), headers={"Server": "Microsoft-IIS/10.0"})
     with Site({"/": answer}) as site, Network(POLICY) as network:
-        result = scan(target(f"{site.url}/"), ScanType.SECURITY, network, Budget())
+        (result,) = scan(target(f"{site.url}/"), [ScanType.SECURITY], network, Budget())
     fixes = {check.id: check.fix for category in result.categories for check in category.checks}
     assert (
         fixes["server-version"] == 'Send Server without versions (IIS: <requestFiltering removeServerHeader="true"/>).'

@@ -20,11 +20,11 @@ from tests.sites.server import Answer, Site
 
 def scanned(site: Site) -> ScanResult:
     with Network(POLICY) as network:
-        return scan(target(site.url), ScanType.PERFORMANCE, network, Budget())
+        return scan(target(site.url), [ScanType.PERFORMANCE], network, Budget())[0]
 
 
 def loaded(site: Site, network: Network) -> Resources:
-    page = fetch_page(target(site.url), network, ScanType.PERFORMANCE)
+    page = fetch_page(target(site.url), network)
     return resources(page, parse_document(page), timing(page, network), network)
 
 

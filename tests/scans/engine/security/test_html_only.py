@@ -15,7 +15,7 @@ def test_checks_of_html_alone_are_not_applicable_to_a_pdf() -> None:
     assert {"csp-present", "csp-script-inline", "csp-syntax", "sri-third-party", "link-noopener"} <= html_only
     headers = {"Content-Type": "application/pdf", "Content-Security-Policy": "script-src *"}
     with Site({"/": Answer("%PDF-1.7 <form action=http://x/>", headers=headers)}) as site, loopback_network() as net:
-        result = scan(target(f"{site.url}/"), ScanType.SECURITY, net, Budget(30))
+        (result,) = scan(target(f"{site.url}/"), [ScanType.SECURITY], net, Budget(30))
     assert result.status == "completed"
     judged = {each.id for category in result.categories for each in category.checks}
     assert "x-content-type-options" in judged

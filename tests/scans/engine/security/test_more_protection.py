@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import pytest
 
 from scans.engine.findings import ScanType
-from scans.engine.page.evidence import Document, Page
-from scans.engine.plan import Missing
-from scans.engine.result import Budget, ScanResult
-from scans.engine.run import _Run
+from scans.engine.judging import Judgement
+from scans.engine.page.evidence import Clock, Document, Page
+from scans.engine.plan import Missing, plan
+from scans.engine.result import ScanResult
 from scans.engine.scoring import score
 from scans.engine.security.csp import Policies
 from scans.engine.security.evidence import HttpsAnswer
-from scans.net.client import Network
+from scans.net.targets import Target
 from tests.scans.engine.security.cast import NOW, HeaderLines, document, page, policies
 
 CSP = "Content-Security-Policy"
@@ -70,17 +68,18 @@ PROTECTIONS: tuple[tuple[str, str], ...] = (
 def judged(headers: HeaderLines) -> ScanResult:
     """What checks say of such a response; those that would ask the network could not run."""
     seen = page(*headers, html=MARKUP)
-    run = _Run(seen.target, ScanType.SECURITY, cast(Network, None), Budget(), lambda _: None, NOW, None)
-    run.evidence |= {
+    planned = plan(ScanType.SECURITY)
+    evidence: dict[type, object] = dict.fromkeys(planned.probes, Missing("It was not asked."))
+    evidence |= {
+        Target: seen.target,
+        Clock: Clock(NOW),
         Page: seen,
         Document: document(seen),
         Policies: policies(seen),
         HttpsAnswer: HttpsAnswer(seen.response),
     }
-    for provides in run.plan.probes:
-        run.evidence.setdefault(provides, Missing("It was not asked."))
-    run.judge()
-    return run.result(None)
+    judgement = Judgement(seen.target, ScanType.SECURITY, planned, evidence, lambda: 60.0)
+    return judgement.result(judgement.judge(lambda _: None))
 
 
 def scores(result: ScanResult) -> tuple[int, int]:

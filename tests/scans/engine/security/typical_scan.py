@@ -61,7 +61,7 @@ def scan_typical(site: TypicalSite) -> ScanResult:
             )
         )
         scheme = "https" if site.is_https else "http"
-        return scan(target(f"{scheme}://{site.host}/"), ScanType.SECURITY, network, Budget())
+        return scan(target(f"{scheme}://{site.host}/"), [ScanType.SECURITY], network, Budget())[0]
 
 
 def row(site: TypicalSite) -> str:

@@ -24,7 +24,7 @@ INDEXABILITY = {
 
 def scanned(url: str) -> ScanResult:
     with Network(POLICY) as network:
-        return scan(target(url), ScanType.SEO, network, Budget())
+        return scan(target(url), [ScanType.SEO], network, Budget())[0]
 
 
 def statuses(result: ScanResult) -> dict[str, str]:

@@ -57,6 +57,7 @@ BYPASS = [
     ("<a>a</a>", "n/a"),
 ]
 AWAY = "style='position:absolute;left:-9999px'"
+OUTSIDE = "position:absolute;top:-999em"
 SKIP = [
     ("<p>None", "n/a"),
     ("<a href=/>Home</a>", "n/a"),
@@ -75,6 +76,14 @@ SKIP = [
     (f"<a {AWAY} href=#gone hidden>To content</a>", "n/a"),
     (f"<a {AWAY} href='/shop/shoes#gone'>To content</a>", "n/a"),
     ("<a href=#menu>Menu</a>", "n/a"),  # scripts open it, perhaps
+    (f"<style>.go{{{OUTSIDE}}}</style><a class=go href=#gone>To content</a>", "warn"),
+    (f"<style>b, a.go{{{OUTSIDE}}}.go:focus{{top:0}}</style><a class=go href=#gone>To content</a>", "warn"),
+    (f"<style>.go{{{OUTSIDE}}}</style><a class=go href=#m>To content</a><main id=m>a</main>", "pass"),
+    ("<style>.go{position:absolute;top:-1px}</style><a class=go href=#gone>Content</a>", "n/a"),
+    ("<style>.go{position:relative;top:9px}</style><a class=go href=#gone>Content</a>", "n/a"),
+    (f"<style>.go:focus{{{OUTSIDE}}}</style><a class=go href=#gone>Content</a>", "n/a"),
+    (f"<style>@media print{{.go{{{OUTSIDE}}}}}</style><a class=go href=#gone>Content</a>", "n/a"),
+    (f"<style>.menu .go{{{OUTSIDE}}}</style><a class=go href=#gone>Content</a>", "n/a"),
 ]
 # Where axe-core knows from style sheets that the link is in sight, or that its target is not, and we do not.
 SKIP_BY_LOOKS = [

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from scans.engine.findings import ScanType
 from scans.engine.page.fetch import fetch_page, parse_document
 from scans.engine.performance.evidence import Protocols
 from scans.engine.performance.probes.protocols import protocols
@@ -45,7 +44,7 @@ def asked(site: Site, count: int, headers: dict[str, str] | None = None, *, gone
     site.routes["*"] = Answer(b"PNG", headers={"Content-Type": "image/png"} | (headers or {}))
     policy = Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file)
     with Network(policy) as network:
-        page = fetch_page(parse_target(site.url, policy), network, ScanType.PERFORMANCE)
+        page = fetch_page(parse_target(site.url, policy), network)
         found = resources(page, parse_document(page), timing(page, network), network)
         assert [each.status for each in found.items] == [200] * count
         if gone:

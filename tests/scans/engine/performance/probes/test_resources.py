@@ -33,7 +33,7 @@ def site() -> Iterator[Site]:
 def loaded(site: Site, markup: str, limits: Limits = Limits()) -> Resources:  # noqa: B008  (frozen)
     site.routes["/"] = Answer(head("", markup))
     with Network(POLICY, limits=limits) as network:
-        page = fetch_page(target(site.url), network, ScanType.PERFORMANCE)
+        page = fetch_page(target(site.url), network)
         return probe.resources(page, parse_document(page), timing(page, network), network)
 
 
@@ -134,7 +134,7 @@ def test_no_time_leaves_all_out(site: Site, monkeypatch: pytest.MonkeyPatch) -> 
 def test_timing_asks_three_times_in_all(site: Site) -> None:
     site.routes["/"] = Answer("<p>Text")
     with Network(POLICY) as network:
-        page: Page = fetch_page(target(site.url), network, ScanType.PERFORMANCE)
+        page: Page = fetch_page(target(site.url), network)
         found = timing(page, network)
     assert len(found.ttfb_s) == 3
     assert site.paths() == ["/", "/", "/"]
@@ -144,7 +144,7 @@ def test_timing_ends_where_the_site_has_enough(site: Site) -> None:
     answers = iter([Answer("<p>Text"), Answer("Slow down", status=429)])
     site.routes["/"] = lambda _: next(answers)
     with Network(POLICY) as network:
-        page = fetch_page(target(site.url), network, ScanType.PERFORMANCE)
+        page = fetch_page(target(site.url), network)
         assert len(timing(page, network).ttfb_s) == 1
 
 
@@ -183,7 +183,7 @@ def test_a_picture_is_read_behind_what_is_kept_of_it(site: Site) -> None:
 def seen_by_browser(site: Site, *requests: LoadedRequest) -> Resources:
     site.routes["/"] = Answer(head("", "<img src=/not-loaded.png loading=lazy>"))
     with Network(POLICY) as network:
-        page = fetch_page(target(site.url), network, ScanType.PERFORMANCE)
+        page = fetch_page(target(site.url), network)
         seen = browser_load(request(page.target.url, None, 0.0, 0.1), *requests)
         return probe.resources(page, parse_document(page), Timing((0.1,)), network, visit(seen))
 
@@ -251,7 +251,7 @@ def test_beyond_the_limit_the_browsers_log_stands_alone(site: Site, monkeypatch:
 def test_a_browser_that_saw_nothing_leaves_it_to_the_markup(site: Site) -> None:
     site.routes |= {"/": Answer(head("", "<img src=/a.png>")), "/a.png": Answer(b"PNG")}
     with Network(POLICY) as network:
-        page = fetch_page(target(site.url), network, ScanType.PERFORMANCE)
+        page = fetch_page(target(site.url), network)
         empty = visit(browser_load())
         found = probe.resources(page, parse_document(page), Timing((0.1,)), network, empty)
     assert [each.url for each in found.items] == [f"{site.url}/a.png"]

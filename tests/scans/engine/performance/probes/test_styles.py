@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from scans.engine.page.css import Compound
@@ -59,6 +61,20 @@ def test_reading_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "MAX_CHARACTERS", 20)
     css = sheet("body{height:9px}"), sheet("p{height:9px}", f"{HERE}/b.css")
     assert probe.styles(document(page()), found(*css)).sized == {Compound("body")}
+
+
+SLOW = ["a{}", ";", "a{height:1px}", "a{b:/**/c;}", "@import 'a.css';", "@font-face{font-family:a;src:url(x)}"]
+SLOW += [f"{'a,' * 199}a{{height:1px}}", f"{'.a.b,' * 199}a{{display:none}}"]
+
+
+@pytest.mark.parametrize("piece", SLOW)
+def test_many_sheets_that_are_made_to_be_slow_are_not(piece: str) -> None:
+    css = piece * (150_000 // len(piece))
+    sheets = found(*(sheet(css, f"{HERE}/{number}.css") for number in range(14)))
+    begin = time.thread_time()
+    seen = probe.styles(document(page("<a class='a b'>x</a>")), sheets)
+    assert time.thread_time() - begin < 2  # on a busy machine; up to 5.5 without a bound over all sheets
+    assert Compound() in seen.sized or "height" not in piece  # of the rest nobody knows
 
 
 def test_too_many_rules_about_sizes_leave_all_in_doubt(monkeypatch: pytest.MonkeyPatch) -> None:

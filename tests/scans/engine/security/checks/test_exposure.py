@@ -5,7 +5,7 @@ import pytest
 from scans.engine.catalogue import checks as catalogue
 from scans.engine.findings import LOW, Fail, Finding, Pass, ScanType, Severity, Warn
 from scans.engine.security.checks import exposure as checks
-from scans.engine.security.evidence import Exposure, PathAnswer
+from scans.engine.security.evidence import Exposure, PathAnswer, SourceMaps
 from scans.engine.security.file_signatures import HEALTH_ONLY
 from tests.scans.engine.security.cast import verdict
 
@@ -17,7 +17,7 @@ SILENT = PathAnswer("/c", None, error="Nothing came.")
 
 
 def judged(id: str, *answers: PathAnswer) -> Finding:
-    return BY_ID[id].function(Exposure({id: answers}))
+    return BY_ID[id].function(SourceMaps(answers) if id == "exposed-source-maps" else Exposure({id: answers}))
 
 
 @pytest.mark.parametrize("id", BY_ID)

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from scans.engine.findings import ScanType
 from scans.engine.page.fetch import SiteProtected, fetch_page, page_references, parse_document
 from scans.engine.security.evidence import AssetDirectories, NotFoundBaseline
 from scans.engine.security.probes.directories import asset_directories
@@ -23,13 +22,13 @@ def site() -> Iterator[Site]:
 
 def missing_on(site: Site) -> NotFoundBaseline:
     with Network(POLICY) as network:
-        return not_found_baseline(fetch_page(target(site.url), network, ScanType.SECURITY), network)
+        return not_found_baseline(fetch_page(target(site.url), network), network)
 
 
 def directories_of(site: Site, markup: str, path: str = "/") -> AssetDirectories:
     site.routes[path] = Answer(head(markup))
     with Network(POLICY) as network:
-        page = fetch_page(target(site.url + path), network, ScanType.SECURITY)
+        page = fetch_page(target(site.url + path), network)
         return asset_directories(page, page_references(parse_document(page)), network)
 
 

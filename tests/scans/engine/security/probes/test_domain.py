@@ -13,7 +13,7 @@ import dns.resolver
 import dns.rrset
 import pytest
 
-from scans.engine.findings import Fail, ScanType
+from scans.engine.findings import Fail
 from scans.engine.page.evidence import Clock, Page
 from scans.engine.page.fetch import SiteProtected, fetch_page
 from scans.engine.security.checks.domain import security_txt as security_txt_check
@@ -131,7 +131,7 @@ TEXT = {"Content-Type": "text/plain"}
 
 def seen(site: Site) -> tuple[Page, Network]:
     network = Network(Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file))
-    return fetch_page(target(f"{site.url}/"), network, ScanType.SECURITY), network
+    return fetch_page(target(f"{site.url}/"), network), network
 
 
 def test_security_txt_is_followed_through_redirects() -> None:
@@ -219,5 +219,5 @@ def test_name_servers_that_are_silent_or_missing_are_told_apart(monkeypatch: pyt
 
 def test_a_site_over_plain_http_has_none() -> None:
     with Site({"*": Answer("Contact: mailto:a@example.com", headers=TEXT)}) as site, loopback_network() as network:
-        page = fetch_page(target(f"{site.url}/"), network, ScanType.SECURITY)
+        page = fetch_page(target(f"{site.url}/"), network)
         assert security_txt(page, network).response is None

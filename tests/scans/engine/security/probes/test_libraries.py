@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import pytest
 
-from scans.engine.findings import ScanType
 from scans.engine.page.fetch import SiteProtected, fetch_page, page_references, parse_document
 from scans.engine.security.evidence import LoadedScripts
 from scans.engine.security.probes.libraries import MAX_READ, loaded_scripts
@@ -15,7 +14,7 @@ JS = {"Content-Type": "text/javascript"}
 
 def read(site: Site) -> LoadedScripts:
     with loopback_network() as network:
-        page = fetch_page(target(f"{site.url}/"), network, ScanType.SECURITY)
+        page = fetch_page(target(f"{site.url}/"), network)
         return loaded_scripts(page, page_references(parse_document(page)), network)
 
 

@@ -4,7 +4,6 @@ import itertools
 
 import pytest
 
-from scans.engine.findings import ScanType
 from scans.engine.page.fetch import SiteProtected, fetch_page, parse_document
 from scans.engine.security.csp import policies_of
 from scans.engine.security.evidence import SecondFetch
@@ -16,7 +15,7 @@ from tests.sites.server import Answer, Request, Site
 
 def fetch_twice(site: Site) -> SecondFetch:
     with loopback_network() as network:
-        page = fetch_page(target(f"{site.url}/"), network, ScanType.SECURITY)
+        page = fetch_page(target(f"{site.url}/"), network)
         return second_fetch(page, policies_of(page, parse_document(page)), network)
 
 

@@ -70,7 +70,7 @@ def network(root: Identity, tmp_path: Path) -> Iterator[Network]:
 
 
 def load(network: Network, url: str) -> Page:
-    return fetch_page(target(url), network, ScanType.SECURITY)
+    return fetch_page(target(url), network)
 
 
 # Certificates, end to end: server → probe → check
@@ -381,7 +381,7 @@ def test_a_site_that_has_enough_of_requests_is_left_alone(network: Network) -> N
 def test_a_whole_security_scan_of_a_good_site(network: Network, root: Identity, tmp_path: Path) -> None:
     start = time.monotonic()
     with tls_server(tmp_path, root.issue(HOST), respond=GOOD_PAGE) as port:
-        result = scan(target(f"https://{HOST}:{port}/"), ScanType.SECURITY, network, Budget(20))
+        (result,) = scan(target(f"https://{HOST}:{port}/"), [ScanType.SECURITY], network, Budget(20))
     ours = {"transport", "headers"}
     verdicts = {
         check.id: check.status for category in result.categories if category.id in ours for check in category.checks
@@ -393,7 +393,7 @@ def test_a_whole_security_scan_of_a_good_site(network: Network, root: Identity, 
 
 def test_a_site_without_tls(network: Network) -> None:
     with serve(http_answer(b"<!doctype html><input type=password>")) as port:
-        result = scan(target(f"http://{LOOPBACK}:{port}/"), ScanType.SECURITY, network, Budget(20))
+        (result,) = scan(target(f"http://{LOOPBACK}:{port}/"), [ScanType.SECURITY], network, Budget(20))
     verdicts = {check.id: (check.status, str(check.severity)) for check in result.checks}
     assert verdicts["https-available"] == ("fail", "critical")
     assert verdicts["insecure-form"] == ("fail", "critical")
@@ -407,7 +407,7 @@ def test_a_site_that_never_left_tls_1_0(network: Network, root: Identity, tmp_pa
     leaf = root.issue(HOST, rsa_bits=2048)
     old = {"minimum": ssl.TLSVersion.TLSv1, "maximum": ssl.TLSVersion.TLSv1, "ciphers": OLD}
     with tls_server(tmp_path, leaf, respond=GOOD_PAGE, **old) as port:
-        result = scan(target(f"https://{HOST}:{port}/"), ScanType.SECURITY, network, Budget(20))
+        (result,) = scan(target(f"https://{HOST}:{port}/"), [ScanType.SECURITY], network, Budget(20))
     verdicts = {check.id: check.status for check in result.checks}
     assert verdicts["https-available"] == "pass"
     assert verdicts["tls-cert-trusted"] == "pass"

@@ -4,13 +4,21 @@ from dataclasses import replace
 
 import pytest
 
+from scans.engine.crawling.robots import MAX_BYTES as ROBOTS_MAX_BYTES
+from scans.engine.crawling.robots import Robots, parse_robots
+from scans.engine.crawling.robots_file import RobotsFile
+from scans.engine.crawling.sitemaps import (
+    MAX_BYTES,
+    MAX_URLS,
+    Sitemap,
+    SitemapFile,
+    SitemapKind,
+    Sitemaps,
+    parse_sitemap,
+)
 from scans.engine.findings import Finding
 from scans.engine.page.evidence import Page
 from scans.engine.seo.checks import crawlability as checks
-from scans.engine.seo.evidence import RobotsFile
-from scans.engine.seo.robots import MAX_BYTES as ROBOTS_MAX_BYTES
-from scans.engine.seo.robots import Robots, parse_robots
-from scans.engine.seo.sitemaps import MAX_BYTES, MAX_URLS, Sitemap, SitemapFile, SitemapKind, Sitemaps, parse_sitemap
 from scans.net.errors import NetError
 from tests.scans.engine.cast import URL, head, message, page, response, verdict
 from tests.scans.engine.seo.cast import judge

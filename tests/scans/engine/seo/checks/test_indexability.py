@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from scans.engine.crawling.robots import Robots, parse_robots
+from scans.engine.crawling.robots_file import RobotsFile
 from scans.engine.findings import Fail, Severity, Warn
 from scans.engine.seo.checks import indexability as checks
-from scans.engine.seo.evidence import CanonicalAnswer, RobotsFile
-from scans.engine.seo.robots import Robots, parse_robots
+from scans.engine.seo.evidence import CanonicalAnswer
 from tests.scans.engine.cast import URL, document, head, message, page, response, verdict
 from tests.scans.engine.seo.cast import judge
 

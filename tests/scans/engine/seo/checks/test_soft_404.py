@@ -101,7 +101,7 @@ def test_what_scripts_say_counts_too() -> None:
 
 def scanned(site: Site, path: str) -> ScanResult:
     with Network(POLICY) as network:
-        return scan(target(site.url + path), ScanType.SEO, network, Budget())
+        return scan(target(site.url + path), [ScanType.SEO], network, Budget())[0]
 
 
 def test_a_site_that_answers_everything_with_its_error_page_has_at_most_40_points() -> None:

@@ -5,10 +5,9 @@ from typing import TypeVar
 
 import pytest
 
-from scans.engine.findings import ScanType
+from scans.engine.crawling.canonicals import read_canonicals
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.fetch import SiteProtected, fetch_page, parse_document
-from scans.engine.seo.canonical import read_canonicals
 from scans.engine.seo.evidence import AlternateAnswers, SocialImage
 from scans.engine.seo.hreflang import read_alternates
 from scans.engine.seo.metadata import read_social_metadata
@@ -32,7 +31,7 @@ def social_image(page: Page, document: Document, network: Network) -> SocialImag
 
 def probed(site: Site, probe: Callable[[Page, Document, Network], T]) -> T:
     with loopback_network() as network:
-        page = fetch_page(target(f"{site.url}/"), network, ScanType.SEO)
+        page = fetch_page(target(f"{site.url}/"), network)
         return probe(page, parse_document(page), network)
 
 

@@ -5,10 +5,10 @@ from collections import Counter
 
 import pytest
 
-from scans.engine.findings import ScanType
+from scans.engine.crawling.links import changes_state, read_links
+from scans.engine.crawling.robots_file import RobotsFile
 from scans.engine.page.fetch import SiteProtected, fetch_page, parse_document
-from scans.engine.seo.evidence import LinkAnswer, LinkAnswers, RobotsFile
-from scans.engine.seo.links import changes_state, read_links
+from scans.engine.seo.evidence import LinkAnswer, LinkAnswers
 from scans.engine.seo.probes import links as probes
 from scans.engine.seo.probes.links import AT_ONCE, MAX_EXTERNAL, MAX_INTERNAL, link_answers
 from scans.engine.seo.probes.robots import robots_file
@@ -32,7 +32,7 @@ def html(*links: str) -> Answer:
 
 def probed(site: Site, network: Network | None = None, url: str = "", *, with_robots: bool = False) -> LinkAnswers:
     with network or Network(POLICY) as net:
-        page = fetch_page(target(url or f"{site.url}/"), net, ScanType.SEO)
+        page = fetch_page(target(url or f"{site.url}/"), net)
         robots: RobotsFile | None = robots_file(page, net) if with_robots else None
         return link_answers(page, read_links(page, parse_document(page)), robots, net)
 

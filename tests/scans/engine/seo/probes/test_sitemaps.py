@@ -5,14 +5,13 @@ import gzip
 import brotli
 import pytest
 
-from scans.engine.findings import ScanType
+from scans.engine.crawling.canonicals import read_canonicals
+from scans.engine.crawling.sitemaps import MAX_BYTES as SITEMAP_MAX_BYTES
+from scans.engine.crawling.sitemaps import SitemapKind, Sitemaps
 from scans.engine.page.fetch import SiteProtected, fetch_page, parse_document
-from scans.engine.seo.canonical import read_canonicals
 from scans.engine.seo.probes import sitemaps as probes
 from scans.engine.seo.probes.robots import robots_file
 from scans.engine.seo.probes.sitemaps import MAX_BYTES, MAX_CHILDREN, MAX_NAMED
-from scans.engine.seo.sitemaps import MAX_BYTES as SITEMAP_MAX_BYTES
-from scans.engine.seo.sitemaps import SitemapKind, Sitemaps
 from scans.net.errors import TimedOut
 from tests.scans.engine.cast import target
 from tests.scans.net.loopback import loopback_network
@@ -30,7 +29,7 @@ def packed(content: bytes, level: int = 9) -> bytes:
 
 def probed(site: Site, *, with_robots: bool = True) -> Sitemaps:
     with loopback_network() as network:
-        page = fetch_page(target(f"{site.url}/"), network, ScanType.SEO)
+        page = fetch_page(target(f"{site.url}/"), network)
         robots = robots_file(page, network) if with_robots else None
         return probes.sitemaps(page, read_canonicals(page, parse_document(page)), robots, network)
 

@@ -1,0 +1,126 @@
+"""What one visit for all types costs beside separate scans: processor time, and requests at the site.
+
+The site runs in a process of its own, which does not count.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import statistics
+import time
+from collections import Counter
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from benchmarks.browser import POLICY, TIME_LIMIT_S, cpu_s
+from scans.engine.browser.visit import Browser
+from scans.engine.browser.warm import WarmBrowser
+from scans.engine.findings import ScanType
+from scans.engine.result import Budget
+from scans.engine.run import scan
+from scans.memory import give_back, use_one_heap
+from scans.net.browser import find_browser
+from scans.net.client import Network
+from scans.net.policy import Policy
+from scans.net.targets import parse_target
+from tests.sites.server import Certificate
+from tests.sites.templated import page_paths, templated_site
+
+ROUNDS = 5
+PAGES = 30
+ALL = tuple(ScanType)
+OF_DEAREST, OF_SEPARATE, OF_WIDEST = 1.35, 0.5, 1.2
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one visit: processor seconds, seconds, and what the site was asked for."""
+
+    cpu_s: float
+    seconds: float
+    requests: Counter[str]
+
+
+class Bench:
+    """The site in its process, and how it is visited."""
+
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe = pipe
+        base, ca_file = pipe.recv()
+        self.url = f"{base}{page_paths(PAGES)[7]}"
+        self.policy: Policy = replace(POLICY, ca_bundle=Path(ca_file))
+
+    def cost(self, types: tuple[ScanType, ...], browser: Browser | None) -> Cost:
+        """The median of some visits, after one that counts for nothing."""
+        costs = [self._visit(types, browser) for _ in range(ROUNDS + 1)][1:]
+        return Cost(
+            statistics.median(each.cpu_s for each in costs),
+            statistics.median(each.seconds for each in costs),
+            costs[-1].requests,
+        )
+
+    def _visit(self, types: tuple[ScanType, ...], browser: Browser | None) -> Cost:
+        began, before_s = time.monotonic(), cpu_s()
+        with Network(self.policy, time_limit_s=TIME_LIMIT_S) as network:
+            target = parse_target(self.url, self.policy)
+            for each in scan(target, types, network, Budget(TIME_LIMIT_S), browser=browser):
+                assert each.status == "completed", (each.type, each.error, each.skipped_checks)
+        give_back()
+        cost = cpu_s() - before_s, time.monotonic() - began
+        self._pipe.send("requests")
+        return Cost(*cost, self._pipe.recv())
+
+
+def main() -> int:
+    """Print the table; 1 when a goal was missed."""
+    use_one_heap()  # as workers do
+    program = find_browser("auto")
+    assert program is not None, "no browser; `make browser` installs one"
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    site = context.Process(target=_serve, args=(theirs,), daemon=True)
+    site.start()
+    bench = Bench(ours)
+    missed = _compare("without a browser", bench, None)
+    with WarmBrowser(program) as browser:
+        missed |= _compare("with a browser", bench, browser)
+    ours.send("end")
+    site.join()
+    return int(missed)
+
+
+def _compare(title: str, bench: Bench, browser: Browser | None) -> bool:
+    print(f"{title:32}{'CPU-s':>8}{'s':>8}{'requests':>10}")
+    alone = {each: bench.cost((each,), browser) for each in ALL}
+    for each, cost in alone.items():
+        _tell(f"  {each} alone", cost)
+    together = bench.cost(ALL, browser)
+    separate = sum(each.cpu_s for each in alone.values())
+    widest = max(each.requests.total() for each in alone.values())
+    _tell("  all types in one visit", together)
+    print(
+        f"  {'four separate scans':30}{separate:8.2f}{'':8}{sum(each.requests.total() for each in alone.values()):10}"
+    )
+    ratios = (
+        ("of the dearest type alone", together.cpu_s / max(each.cpu_s for each in alone.values()), OF_DEAREST),
+        ("of four separate scans", together.cpu_s / separate, OF_SEPARATE),
+        ("requests of the widest type's", together.requests.total() / widest, OF_WIDEST),
+    )
+    for name, ratio, goal in ratios:
+        print(f"  {name:30}{ratio:8.2f}  goal {goal:g}: {'met' if ratio <= goal else 'MISSED'}", flush=True)
+    repeated = Counter({name: count for name, count in together.requests.items() if count > 1})
+    print(f"  asked for more than once: {', '.join(f'{name} {count}x' for name, count in repeated.most_common(20))}")
+    return any(ratio > goal for _, ratio, goal in ratios)
+
+
+def _tell(name: str, cost: Cost) -> None:
+    print(f"{name:32}{cost.cpu_s:8.2f}{cost.seconds:8.2f}{cost.requests.total():10}", flush=True)
+
+
+def _serve(pipe: Connection) -> None:
+    with templated_site(PAGES, certificate=Certificate.VALID) as site:
+        pipe.send((site.url_as("localhost"), str(site.ca_file)))
+        while pipe.recv() == "requests":
+            pipe.send(Counter(f"{each.method} {each.path}" for each in site.requests))
+            site.requests.clear()

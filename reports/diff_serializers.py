@@ -1,0 +1,145 @@
+"""What changed between two reports, as the API and the command line tell it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from reports.diff import Reason, diff
+from reports.serializers import GRADE, REPORT_STATUSES, SEVERITIES
+
+FINDING_STATUSES = ("fail", "warn")
+
+
+class PlaceSerializer(serializers.Serializer):
+    """A place that a finding names: an element, an address, a header, a cookie."""
+
+    fingerprint = serializers.RegexField(
+        r"^[0-9a-f]{16}$", help_text="The same in every report that has this finding at this place."
+    )
+    text = serializers.CharField(help_text="The place as the report names it.")
+
+
+class FindingStateSerializer(serializers.Serializer):
+    """How a report judged a check that did not pass."""
+
+    status = serializers.ChoiceField(FINDING_STATUSES)
+    severity = serializers.ChoiceField(SEVERITIES)
+
+
+class ChangeSerializer(serializers.Serializer):
+    """A check that failed or warned in at least one of the reports."""
+
+    id = serializers.CharField()
+    name = serializers.CharField()
+    title = serializers.CharField(help_text="What was found.")
+    category = serializers.CharField()
+    message = serializers.CharField(help_text="That of the newer finding.")
+    before = FindingStateSerializer(allow_null=True)
+    after = FindingStateSerializer(allow_null=True)
+    new_places = PlaceSerializer(many=True)
+    fixed_places = PlaceSerializer(many=True)
+
+
+class NotComparedSerializer(serializers.Serializer):
+    """A finding of one report on which the other one is silent: neither new nor fixed."""
+
+    id = serializers.CharField()
+    name = serializers.CharField()
+    title = serializers.CharField()
+    category = serializers.CharField()
+    severity = serializers.ChoiceField(SEVERITIES)
+    found_in = serializers.ChoiceField(("from", "to"))
+    reason = serializers.ChoiceField([str(each) for each in Reason], help_text="Why the other report is silent.")
+
+
+class ComparedReportSerializer(serializers.Serializer):
+    """One of the two reports."""
+
+    id = serializers.RegexField(r"^scan_[0-9A-Za-z]{22}$")
+    url = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    completed_at = serializers.DateTimeField()
+    status = serializers.ChoiceField(REPORT_STATUSES)
+    score = serializers.IntegerField(min_value=0, max_value=100)
+    grade = serializers.RegexField(GRADE)
+    browser = serializers.CharField(allow_null=True)
+    catalogue_version = serializers.CharField()
+
+    def to_representation(self, document: dict[str, Any]) -> dict[str, Any]:
+        # A frozen report is written as it shall be read.
+        return {str(name): document.get(str(name)) for name in self.fields}
+
+
+class ScoreChangeSerializer(serializers.Serializer):
+    """The scores, and what the newer one has gained."""
+
+    before = serializers.IntegerField(min_value=0, max_value=100, source="before.score")
+    after = serializers.IntegerField(min_value=0, max_value=100, source="after.score")
+    change = serializers.IntegerField(
+        allow_null=True, source="points", help_text="Null where the scores come from different rules."
+    )
+
+
+class DiffSerializer(serializers.Serializer):
+    """What changed from one report to another of the same page and type."""
+
+    score = ScoreChangeSerializer(source="*")
+    same_rules = serializers.BooleanField(help_text="False where the reports have different catalogue versions.")
+    same_browser = serializers.BooleanField(help_text="False where only one of them was judged in a browser.")
+    new = ChangeSerializer(many=True)
+    fixed = ChangeSerializer(many=True)
+    worse = ChangeSerializer(many=True, help_text="More severe, failed instead of warned, or at new places.")
+    better = ChangeSerializer(many=True)
+    not_compared = NotComparedSerializer(many=True)
+    same = serializers.IntegerField(
+        min_value=0, source="same_count", help_text="How many findings of both have not changed."
+    )
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        """`from` is no name for an attribute in Python."""
+        reports = {"from": ComparedReportSerializer(source="before"), "to": ComparedReportSerializer(source="after")}
+        return {**reports, **super().get_fields()}
+
+
+def example() -> dict[str, Any]:
+    """For openapi.yaml: one place of two is mended, and another check has begun to fail."""
+
+    def document(number: int, score: int, checks: list[dict[str, Any]]) -> dict[str, Any]:
+        return {
+            "id": f"scan_4SMzWfMbiDMlIGFpoFoop{number}",
+            "type": "accessibility",
+            "url": "https://example.com/",
+            "created_at": f"2026-11-2{number}T13:17:38Z",
+            "completed_at": f"2026-11-2{number}T13:17:47Z",
+            "status": "completed",
+            "score": score,
+            "grade": "B",
+            "browser": "Chromium 156.0",
+            "catalogue_version": "0f7b3a4c9d21",
+            "categories": [{"name": "Text alternatives", "checks": checks}],
+            "skipped_checks": [],
+        }
+
+    images = {
+        "id": "image-alt",
+        "name": "Images have alternative text",
+        "title": "Images without alternative text",
+        "status": "fail",
+        "severity": "critical",
+        "message": 'In the browser 1 element breaks this rule: <img src="/logo.svg"> at #logo.',
+    }
+    places = [{"selector": "#logo"}, {"selector": "main > img"}]
+    links = {
+        "id": "link-name",
+        "name": "Links have names",
+        "title": "Links without a name",
+        "status": "fail",
+        "severity": "high",
+        "message": 'In the browser 1 element breaks this rule: <a href="/up"> at footer > a.',
+    }
+    before = [images | {"evidence": places}, links | {"status": "pass", "severity": None, "evidence": []}]
+    after = [images | {"evidence": places[:1]}, links | {"evidence": [{"selector": "footer > a"}]}]
+    shown: dict[str, Any] = DiffSerializer(diff(document(0, 84, before), document(1, 81, after))).data
+    return shown

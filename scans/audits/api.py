@@ -1,0 +1,207 @@
+"""The audit endpoints of /v1."""
+
+from __future__ import annotations
+
+from django.db.models import F
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts import access
+from accounts.authentication import caller_of
+from config.api import idempotency
+from config.api.pagination import MAX_OFFSET, choice, integer
+from config.api.schema import RATE_HEADERS, headers, id_parameter, responses
+from config.api.views import ApiView, json_body
+from scans.audits import services
+from scans.audits.serializers import (
+    AuditFindingListSerializer,
+    AuditFindingSerializer,
+    AuditListSerializer,
+    AuditPageListSerializer,
+    AuditPageSerializer,
+    AuditRequestSerializer,
+    AuditSerializer,
+    AuditSummarySerializer,
+)
+from scans.models import Audit, AuditPage, Scan
+
+POLL_AFTER_S = 2
+MAX_PAGE = 100
+LIMIT = OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 20})
+OFFSET = OpenApiParameter("offset", {"type": "integer", "minimum": 0, "maximum": MAX_OFFSET, "default": 0})
+NOT_FOUND = "`AUDIT_NOT_FOUND`: no such audit, or another organization's."
+
+
+class AuditCollection(ApiView):
+    """POST and GET /v1/audits."""
+
+    @extend_schema(
+        operation_id="create_audit",
+        summary="Create an audit of a page, a list of pages or a site",
+        tags=["Audits"],
+        request=AuditRequestSerializer,
+        parameters=[
+            OpenApiParameter(
+                "Idempotency-Key",
+                {"type": "string", "minLength": 1, "maxLength": idempotency.MAX_KEY_LENGTH},
+                OpenApiParameter.HEADER,
+                description="1 to 255 characters. The same key and body within 24 hours get the first answer again.",
+            ),
+            *RATE_HEADERS,
+            *headers(
+                [202],
+                Location=(str, "The address of the audit."),
+                Idempotent_Replayed=(str, "`true` when the answer is the first one again."),
+            ),
+        ],
+        responses=responses(
+            {202: AuditSerializer},
+            e400="`INVALID_URL`, `INVALID_PAGES`, `URL_NOT_REACHABLE` or `INVALID_PARAMS`.",
+            e403="`DOMAIN_BLOCKED`: the target is not publicly accessible, or blocked here.",
+            e409="`IDEMPOTENCY_CONFLICT`: a request with this key is still in progress.",
+            e413="`PAYLOAD_TOO_LARGE`: over 64 KiB.",
+            e415="`UNSUPPORTED_MEDIA_TYPE`: the body is not JSON.",
+            e422="`IDEMPOTENCY_MISMATCH`: the key was used with another body.",
+            e429="`RATE_LIMITED`, `QUOTA_EXCEEDED`, or `CONCURRENT_LIMIT`: too many audits are under way.",
+        ),
+    )
+    def post(self, request: Request) -> Response:
+        """Looks at pages for several types at once, as places of the organization get free."""
+        created = services.create_audit(
+            caller=caller_of(request), body=json_body(request), idempotency_key=idempotency.key_of(request.headers)
+        )
+        answer = {"Location": f"/v1/audits/{created.response['id']}"}
+        if created.replayed:
+            answer["Idempotent-Replayed"] = "true"
+        return Response(created.response, status=202, headers=answer)
+
+    @extend_schema(
+        operation_id="list_audits",
+        summary="List audits",
+        tags=["Audits"],
+        parameters=[LIMIT, OFFSET, OpenApiParameter("status", str, enum=Audit.Status.values), *RATE_HEADERS],
+        responses=responses({200: AuditListSerializer}, e400="`INVALID_PARAMS`."),
+    )
+    def get(self, request: Request) -> Response:
+        """The organization's audits, newest first."""
+        limit, offset = _page(request)
+        audits = access.rows(Audit, caller_of(request).organization_id)
+        if (status := choice(request.query_params, "status", Audit.Status.values)) is not None:
+            audits = audits.filter(status=status)
+        found = audits.order_by("-created_at", "-id")[offset : offset + limit]
+        return Response(
+            {
+                "audits": AuditSummarySerializer(found, many=True).data,
+                "total": audits.count(),
+                "limit": limit,
+                "offset": offset,
+            }
+        )
+
+
+class AuditItem(ApiView):
+    """GET and DELETE /v1/audits/:id."""
+
+    @extend_schema(
+        operation_id="get_audit",
+        summary="Get the status, progress and scores of an audit",
+        tags=["Audits"],
+        parameters=[
+            id_parameter("audit_id", "aud"),
+            *RATE_HEADERS,
+            *headers([200], Retry_After=(int, "Seconds until it is worth asking again; absent once final.")),
+        ],
+        responses=responses({200: AuditSerializer}, e404=NOT_FOUND),
+    )
+    def get(self, request: Request, audit_id: str) -> Response:
+        """Poll this until the status is `completed`, `partial`, `failed` or `cancelled`."""
+        audit = services.find_audit(caller_of(request).organization_id, audit_id)
+        waiting = {} if audit.is_final else {"Retry-After": str(POLL_AFTER_S)}
+        return Response(AuditSerializer(audit).data, headers=waiting)
+
+    @extend_schema(
+        operation_id="cancel_audit",
+        summary="Cancel an audit",
+        tags=["Audits"],
+        parameters=[id_parameter("audit_id", "aud"), *RATE_HEADERS],
+        responses=responses({200: AuditSerializer}, e404=NOT_FOUND),
+    )
+    def delete(self, request: Request, audit_id: str) -> Response:
+        """What runs ends, and what waits does not begin. One that has ended stays as it is."""
+        return Response(AuditSerializer(services.cancel_audit(caller=caller_of(request), audit_id=audit_id)).data)
+
+
+class AuditPages(ApiView):
+    """GET /v1/audits/:id/pages."""
+
+    @extend_schema(
+        operation_id="list_audit_pages",
+        summary="List the pages of an audit with their scans and scores",
+        tags=["Audits"],
+        parameters=[
+            id_parameter("audit_id", "aud"),
+            LIMIT,
+            OFFSET,
+            OpenApiParameter("status", str, enum=AuditPage.Status.values),
+            *RATE_HEADERS,
+        ],
+        responses=responses({200: AuditPageListSerializer}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
+    )
+    def get(self, request: Request, audit_id: str) -> Response:
+        """In the order in which they were named or found."""
+        limit, offset = _page(request)
+        audit = services.find_audit(caller_of(request).organization_id, audit_id)
+        pages = audit.pages.all()
+        if (status := choice(request.query_params, "status", AuditPage.Status.values)) is not None:
+            pages = pages.filter(status=status)
+        found = pages.order_by("position")[offset : offset + limit]
+        return Response(
+            {
+                "pages": AuditPageSerializer(found, many=True).data,
+                "total": pages.count(),
+                "limit": limit,
+                "offset": offset,
+            }
+        )
+
+
+class AuditFindings(ApiView):
+    """GET /v1/audits/:id/findings."""
+
+    @extend_schema(
+        operation_id="list_audit_findings",
+        summary="List what is wrong, each finding once for all its pages",
+        tags=["Audits"],
+        parameters=[
+            id_parameter("audit_id", "aud"),
+            LIMIT,
+            OFFSET,
+            OpenApiParameter("type", str, enum=Scan.Type.values),
+            *RATE_HEADERS,
+        ],
+        responses=responses({200: AuditFindingListSerializer}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
+    )
+    def get(self, request: Request, audit_id: str) -> Response:
+        """First what wins most on the audit's score where it is mended on all pages."""
+        limit, offset = _page(request)
+        audit = services.find_audit(caller_of(request).organization_id, audit_id)
+        findings = audit.findings.all()
+        if (scan_type := choice(request.query_params, "type", Scan.Type.values)) is not None:
+            findings = findings.filter(type=scan_type)
+        found = findings.order_by(F("points").desc(), "id")[offset : offset + limit]
+        return Response(
+            {
+                "findings": AuditFindingSerializer(found, many=True, context={"totals": audit.totals}).data,
+                "total": findings.count(),
+                "limit": limit,
+                "offset": offset,
+            }
+        )
+
+
+def _page(request: Request) -> tuple[int, int]:
+    """How many are asked for, and how many before them are left out."""
+    query = request.query_params
+    limit = integer(query, "limit", default=20, least=1, most=MAX_PAGE)
+    return limit, integer(query, "offset", default=0, least=0, most=MAX_OFFSET)

@@ -1,0 +1,268 @@
+"""The life of an audit: created, its pages found, cancelled. Every step is one transaction."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from accounts import access, usage
+from accounts import audit as audit_log
+from accounts.authentication import Caller
+from accounts.models import Organization
+from config import celery
+from config.api import idempotency
+from config.api.errors import ServiceUnavailable
+from config.errors import Refusal
+from config.ids import is_id
+from config.operations.health import redis_answers
+from scans import idempotency_records
+from scans.audits.release import release_pages
+from scans.audits.requests import AuditRequest, parse_audit
+from scans.audits.serializers import AuditSerializer
+from scans.engine.result import ScanError
+from scans.models import Audit, AuditPage, Scan
+from scans.policy import scan_policy
+from scans.reachability import refuse_unreachable
+from scans.visits.claims import fail_visit
+from scans.visits.queue import Worker
+from scans.visits.settling import end_if_done
+
+DISCOVERY_LEASE_S = 60
+MAX_ATTEMPTS = 3
+# Of one organization, for each of its places: more would only wait.
+UNFINISHED_PER_PLACE = 5
+# Looking for pages costs nothing of the quota, so it has a bound of its own, which also holds for who cancels.
+SITES_PER_HOUR_AND_PLACE = 10
+CANCELLED = ScanError(
+    "SCAN_CANCELLED", "The audit was cancelled before it began. It does not count against your quota."
+)
+
+
+class AuditNotFound(Refusal):
+    code = "AUDIT_NOT_FOUND"
+    status = 404
+
+
+class AuditLimit(Refusal):
+    """As many audits of the organization are under way as may be."""
+
+    code = "CONCURRENT_LIMIT"
+    status = 429
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """The answer to a request for an audit; `replayed` when an Idempotency-Key had been seen before."""
+
+    response: dict[str, Any]
+    replayed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DiscoveryClaim:
+    """The right to look for an audit's pages until the lease runs out."""
+
+    audit_id: str
+    token: uuid.UUID
+
+
+def create_audit(*, caller: Caller, body: Mapping[str, Any], idempotency_key: str | None) -> Created:
+    """Accept an audit, or raise the refusal that comes first; the order is that of `scans.services.create_scan`."""
+    policy = scan_policy()
+    request = parse_audit(body, policy, caller.limits.pages_per_audit)
+    if idempotency_key is None:
+        return _create(caller, request)
+    digest = idempotency.digest_of({"audit": body})
+    with transaction.atomic():
+        idempotency.hold(caller.organization_id, idempotency_key)
+        earlier = idempotency_records.find(caller.organization_id, idempotency_key, digest)
+        if earlier is not None:
+            return Created(earlier, replayed=True)
+        created = _create(caller, request)
+        answer = created.response
+        idempotency_records.keep(caller.organization_id, idempotency_key, digest, answer, audit_id=answer["id"])
+        return created
+
+
+def _create(caller: Caller, request: AuditRequest) -> Created:
+    if not redis_answers():
+        raise ServiceUnavailable("The queue does not answer. Try again in a few seconds.")
+    now = timezone.now()
+    known = 1 if request.kind == Audit.Kind.SITE else len(request.targets)
+    usage.refuse_more_than_left(caller.organization_id, caller.limits, known * len(request.types), now)
+    if request.kind != Audit.Kind.PAGES:
+        refuse_unreachable(request.targets[0], caller.organization_id)
+    with transaction.atomic():
+        organization = usage.lock(caller.organization_id)
+        _refuse_too_many(organization, request.kind)
+        audit = Audit.objects.create(
+            organization=organization,
+            api_key_id=caller.key_id,
+            created_by_id=caller.member.user_id if caller.member else None,
+            kind=request.kind,
+            url=request.targets[0].url,
+            types=[str(each) for each in request.types],
+            discover=list(request.discover),
+            include=list(request.include),
+            exclude=list(request.exclude),
+            max_pages=request.max_pages,
+            shared_at=now if organization.shares_reports else None,
+            created_at=now,
+        )
+        audit_log.record_by(caller.member, "audit.created", audit.url, audit=audit.id, kind=str(audit.kind))
+        if request.kind == Audit.Kind.SITE:
+            transaction.on_commit(lambda: enqueue_discovery(audit.id))
+        else:
+            add_pages(audit, [(each.url, each.origin) for each in request.targets])
+            audit.save()
+    if request.kind != Audit.Kind.SITE:
+        release_pages(caller.organization_id)
+        audit.refresh_from_db()
+    return Created(AuditSerializer(audit).data, replayed=False)
+
+
+def _refuse_too_many(organization: Organization, kind: str) -> None:
+    places = organization.tier.concurrent_scans
+    audits = access.rows(Audit, organization.id)
+    if audits.exclude(status__in=Audit.FINAL).count() >= (most := UNFINISHED_PER_PLACE * places):
+        raise AuditLimit(f"{most} audits are under way, which is the most your plan allows at once.")
+    sites = audits.filter(kind=Audit.Kind.SITE, created_at__gt=timezone.now() - timedelta(hours=1))
+    if kind == Audit.Kind.SITE and sites.count() >= (most := SITES_PER_HOUR_AND_PLACE * places):
+        raise AuditLimit(f"{most} sites were asked for within an hour, which is the most your plan allows.")
+
+
+def add_pages(audit: Audit, pages: Sequence[tuple[str, str]]) -> None:
+    """Have these addresses, each with its origin, wait for places; the caller saves the audit."""
+    AuditPage.objects.bulk_create(
+        AuditPage(audit=audit, position=position, url=url, origin=origin[:300])
+        for position, (url, origin) in enumerate(pages)
+    )
+    audit.status = Audit.Status.RUNNING
+    audit.pages_planned = len(pages)
+    audit.pages_found = max(audit.pages_found, len(pages))
+
+
+def find_audit(organization_id: int, audit_id: str) -> Audit:
+    """Raises AuditNotFound (unknown, or another organization's)."""
+    found = access.rows(Audit, organization_id).filter(id=audit_id).first() if is_id("aud", audit_id) else None
+    if found is None:
+        raise AuditNotFound("There is no audit with this ID.")
+    return found
+
+
+def cancel_audit(*, caller: Caller, audit_id: str) -> Audit:
+    """End an audit: what runs goes on and is counted, what waits does not begin. One that has ended stays as it is.
+
+    Raises AuditNotFound.
+    """
+    with transaction.atomic():
+        usage.lock(caller.organization_id)  # nothing of it is released meanwhile
+        find_audit(caller.organization_id, audit_id)
+        audit = Audit.objects.select_for_update(no_key=True).get(id=audit_id)
+        if audit.is_final:
+            return audit
+        cancel(audit)
+        audit_log.record_by(caller.member, "audit.cancelled", audit.url, audit=audit.id)
+    cancel_visits(Scan.objects.filter(audit_page__audit=audit))
+    audit.refresh_from_db()
+    return audit
+
+
+def cancel(audit: Audit) -> None:
+    """Have none of its pages begin that waits for a place; the caller holds its lock."""
+    left_out = AuditPage.objects.filter(audit=audit, status=AuditPage.Status.WAITING)
+    audit.pages_planned -= left_out.update(status=AuditPage.Status.LEFT_OUT)
+    audit.status = Audit.Status.CANCELLED
+    audit.completed_at = timezone.now()
+    audit.claim_token = audit.lease_expires_at = None
+    audit.save()
+
+
+def cancel_visits(scans: QuerySet[Scan]) -> int:
+    """End those of these visits that no worker has taken, and give them back to the quota; how many there were."""
+    cancelled = 0
+    waiting = scans.filter(status=Scan.Status.QUEUED, lead=None)
+    for lead_id in waiting.values_list("id", flat=True):
+        with transaction.atomic():
+            if waiting.select_for_update(no_key=True, of=("self",)).filter(id=lead_id).exists():
+                fail_visit(Scan.objects.filter(Q(id=lead_id) | Q(lead_id=lead_id)), CANCELLED)
+                cancelled += 1
+    return cancelled
+
+
+def enqueue_discovery(audit_id: str) -> None:
+    """Tell the workers that a site's pages are to be found. When the queue does not take it, the sweeper will."""
+    celery.enqueue("scans.tasks.discover_pages", audit_id)
+
+
+def claim_discovery(audit_id: str, worker: Worker) -> DiscoveryClaim | None:
+    """Take the next attempt at finding an audit's pages; None when it has ended or runs, or must wait for others.
+
+    Half of a worker's places, at least one, may look for pages at a time: the others are for scans.
+    """
+    unfinished = Q(status=Audit.Status.QUEUED) | Q(status=Audit.Status.DISCOVERING, lease_expires_at__lt=Now())
+    token = uuid.uuid4()
+    with transaction.atomic():
+        here = Audit.objects.filter(
+            status=Audit.Status.DISCOVERING, worker=worker.name[:100], lease_expires_at__gt=Now()
+        )
+        if worker.name and here.count() >= max(1, worker.places // 2):
+            return None
+        claimed = Audit.objects.filter(unfinished, id=audit_id, attempts__lt=MAX_ATTEMPTS).update(
+            status=Audit.Status.DISCOVERING,
+            attempts=F("attempts") + 1,
+            claim_token=token,
+            lease_expires_at=Now() + timedelta(seconds=DISCOVERY_LEASE_S),
+            started_at=Now(),
+            worker=worker.name[:100],
+        )
+    return DiscoveryClaim(audit_id, token) if claimed else None
+
+
+def renew_discovery(claim: DiscoveryClaim, found: int) -> bool:
+    """Extend the lease and say how many pages were found; False when the claim was lost."""
+    held = Audit.objects.filter(id=claim.audit_id, claim_token=claim.token, status=Audit.Status.DISCOVERING)
+    lease = Now() + timedelta(seconds=DISCOVERY_LEASE_S)
+    return bool(held.update(lease_expires_at=lease, pages_found=found))
+
+
+def finish_discovery(
+    claim: DiscoveryClaim,
+    pages: Sequence[tuple[str, str]],
+    *,
+    found: int,
+    notes: Sequence[str],
+    error: ScanError | None,
+) -> bool:
+    """Write which pages were found, as URL and origin; without any the audit has failed. False: the claim was lost."""
+    with transaction.atomic():
+        held = Audit.objects.select_for_update(no_key=True).filter(id=claim.audit_id, claim_token=claim.token)
+        audit = held.filter(status=Audit.Status.DISCOVERING).first()
+        if audit is None:
+            return False
+        audit.claim_token = audit.lease_expires_at = None
+        audit.notes = list(notes)
+        audit.pages_found = found
+        if error is not None:
+            audit.error_code, audit.error_message = error.code, error.message
+        if pages:
+            add_pages(audit, pages)
+            audit.save()
+        else:
+            fail_audit(audit)
+    release_pages(audit.organization_id)
+    return True
+
+
+def fail_audit(audit: Audit) -> None:
+    """End an audit of which no page was found; the caller holds its lock, and has named the error."""
+    audit.status = Audit.Status.RUNNING
+    end_if_done(audit)

@@ -1,0 +1,67 @@
+"""Who may see an audit: members of its organization, and anybody with the link while it is shared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.utils import timezone
+
+from accounts import access
+from accounts import audit as audit_log
+from accounts.models import Membership, User
+from config.ids import is_id
+from scans.models import Audit
+
+
+@dataclass(frozen=True, slots=True)
+class SeenAudit:
+    """An audit that somebody may look at; without a membership they only hold the link of a shared one."""
+
+    audit: Audit
+    membership: Membership | None
+    now: datetime
+
+    @property
+    def is_expired(self) -> bool:
+        """Whether the last of its reports is no longer kept."""
+        last = self.audit.released_at or self.audit.created_at
+        return last + timedelta(days=settings.REPORT_RETENTION_DAYS) <= self.now
+
+
+def seen_by(user: User | AnonymousUser, audit_id: str) -> SeenAudit | None:
+    """The audit with that ID as this person may see it; strangers see what is shared, and as long as it is kept."""
+    if not is_id("aud", audit_id):
+        return None
+    now = timezone.now()
+    audit = access.rows_of_member(Audit, user).filter(id=audit_id).first()
+    if audit is not None:
+        memberships = access.memberships_of(user).select_related("organization__tier", "user")
+        membership = memberships.filter(organization_id=audit.organization_id).first()
+        # It may have ended since the last query: then they are a stranger.
+        if membership is not None:
+            return SeenAudit(audit, membership, now)
+    shared = access.shared_rows(Audit).filter(id=audit_id).first()
+    seen = SeenAudit(shared, None, now) if shared is not None else None
+    return None if seen is None or seen.is_expired else seen
+
+
+def set_sharing(seen: SeenAudit, *, is_shared: bool) -> bool:
+    """Share an audit and its reports with anybody who has the link, or stop; False when it was so already.
+
+    Raises PermissionDenied for strangers and for members who only view.
+    """
+    if seen.membership is None or not seen.membership.is_member:
+        raise PermissionDenied
+    audit = seen.audit
+    with transaction.atomic():
+        other_way = access.rows(Audit, audit.organization_id).filter(id=audit.id, shared_at__isnull=is_shared)
+        changed = bool(other_way.update(shared_at=seen.now if is_shared else None))
+        if changed:
+            action = "audit.shared" if is_shared else "audit.unshared"
+            audit_log.record_by(seen.membership, action, audit.url, audit=audit.id)
+    return changed

@@ -1,0 +1,82 @@
+"""Names that nobody wrote: what frameworks and builds make of classes, IDs, cookies and files, anew each time."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import pairwise
+
+# What people write: words, also joined as in heroBanner2, utf8mb4 or iPhoneApp.
+WORDS = re.compile(r"[a-z]?(?:[A-Z]{0,3}+[a-z]{2,}+|[A-Z]{2,}+|\d{1,4}+)++")
+HEXADECIMAL = re.compile(r"[0-9a-f]+|[0-9A-F]+")
+UUID = re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b", re.IGNORECASE)
+# Longer than any word, and all of it digits and letters a to f.
+ALWAYS_A_DIGEST = 16
+LEAST = 6
+LONGEST = 200
+
+# A prefix that a framework writes, and what it counts or hashes after it.
+FRAMEWORKS = tuple(
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        (r"(?:.*-)?(?::[rR][0-9a-z]*:|«[rR][0-9a-z]*»|_[rR]_[0-9a-z]*_).*", "react-*"),
+        (r"(css|svelte|astro|jsx|emotion)-[0-9A-Za-z]{5,}(-.*)?", r"\1-*\2"),
+        (r"sc-[0-9A-Za-z]{5,}(?:-\d+)?", "sc-*"),
+        (r"jss\d+|(makeStyles-.*|withStyles-.*)-\d+", r"\1*"),
+        (r"ng-tns-c\d+-\d+", "ng-tns-*"),
+        (r"_(.+)_[0-9A-Za-z+-]{5}_\d+", r"_\1_*"),  # Vite's modules of CSS
+        (r"((?:[A-Za-z0-9-]++_){2,}+_|.+-module--.+--)(?=[\w+-]*[0-9A-Z])[\w+-]{5,8}", r"\1*"),  # webpack, Gatsby
+        (
+            r"(headlessui-[a-z-]*[a-z]|radix|react-select|react-aria|rc[-_][a-z]+|mui|mantine|chakra|downshift|tippy|select2"
+            r"|ui-id|cdk-[a-z-]*[a-z]|mat-[a-z-]*[a-z]|el-id|v-menu|ext-gen|ember|tooltip|popover|__BVID__|yui"
+            r"|wp-[a-z]+)[-_]?\d.*",
+            r"\1-*",
+        ),
+        (r"mantine-[0-9a-z]{9}(-.*)?", r"mantine-*\1"),
+        # A CMS numbers its content so.
+        (r"((?:.*[-_])?(?:post|page|comment|product|node|entry|article|item|element|block|term|cat|user)(?:-id)?)[-_]\d+",
+         r"\1-*"),
+    )
+)  # fmt: skip
+
+
+def is_generated(token: str, least: int = LEAST) -> bool:
+    """Whether a part of a name, without separators, was made by a machine; shorter ones than `least` never are."""
+    if len(token) < least:
+        return False
+    turns = _turns(token)
+    if HEXADECIMAL.fullmatch(token) and turns:
+        digits = sum(each.isdigit() for each in token)
+        if len(token) >= ALWAYS_A_DIGEST or (len(token) >= 8 and turns >= 2 and digits >= 2):
+            return True
+    has_digit = any(each.isdigit() for each in token)
+    # The turns of a short one say nothing.
+    return turns >= min(3, least) and not WORDS.fullmatch(token) and (has_digit or len(token) >= 8 or least < LEAST)
+
+
+@lru_cache(maxsize=8192)  # a page has its names many times
+def without_generated(name: str) -> str:
+    """A class, an ID or the name of a cookie with `*` for what was generated.
+
+    Short numbers stay: step-1 and step-2 are not the same. What stands in brackets was written by somebody, as in
+    `w-[32px]`.
+    """
+    if "[" in name:
+        return name
+    name = name[:LONGEST]
+    for pattern, replacement in FRAMEWORKS:
+        found = pattern.fullmatch(name)
+        if found:
+            return re.sub(r"\*+", "*", found.expand(replacement))
+    name = re.sub(r"\d{4,}", "*", UUID.sub("*", name)) if not HEXADECIMAL.fullmatch(name) else name
+    return re.sub(r"[0-9A-Za-z*]+", lambda found: _part(found[0]), name)
+
+
+def _part(part: str) -> str:
+    return "*" if is_generated(part.replace("*", "0000")) else part
+
+
+def _turns(token: str) -> int:
+    """How often it changes between lower case, upper case and digits."""
+    kinds = ["a" if each.islower() else "A" if each.isupper() else "0" for each in token]
+    return sum(one != other for one, other in pairwise(kinds))

@@ -1,0 +1,179 @@
+"""An audit: visits that belong together. Its pages wait here, not as scans, until there is a place for them."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from accounts.models import ApiKey, Organization
+from config.ids import new_audit_id
+from scans.engine.scoring import mean_grade, rounded
+
+UNFINISHED = ("queued", "discovering", "running")
+
+
+class Audit(models.Model):
+    """One page, a list of pages, or a site, judged for some types.
+
+    queued → (discovering →) running → completed | partial | failed | cancelled; nothing leaves a final state.
+    """
+
+    class Kind(models.TextChoices):
+        PAGE = "page"
+        PAGES = "pages"
+        SITE = "site"
+
+    class Status(models.TextChoices):
+        QUEUED = "queued"
+        DISCOVERING = "discovering"
+        RUNNING = "running"
+        COMPLETED = "completed"
+        PARTIAL = "partial"
+        FAILED = "failed"
+        CANCELLED = "cancelled"
+
+    FINAL: ClassVar[frozenset[str]] = frozenset({Status.COMPLETED, Status.PARTIAL, Status.FAILED, Status.CANCELLED})
+
+    id = models.CharField(primary_key=True, max_length=40, default=new_audit_id, editable=False)
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="audits")
+    api_key = models.ForeignKey(ApiKey, on_delete=models.SET_NULL, null=True, blank=True, db_index=False)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, db_index=False
+    )
+    kind = models.CharField(max_length=8, choices=Kind)
+    url = models.CharField(max_length=8192, help_text="The page, the first of the pages, or where the site begins.")
+    types = ArrayField(models.CharField(max_length=16))
+    discover = ArrayField(models.CharField(max_length=8), default=list, blank=True)
+    include = ArrayField(models.CharField(max_length=500), default=list, blank=True)
+    exclude = ArrayField(models.CharField(max_length=500), default=list, blank=True)
+    max_pages = models.PositiveIntegerField()
+    status = models.CharField(max_length=16, choices=Status, default=Status.QUEUED)
+    created_at = models.DateTimeField(default=timezone.now)
+    started_at = models.DateTimeField(null=True, blank=True)
+    completed_at = models.DateTimeField(null=True, blank=True)
+    released_at = models.DateTimeField(null=True, blank=True, help_text="When the last of its pages got a place.")
+
+    pages_found = models.PositiveIntegerField(default=0)
+    pages_planned = models.PositiveIntegerField(default=0)
+    pages_done = models.PositiveIntegerField(default=0)
+    pages_failed = models.PositiveIntegerField(default=0)
+    scans_done = models.PositiveIntegerField(default=0)
+    findings_count = models.PositiveIntegerField(default=0)
+    # By type: how many pages have a score, their sum, and what holds it down for the whole origin.
+    totals: models.JSONField[dict[str, Any], dict[str, Any]] = models.JSONField(default=dict, blank=True)
+    notes = models.JSONField(default=list, blank=True, help_text="What was seen while looking for pages.")
+    error_code = models.CharField(max_length=40, blank=True, default="")
+    error_message = models.TextField(blank=True, default="")
+    shared_at = models.DateTimeField(null=True, blank=True, help_text="Since when anybody with the link may read it.")
+
+    # Looking for pages is done by one worker at a time, as scanning is.
+    attempts = models.PositiveSmallIntegerField(default=0)
+    claim_token = models.UUIDField(null=True, blank=True)
+    lease_expires_at = models.DateTimeField(null=True, blank=True)
+    worker = models.CharField(max_length=100, blank=True, default="")
+    enqueued_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["organization", "-created_at", "-id"], name="audit_newest_first"),
+            models.Index(fields=["organization", "status", "-created_at", "-id"], name="audit_status"),
+            models.Index(
+                fields=["organization", "released_at"], condition=Q(status__in=UNFINISHED), name="audit_unfinished"
+            ),
+            models.Index(fields=["created_at"], name="audit_oldest"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.id} ({self.kind} {self.url})"
+
+    @property
+    def is_final(self) -> bool:
+        return self.status in self.FINAL
+
+    @property
+    def failure(self) -> Audit | None:
+        """The audit itself with its `error_code` and `error_message` where something went wrong."""
+        return self if self.error_code else None
+
+    @property
+    def scores(self) -> dict[str, dict[str, Any]]:
+        """By type: `score` and `grade`, the mean of its pages' as far as they are known; None where none is."""
+        return {each: self._score(self.totals.get(each)) for each in self.types}
+
+    def _score(self, total: dict[str, Any] | None) -> dict[str, Any]:
+        if not total or not total["pages"]:
+            return {"score": None, "grade": None}
+        mean = total["sum"] / total["pages"]
+        # What is of the origin holds all its pages down, also those that were judged before it was found.
+        value = rounded(mean if total["cap"] is None else min(mean, total["cap"]))
+        return {"score": value, "grade": mean_grade(value, total["flawless"] == total["pages"])}
+
+    @property
+    def audit_url(self) -> str:
+        """The address of the audit's page, from the start."""
+        return f"{settings.BASE_URL}/audit/{self.id}"
+
+
+class AuditPage(models.Model):
+    """A page of an audit. waiting → released → done | failed; what waits when the audit ends is left out."""
+
+    class Status(models.TextChoices):
+        WAITING = "waiting"
+        RELEASED = "released"
+        DONE = "done"
+        FAILED = "failed"
+        LEFT_OUT = "left_out"
+
+    id = models.BigAutoField(primary_key=True)
+    audit = models.ForeignKey(Audit, on_delete=models.CASCADE, related_name="pages", db_index=False)
+    position = models.PositiveIntegerField()
+    url = models.CharField(max_length=8192)
+    origin = models.CharField(max_length=300)
+    status = models.CharField(max_length=8, choices=Status, default=Status.WAITING)
+    # By type: {"scan": …, "status": …, "score": …, "grade": …}, once its visit has ended.
+    results: models.JSONField[dict[str, Any], dict[str, Any]] = models.JSONField(default=dict, blank=True)
+    worst_score = models.PositiveSmallIntegerField(null=True, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["audit", "status", "position"], name="audit_page_next"),
+            models.Index(fields=["audit", "worst_score", "position"], name="audit_page_worst"),
+        ]
+        constraints = [models.UniqueConstraint(fields=["audit", "position"], name="audit_page_position")]
+
+    def __str__(self) -> str:
+        return f"{self.audit_id} {self.position}: {self.url}"
+
+
+class AuditFinding(models.Model):
+    """The same finding on pages of an audit, counted as their visits end."""
+
+    SAMPLES = 5
+
+    id = models.BigAutoField(primary_key=True)
+    audit = models.ForeignKey(Audit, on_delete=models.CASCADE, related_name="findings", db_index=False)
+    type = models.CharField(max_length=16)
+    check_id = models.CharField(max_length=80)
+    fingerprint = models.CharField(max_length=64)
+    status = models.CharField(max_length=4)  # the worst of them
+    severity = models.CharField(max_length=8)  # the worst of them
+    title = models.TextField()
+    message = models.TextField(help_text="Of the first page on which it was found.")
+    fix = models.TextField(blank=True)
+    pages_affected = models.PositiveIntegerField()
+    points = models.FloatField(help_text="The sum over its pages of what mending it wins on each.")
+    samples = models.JSONField(default=list, help_text="The first pages with it: {url, scan}.")
+
+    class Meta:
+        indexes = [models.Index(fields=["audit", "-points", "id"], name="audit_finding_worth")]
+        constraints = [
+            models.UniqueConstraint(fields=["audit", "type", "check_id", "fingerprint"], name="audit_finding_unique")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.audit_id} {self.check_id}: {self.pages_affected} pages"

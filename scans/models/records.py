@@ -1,0 +1,77 @@
+"""What is kept beside scans: turns, counters, operators' blocklist, and answers to repeated requests."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils import timezone
+
+from accounts.models import Organization
+from scans.models.audit import Audit
+from scans.models.scan import Scan
+
+
+class Turn(models.Model):
+    """When an organization had its last turn in a queue: who waited longest is next (`scans.visits.queue`)."""
+
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, db_index=False)
+    queue = models.CharField(max_length=16)
+    taken_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["organization", "queue"], name="turn_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.organization_id} {self.queue}"
+
+
+class ScanCount(models.Model):
+    """How many scans an organization has, by month, type and status.
+
+    Kept by triggers on the scan table (migration 0002), so that a list's `total` never counts rows.
+    """
+
+    organization_id = models.BigIntegerField()
+    period = models.DateField()
+    type = models.CharField(max_length=16)
+    status = models.CharField(max_length=16)
+    count = models.BigIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["organization_id", "period", "type", "status"], name="scan_count_unique")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.organization_id} {self.period:%Y-%m} {self.type} {self.status}: {self.count}"
+
+
+class BlockedDomain(models.Model):
+    """A domain that an operator does not want scanned; its subdomains are meant too."""
+
+    domain = models.CharField(max_length=253, unique=True)
+    reason = models.CharField(max_length=200, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ("domain",)
+
+    def __str__(self) -> str:
+        return self.domain
+
+
+class IdempotencyRecord(models.Model):
+    """An accepted POST that carried an Idempotency-Key: what was asked, what it made, and the first answer."""
+
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE)
+    key = models.CharField(max_length=255)
+    request_digest = models.CharField(max_length=64)
+    scan = models.ForeignKey(Scan, on_delete=models.CASCADE, null=True, blank=True)
+    audit = models.ForeignKey(Audit, on_delete=models.CASCADE, null=True, blank=True)
+    response = models.TextField(help_text="JSON; jsonb would lose its order.")
+    created_at = models.DateTimeField(default=timezone.now, db_index=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["organization", "key"], name="idempotency_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.organization_id} {self.key}"

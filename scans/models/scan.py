@@ -1,0 +1,265 @@
+"""A scan. The row is the outbox: nothing about a scan lives only in the queue."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from typing import Any, ClassVar
+
+from django.conf import settings
+from django.core.validators import MaxValueValidator
+from django.db import models
+from django.db.models import F, Func, Q, Value
+from django.db.models.functions import MD5, Coalesce, Left, Now
+from django.utils import timezone
+
+from accounts.models import ApiKey, Organization
+from config import encryption
+from config.ids import new_scan_id
+from scans.net.credentials import Credentials, InvalidRequestField, parse
+
+
+def is_kept(created_at: datetime) -> bool:
+    """Whether the report of a scan that was created then is still retained."""
+    return created_at > timezone.now() - timedelta(days=settings.REPORT_RETENTION_DAYS)
+
+
+def path_of(url: str) -> str:
+    """What follows the host in a canonical URL."""
+    return "/" + url.partition("://")[2].partition("/")[2]
+
+
+class CredentialsForgotten(InvalidRequestField):
+    """A scan was made with credentials that are not kept any more."""
+
+
+def sealed(credentials: Credentials | None) -> dict[str, Any]:
+    """The columns of a scan that hold its credentials: what may be shown of them, and what may not."""
+    if credentials is None:
+        return {"credential_names": None, "encrypted_credentials": None}
+    return {
+        "credential_names": credentials.names,
+        "encrypted_credentials": encryption.encrypt(json.dumps(credentials.request)),
+    }
+
+
+# Characters, all ASCII, of which a page of PostgreSQL's index takes 2,704.
+INDEXED_URL = 1_000
+# The URL is canonical, so what stands there is the host in its one spelling.
+HOST_PATTERN = "^https?://([^/?#]+)"
+
+
+# PostgreSQL's clock tells. A lease that is much longer than leases are was written before that clock was put back;
+# much, as one may be written after the moment at which a statement that waited for its row has begun.
+LONGEST_LEASE = timedelta(seconds=settings.SCAN_LEASE_S, minutes=5)
+WITHOUT_LEASE = Q(status="scanning") & (Q(lease_expires_at__lt=Now()) | Q(lease_expires_at__gt=Now() + LONGEST_LEASE))
+
+
+class ScanQuerySet(models.QuerySet["Scan"]):
+    def unfinished(self) -> ScanQuerySet:
+        """Queued or running."""
+        return self.filter(status__in=(Scan.Status.QUEUED, Scan.Status.SCANNING))
+
+    def visits(self) -> ScanQuerySet:
+        """One for each visit, the one that is claimed; each of them takes a place of the concurrency limit."""
+        return self.filter(lead=None)
+
+    def of_visit(self, lead_id: str) -> ScanQuerySet:
+        """All scans of a visit, by the one that is claimed."""
+        return self.filter(Q(id=lead_id) | Q(lead_id=lead_id))
+
+    def locked(self) -> ScanQuerySet:
+        """Locked in one order everywhere, so that nobody waits for somebody who waits: of a visit first who leads."""
+        return self.select_for_update(no_key=True, of=("self",)).order_by(F("lead").asc(nulls_first=True), "id")
+
+    def without_lease(self) -> ScanQuerySet:
+        """Those whose worker died."""
+        return self.filter(WITHOUT_LEASE)
+
+
+class Scan(models.Model):
+    """One scan of one page. queued → scanning → completed | partial | failed; nothing leaves a final state.
+
+    Scans of several types that look at a page together are a visit: one of them leads, is claimed for all, and the
+    others go through the same states with it.
+    """
+
+    class Type(models.TextChoices):
+        SECURITY = "security"
+        PERFORMANCE = "performance"
+        ACCESSIBILITY = "accessibility"
+        SEO = "seo", "SEO"
+
+    class Status(models.TextChoices):
+        QUEUED = "queued"
+        SCANNING = "scanning"
+        COMPLETED = "completed"
+        PARTIAL = "partial"
+        FAILED = "failed"
+
+    FINAL: ClassVar[frozenset[str]] = frozenset({Status.COMPLETED, Status.PARTIAL, Status.FAILED})
+    REPORTED: ClassVar[frozenset[str]] = frozenset({Status.COMPLETED, Status.PARTIAL})
+
+    id = models.CharField(primary_key=True, max_length=40, default=new_scan_id, editable=False)
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="scans")
+    api_key = models.ForeignKey(ApiKey, on_delete=models.SET_NULL, null=True, blank=True, db_index=False)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, db_index=False
+    )
+    type = models.CharField(max_length=16, choices=Type)
+    url = models.CharField(max_length=8192, help_text="Canonical, so it may be longer than what was sent.")
+    host = models.GeneratedField(
+        expression=Coalesce(Func(F("url"), Value(HOST_PATTERN), function="substring"), Value("")),
+        output_field=models.TextField(),
+        db_persist=True,
+        help_text="The URL's host, with its port where that is not the scheme's own: the site.",
+    )
+    status = models.CharField(max_length=16, choices=Status, default=Status.QUEUED)
+    score = models.PositiveSmallIntegerField(null=True, blank=True, validators=[MaxValueValidator(100)])
+    grade = models.CharField(max_length=2, null=True, blank=True)  # noqa: DJ001  null in the API too
+    catalogue_version = models.CharField(
+        max_length=40, blank=True, default="", db_default="", help_text="The rules that the score came from, if known."
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+    started_at = models.DateTimeField(null=True, blank=True)
+    completed_at = models.DateTimeField(null=True, blank=True)
+    period = models.DateField(help_text="The month whose quota the scan was taken from.")
+
+    percent = models.PositiveSmallIntegerField(default=0)
+    phase = models.CharField(max_length=16, default="queued")
+    checks_done = models.PositiveSmallIntegerField(default=0)
+    checks_total = models.PositiveSmallIntegerField(default=0)
+    skipped_checks = models.JSONField(default=list, blank=True)
+    error_code = models.CharField(max_length=40, blank=True, default="")
+    error_message = models.TextField(blank=True, default="")
+
+    credential_names = models.JSONField(null=True, blank=True, help_text="What of the credentials may be shown.")
+    encrypted_credentials = models.BinaryField(null=True, blank=True)
+
+    enqueued_at = models.DateTimeField(default=timezone.now)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    worker = models.CharField(max_length=100, blank=True, db_default="", help_text="Whose the last attempt was.")
+    lead = models.ForeignKey(
+        "self", on_delete=models.CASCADE, null=True, blank=True, related_name="companions", db_index=False
+    )
+    audit_page = models.ForeignKey(
+        "AuditPage", on_delete=models.SET_NULL, null=True, blank=True, related_name="scans", db_index=False
+    )
+    is_background = models.BooleanField(
+        default=False, db_default=False, help_text="Of an audit of several pages: what somebody waits for goes first."
+    )
+    claim_token = models.UUIDField(null=True, blank=True)
+    lease_expires_at = models.DateTimeField(null=True, blank=True)
+
+    objects: ClassVar[models.Manager[Scan]] = ScanQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["organization", "-created_at", "-id"], name="scan_newest"),
+            models.Index(fields=["organization", "status", "-created_at", "-id"], name="scan_status"),
+            models.Index(fields=["organization", "type", "-created_at", "-id"], name="scan_type"),
+            # A site's scans, by type; and through its first two columns, which sites there are.
+            models.Index(fields=["organization", "host", "type", "-created_at", "-id"], name="scan_of_site"),
+            # A page's last results. By digest: addresses may be longer than an index takes.
+            models.Index(
+                F("organization"),
+                MD5("url"),
+                F("type"),
+                F("created_at").desc(),
+                condition=models.Q(status__in=("completed", "partial")),
+                name="scan_of_page",
+            ),
+            # A site's pages by address, as far as an index takes it: from one to the next, however many scans.
+            models.Index(
+                F("organization"),
+                F("host"),
+                Left("url", INDEXED_URL),
+                condition=models.Q(lead=None),
+                name="scan_page_of_site",
+            ),
+            # What was asked for by itself, not by an audit.
+            models.Index(
+                fields=["organization", "-created_at", "-id"],
+                condition=models.Q(lead=None, audit_page=None),
+                name="scan_newest_single",
+            ),
+            # For operators, who look at all organizations: the newest, and what did not go well.
+            models.Index(fields=["-created_at", "-id"], name="scan_newest_of_all"),
+            models.Index(
+                fields=["status", "-created_at", "-id"],
+                condition=models.Q(status__in=("partial", "failed")),
+                name="scan_not_completed",
+            ),
+            models.Index(
+                fields=["status", "enqueued_at"],
+                condition=models.Q(status__in=("queued", "scanning")),
+                name="scan_unfinished",
+            ),
+            models.Index(
+                fields=["organization"],
+                condition=models.Q(status__in=("queued", "scanning"), lead=None),
+                name="scan_running_visits",
+            ),
+            # Whose turn it is: which organizations wait, and each one's next.
+            models.Index(
+                fields=["organization", "is_background", "created_at", "id"],
+                condition=models.Q(status="queued", lead=None),
+                name="scan_waiting_visits",
+            ),
+            models.Index(fields=["lead"], condition=models.Q(lead__isnull=False), name="scan_companions"),
+            models.Index(
+                fields=["audit_page"], condition=models.Q(audit_page__isnull=False), name="scan_of_audit_page"
+            ),
+            # Whose credentials are to be forgotten.
+            models.Index(
+                fields=["created_at"],
+                condition=models.Q(encrypted_credentials__isnull=False),
+                name="scan_with_credentials",
+            ),
+        ]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(status__in=("completed", "partial"), score__isnull=False)
+                | models.Q(status__in=("queued", "scanning", "failed"), score__isnull=True),
+                name="scan_score_with_result",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.id} ({self.type} of {self.url})"
+
+    @property
+    def is_final(self) -> bool:
+        return self.status in self.FINAL
+
+    @property
+    def failure(self) -> Scan | None:
+        """The scan itself with its `error_code` and `error_message` when it has failed."""
+        return self if self.error_code else None
+
+    @property
+    def moment(self) -> str:
+        """When it was asked for, to the minute in UTC; also what HTML's <time> takes, with a Z."""
+        return f"{self.created_at:%Y-%m-%d %H:%M}"
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the page at `report_url` is still there."""
+        return is_kept(self.created_at)
+
+    @property
+    def credentials(self) -> Credentials | None:
+        """What the target is shown.
+
+        Raises `CredentialsForgotten`, or `cryptography.fernet.InvalidToken` when no key fits.
+        """
+        if self.credential_names is None:
+            return None
+        if self.encrypted_credentials is None:
+            raise CredentialsForgotten("The credentials of that scan are no longer kept. Start a new scan with them.")
+        return parse(json.loads(encryption.decrypt(bytes(self.encrypted_credentials))))
+
+    @property
+    def report_url(self) -> str:
+        """The address of the report page, from the start."""
+        return f"{settings.BASE_URL}/report/{self.id}"

@@ -1,0 +1,195 @@
+"""Who may look at a page, and what is written when it has been looked at. Every step is one transaction.
+
+Scans of several types that look at a page together, a visit, have one claim: that of the one which leads them.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, QuerySet
+from django.db.models.expressions import CombinedExpression
+from django.db.models.functions import Greatest, Now
+from django.utils import timezone
+
+from accounts import usage
+from reports.build import build_report
+from reports.models import Report
+from scans.engine.findings import ScanType
+from scans.engine.result import Progress, ScanError, ScanResult
+from scans.models import Scan
+from scans.visits.queue import (
+    BROWSER_QUEUE,
+    MAX_ATTEMPTS,
+    Worker,
+    enqueue,
+    next_in_turn,
+    queue_of,
+    take_turn,
+    types_of,
+    wait_in_line,
+)
+from scans.visits.settling import settle_page
+from webhooks.events import record_scan_end
+
+# Faults of the service, not of the site.
+OWN_FAULTS = frozenset({"INTERNAL_ERROR", "SCAN_INTERRUPTED", "SCAN_NOT_STARTED"})
+# They, and what never began, do not count.
+REFUNDED = OWN_FAULTS | {"SCAN_CANCELLED"}
+
+
+@dataclass(frozen=True, slots=True)
+class ScanClaim:
+    """The right to run one attempt of a visit until the lease runs out; `scan_id` is that of the scan which leads.
+
+    `types` are those of all its scans, the leading one's first; `audit_id` is empty but in an audit of several pages.
+    """
+
+    scan_id: str
+    token: uuid.UUID
+    url: str
+    types: tuple[ScanType, ...]
+    organization_id: int
+    audit_id: str = ""
+
+
+def claim_next(scan_id: str, worker: Worker) -> ScanClaim | None:
+    """Take the scan whose turn it is in the queue of the one that a message named; None when there is none."""
+    named = Scan.objects.filter(id=scan_id).values_list("type", flat=True).first()
+    if named is None:
+        return None
+    queue = queue_of(ScanType(named))
+    with transaction.atomic():
+        wait_in_line()
+        while (found := next_in_turn(queue, worker)) is not None:
+            next_id, organization_id = found
+            claim = claim_scan(next_id, worker)
+            if claim is not None:  # else it was cancelled at this moment
+                take_turn(organization_id, queue)
+                return claim
+    return None
+
+
+@transaction.atomic
+def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # noqa: B008  # it is frozen
+    """Take the next attempt of a visit, by the scan that leads; None when it has ended, or runs elsewhere."""
+    token = uuid.uuid4()
+    scans = Scan.objects.visits().filter(id=scan_id, attempts__lt=MAX_ATTEMPTS)
+    claimed = (scans.filter(status=Scan.Status.QUEUED) | scans.without_lease()).update(
+        status=Scan.Status.SCANNING,
+        attempts=F("attempts") + 1,
+        claim_token=token,
+        lease_expires_at=_lease(),
+        started_at=Now(),
+        worker=worker.name[:100],
+    )
+    if not claimed:
+        return None
+    scan = Scan.objects.select_related("audit_page").get(id=scan_id)
+    others = scan.companions.order_by("created_at", "id")
+    others.update(status=Scan.Status.SCANNING, claim_token=token, lease_expires_at=_lease(), started_at=Now())
+    types = (ScanType(scan.type), *map(ScanType, others.values_list("type", flat=True)))
+    audit_id = scan.audit_page.audit_id if scan.audit_page and scan.is_background else ""
+    return ScanClaim(scan_id, token, scan.url, types, scan.organization_id, audit_id)
+
+
+def _lease() -> CombinedExpression:
+    # PostgreSQL's clock: those of the workers' hosts may differ.
+    return Now() + timedelta(seconds=settings.SCAN_LEASE_S)
+
+
+def wake_next(claim: ScanClaim) -> None:
+    """After a visit: let the place that it had go to what a share kept from running when its message came."""
+    queue = queue_of(claim.types[0])
+    waiting = Scan.objects.visits().filter(status=Scan.Status.QUEUED, type__in=types_of(queue))
+    if queue != BROWSER_QUEUE:
+        waiting = waiting.filter(is_background=True)  # nothing else is kept back there
+    for next_id in waiting.values_list("id", flat=True)[:1]:
+        enqueue(next_id, claim.types[0])
+
+
+def renew_claim(claim: ScanClaim, progress: Progress) -> bool:
+    """Write the progress and extend the lease; False when the claim was lost to another attempt."""
+    for scan_type in claim.types:
+        checked = progress.checks.get(scan_type)
+        scans = Scan.objects.of_visit(claim.scan_id).filter(type=scan_type)
+        renewed = scans.filter(claim_token=claim.token, status=Scan.Status.SCANNING).update(
+            lease_expires_at=_lease(),
+            # An earlier attempt may have come further; progress never goes back.
+            percent=Greatest(F("percent"), min(progress.percent, 99)),
+            phase="checking" if progress.phase == "done" else progress.phase,
+            checks_done=Greatest(F("checks_done"), checked.done if checked else 0),
+            checks_total=checked.total if checked else F("checks_total"),
+        )
+        if not renewed:
+            return False
+    return True
+
+
+def finish_scan(claim: ScanClaim, *results: ScanResult) -> bool:
+    """Write the end of a visit, of each scan: status, report, event and deliveries, in one transaction.
+
+    False when the claim was lost: then another attempt ends it, and nothing is written here.
+    """
+    with transaction.atomic():
+        held = Scan.objects.of_visit(claim.scan_id).filter(claim_token=claim.token, status=Scan.Status.SCANNING)
+        scans = {ScanType(each.type): each for each in held.locked()}
+        if scans.keys() != set(claim.types):
+            return False
+        for result in results:
+            _end_with(scans[result.type], result)
+        settle_page([(scans[result.type], result) for result in results])
+    return True
+
+
+def _end_with(scan: Scan, result: ScanResult) -> None:
+    scan.status = Scan.Status(result.status)
+    scan.score = result.score
+    scan.grade = result.grade
+    scan.catalogue_version = result.catalogue_version
+    scan.skipped_checks = [{"name": skipped.name, "reason": skipped.reason} for skipped in result.skipped_checks]
+    scan.checks_total = len(result.checks) + len(result.skipped_checks)
+    scan.checks_done = len(result.checks)
+    end_scan(scan, result.error)
+    if result.error is None:
+        Report.objects.create(**build_report(scan, result))
+    record_scan_end(scan, findings=sum(1 for check in result.checks if check.status != "pass"))
+
+
+def fail_scans(scans: QuerySet[Scan], error: ScanError) -> int:
+    """End those visits as failed that nobody holds at this moment, by the scans that lead; how many there were."""
+    ended = 0
+    for scan_id in scans.values_list("id", flat=True)[:1000]:
+        with transaction.atomic():
+            if scans.select_for_update(no_key=True, skip_locked=True).filter(id=scan_id).exists():
+                fail_visit(Scan.objects.of_visit(scan_id), error)
+                ended += 1
+    return ended
+
+
+def fail_visit(scans: QuerySet[Scan], error: ScanError) -> Sequence[Scan]:
+    """End all scans of a visit as failed; the caller holds the lock of the one that leads. Those that had not ended."""
+    rows = list(scans.unfinished().locked())  # type: ignore[attr-defined]  # ScanQuerySet
+    for scan in rows:
+        scan.status = Scan.Status.FAILED
+        end_scan(scan, error)
+        record_scan_end(scan, findings=0)
+    settle_page([(scan, None) for scan in rows])
+    return rows
+
+
+def end_scan(scan: Scan, error: ScanError | None) -> None:
+    """Write that it is over; what is not the site's doing is given back to the quota."""
+    scan.completed_at = timezone.now()
+    scan.percent, scan.phase = 100, "done"
+    scan.claim_token = scan.lease_expires_at = None
+    if error is not None:
+        scan.error_code, scan.error_message = error.code, error.message
+        if error.code in REFUNDED:
+            usage.refund(scan.organization_id, scan.period)
+    scan.save()

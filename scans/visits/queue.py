@@ -1,0 +1,150 @@
+"""The queues, and whose turn it is: messages only say that a scan waits, the rows say which is next.
+
+What was interrupted goes first, then what somebody waits for, then the pages of audits. Among equals it is the turn of
+the organization that has the fewest visits running, among those the one that waited longest since its last turn; its
+oldest is taken. However many one has queued, another's single scan is next. Audits of several pages leave one place of
+every worker to what somebody waits for.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+
+from accounts import access
+from config import celery
+from scans.engine.findings import ScanType
+from scans.models import LONGEST_LEASE, Scan
+
+SCAN_QUEUE, BROWSER_QUEUE = QUEUES = ("scans", "browser")
+# Workers stand in line here, so that each sees what the one before has taken.
+TURN_LOCK = 0x7363616E5F747572
+MAX_ATTEMPTS = 3
+
+# As `scans.models.WITHOUT_LEASE` says it.
+RUN_OUT = """(lease_expires_at < statement_timestamp() OR lease_expires_at > statement_timestamp() + %(longest)s)"""
+
+# `waiting` jumps through its index from organization to organization: the same cost however many scans wait.
+NEXT = f"""
+    WITH RECURSIVE waiting (organization_id) AS (
+        (
+            SELECT organization_id FROM scans_scan WHERE status = 'queued' AND lead_id IS NULL
+            ORDER BY organization_id LIMIT 1
+        )
+        UNION ALL
+        SELECT (
+            SELECT other.organization_id FROM scans_scan AS other
+            WHERE other.status = 'queued' AND other.lead_id IS NULL
+                AND other.organization_id > waiting.organization_id
+            ORDER BY other.organization_id LIMIT 1
+        )
+        FROM waiting WHERE waiting.organization_id IS NOT NULL
+    ), running AS (
+        SELECT organization_id, count(*) AS visits,
+            count(*) FILTER (WHERE worker = %(worker)s AND NOT is_background) AS here,
+            count(*) FILTER (WHERE worker = %(worker)s AND is_background) AS background_here
+        FROM scans_scan
+        WHERE status = 'scanning' AND lead_id IS NULL AND NOT {RUN_OUT} AND type = ANY(%(types)s)
+        GROUP BY organization_id
+    )
+    (
+        SELECT 1 AS rank, id, organization_id FROM scans_scan
+        WHERE status = 'scanning' AND lead_id IS NULL AND {RUN_OUT} AND type = ANY(%(types)s)
+            AND attempts < %(max_attempts)s
+        ORDER BY created_at, id LIMIT 1
+    ) UNION ALL (
+        SELECT 2 AS rank, scan.id, waiting.organization_id FROM waiting
+        LEFT JOIN running ON running.organization_id = waiting.organization_id
+        LEFT JOIN scans_turn AS turn ON turn.organization_id = waiting.organization_id AND turn.queue = %(queue)s
+        CROSS JOIN LATERAL (
+            SELECT id, created_at, is_background FROM scans_scan
+            WHERE organization_id = waiting.organization_id AND status = 'queued' AND lead_id IS NULL
+                AND type = ANY(%(types)s) AND attempts < %(max_attempts)s
+            ORDER BY is_background, created_at, id LIMIT 1
+        ) AS scan
+        WHERE CASE WHEN scan.is_background
+            THEN coalesce(running.background_here, 0) < %(share)s
+                AND (SELECT coalesce(sum(background_here), 0) FROM running) < %(background)s
+            ELSE coalesce(running.here, 0) < %(share)s
+        END
+        ORDER BY scan.is_background, coalesce(running.visits, 0), turn.taken_at NULLS FIRST, scan.created_at, scan.id
+        LIMIT 1
+    )
+    ORDER BY rank LIMIT 1
+"""  # noqa: S608  # of constants
+
+TAKE_TURN = """
+    INSERT INTO scans_turn (organization_id, queue, taken_at) VALUES (%s, %s, statement_timestamp())
+    ON CONFLICT (organization_id, queue) DO UPDATE SET taken_at = excluded.taken_at
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """Who takes scans: a Celery worker by its name, and how many it runs at once."""
+
+    name: str = ""
+    places: int = 1
+
+
+def queue_of(scan_type: ScanType) -> str:
+    """The queue that scans of this type wait in."""
+    return BROWSER_QUEUE if settings.SCAN_BROWSER != "off" and scan_type.uses_browser else SCAN_QUEUE
+
+
+def types_of(queue: str) -> list[str]:
+    """The types whose scans wait in this queue."""
+    return [str(each) for each in ScanType if queue_of(each) == queue]
+
+
+def running_visits(organization_id: int) -> int:
+    """How many visits of the organization are queued or running: what its concurrency limit counts."""
+    return access.rows(Scan, organization_id).unfinished().visits().count()  # type: ignore[attr-defined]  # ScanQuerySet
+
+
+def enqueue(scan_id: str, scan_type: ScanType) -> None:
+    """Tell the workers that a scan waits. When the queue does not take it, the sweeper will."""
+    celery.enqueue("scans.tasks.run_scan", scan_id, queue_of(scan_type))
+
+
+def wait_in_line() -> None:
+    """Until the end of the transaction nobody else takes a scan."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [TURN_LOCK])
+
+
+def next_in_turn(queue: str, worker: Worker) -> tuple[str, int] | None:
+    """The ID and the organization of the scan that this worker should take next; None when none may be taken."""
+    parameters: dict[str, Any] = {
+        "queue": queue,
+        "types": types_of(queue),
+        "worker": worker.name,
+        "share": _share(queue, worker),
+        "background": max(1, worker.places - 1),
+        "longest": LONGEST_LEASE,
+        "max_attempts": MAX_ATTEMPTS,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(NEXT, parameters)
+        found = cursor.fetchone()
+    return None if found is None else (found[1], found[2])
+
+
+def take_turn(organization_id: int, queue: str) -> None:
+    """Note that a scan of the organization was taken from the queue."""
+    with connection.cursor() as cursor:
+        cursor.execute(TAKE_TURN, [organization_id, queue])
+
+
+def _share(queue: str, worker: Worker) -> float:
+    """How many of the worker's places one organization may have: half of those with a browser, where it isn't alone."""
+    if queue != BROWSER_QUEUE:
+        return math.inf
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM (SELECT 1 FROM accounts_organization LIMIT 2) AS organizations")
+        (organizations,) = cursor.fetchone()
+    return math.inf if organizations < 2 else max(1, worker.places // 2)

@@ -1,0 +1,94 @@
+"""What was accepted ends: put back what the queue lost and what died, end what cannot go on."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from django.core.cache import cache
+from django.db.models import F, Max, Q
+from django.utils import timezone
+from redis import RedisError
+
+from scans.engine.findings import ScanType
+from scans.engine.result import ScanError
+from scans.models import Scan, Turn
+from scans.visits import queue
+from scans.visits.claims import fail_scans
+from scans.visits.queue import MAX_ATTEMPTS, QUEUES
+
+logger = logging.getLogger(__name__)
+
+# A queued scan that nobody claimed for so long was lost by the queue, or the queue is long: a duplicate is harmless.
+REQUEUE_AFTER = timedelta(seconds=30)
+# With so many messages still in the queue, a scan that waits has most likely not been lost.
+BUSY_QUEUE = 100
+# So long may scans wait in a queue from which nothing is taken.
+GIVEN_UP_AFTER = timedelta(minutes=15)
+UNSERVED_AFTER = timedelta(minutes=2)
+# The sweeper looks every 15 seconds. Where nobody looked for so long, the service did not run: begin to count anew.
+SEEN_FOR_S = 60
+
+INTERRUPTED = ScanError(
+    "SCAN_INTERRUPTED", "The scan was interrupted several times on our side. It does not count against your quota."
+)
+NOT_STARTED = ScanError(
+    "SCAN_NOT_STARTED", "The scan could not be started on our side. It does not count against your quota."
+)
+
+
+def sweep_scans(queue_depth: Callable[[], int], enqueue: Callable[[str, ScanType], None] = queue.enqueue) -> int:
+    """Put back what the queue lost and what died; end what died too often. Returns how many were put back.
+
+    `queue_depth` is the number of messages that wait in the queues. While it is long, waiting scans are not put
+    back: they would only be added to it a second time, every time. An interrupted one is put back once after each
+    interruption: whatever message comes next, it goes first.
+    """
+    now = timezone.now()
+    scans = Scan.objects.visits()
+    interrupted = scans.without_lease().filter(attempts__lt=MAX_ATTEMPTS)
+    waited = Q(enqueued_at__lt=now - REQUEUE_AFTER)
+    queued = scans.filter(status=Scan.Status.QUEUED)
+    lost = interrupted.filter(enqueued_at__lt=F("lease_expires_at"))
+    if queue_depth() < max(BUSY_QUEUE, queued.count() // 2):
+        lost = lost | interrupted.filter(waited) | queued.filter(waited)
+    put_back = 0
+    for scan_id, scan_type, enqueued_at in lost.order_by("enqueued_at").values_list("id", "type", "enqueued_at")[:1000]:
+        # Conditional, so that two sweepers at once put a scan back once.
+        if Scan.objects.filter(id=scan_id, enqueued_at=enqueued_at).update(enqueued_at=now):
+            enqueue(scan_id, ScanType(scan_type))
+            put_back += 1
+    dead = scans.without_lease().filter(attempts__gte=MAX_ATTEMPTS)
+    if ended := fail_scans(dead, INTERRUPTED):
+        logger.error("%d scans were interrupted %d times, giving up", ended, MAX_ATTEMPTS)
+    for name in QUEUES:
+        _end_unserved(name, now)
+    return put_back
+
+
+def _end_unserved(name: str, now: datetime) -> None:
+    """End what waits in a queue that nobody serves, when nobody has for long enough.
+
+    A long queue is served: something is taken from it. One that was not while the service was down has not been
+    seen unserved either.
+    """
+    waiting = Scan.objects.unfinished().visits().filter(created_at__lt=now - UNSERVED_AFTER)
+    stuck = waiting.filter(type__in=queue.types_of(name))
+    stuck = stuck.filter(Q(status=Scan.Status.QUEUED) | Q(id__in=stuck.without_lease().values("id")))
+    last_turn = Turn.objects.filter(queue=name).aggregate(at=Max("taken_at"))["at"]
+    is_served = last_turn is not None and now - last_turn < UNSERVED_AFTER
+    key = f"queue:unserved:{name}"
+    try:
+        if is_served or not stuck.exists():
+            cache.delete(key)
+            return
+        if cache.add(key, now.isoformat(), SEEN_FOR_S):
+            logger.error("queue %s has %d scans, and nobody takes them: does a worker serve it?", name, stuck.count())
+        since = datetime.fromisoformat(cache.get(key, now.isoformat()))
+        cache.touch(key, SEEN_FOR_S)
+    except RedisError:
+        return  # who serves it cannot hear of it
+    if now - since >= GIVEN_UP_AFTER - UNSERVED_AFTER:
+        ended = fail_scans(stuck.filter(created_at__lt=now - GIVEN_UP_AFTER), NOT_STARTED)
+        logger.error("%d scans of queue %s were ended, as nobody takes them", ended, name)

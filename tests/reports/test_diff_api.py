@@ -1,0 +1,175 @@
+"""GET /v1/report/:id/diff."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from reports.models import Report
+from scans.engine.findings import HIGH, LOW, Severity
+from scans.engine.result import CategoryResult, CheckResult
+from scans.models import Scan
+from scans.services import claim_scan, finish_scan
+from tests.world import Api, Member, finished_scan, make_result, make_scan
+
+TOP = ["from", "to", "score", "same_rules", "same_browser", "new", "fixed", "worse", "better", "not_compared", "same"]
+
+
+def finding(id: str, status: str = "fail", places: Iterable[str] = (), severity: Severity = HIGH) -> CheckResult:
+    name = id.capitalize()
+    found = None if status == "pass" else severity
+    evidence = tuple({"selector": each} for each in places)
+    return CheckResult(id, name, f"{name} found", status, found, severity, "So it is.", evidence=evidence)  # type: ignore[arg-type]
+
+
+def report_of(member: Member, *checks: CheckResult, days: int = 0, score: int = 50, **columns: Any) -> Scan:
+    """A finished scan of so many days ago that found this."""
+    scan = make_scan(member, created_at=timezone.now() - timedelta(days=days, hours=1), **columns)
+    claim = claim_scan(scan.id)
+    assert claim is not None
+    result = replace(make_result(scan, score=score), categories=(CategoryResult("things", "Things", 10, checks, 71),))
+    assert finish_scan(claim, result)
+    return Scan.objects.get(id=scan.id)
+
+
+def refusal(response: Any) -> tuple[int, str]:
+    return response.status_code, response.json()["code"]
+
+
+def test_two_reports_are_compared_finding_by_finding(home: Member) -> None:
+    before = report_of(
+        home,
+        finding("mended"),
+        finding("partly", places=["#a", "#b"]),
+        finding("other", places=["#a"], severity=LOW),
+        finding("same", "warn"),
+        finding("broken", "pass"),
+        days=2,
+        score=60,
+    )
+    after = report_of(
+        home,
+        finding("mended", "pass"),
+        finding("partly", places=["#b"]),
+        finding("other", places=["#a", "#c"], severity=LOW),
+        finding("same", "warn"),
+        finding("broken", places=["#d"]),
+        days=1,
+        score=66,
+    )
+    response = home.api.get(f"/v1/report/{after.id}/diff?with={before.id}")
+    assert response.status_code == 200
+    body = response.json()
+    assert list(body) == TOP
+    assert (body["from"]["id"], body["to"]["id"]) == (before.id, after.id)
+    assert body["from"]["created_at"] == Report.objects.get(scan=before).document["created_at"]
+    assert body["score"] == {"before": 60, "after": 66, "change": 6}
+    assert (body["same_rules"], body["same_browser"], body["same"]) == (True, True, 1)
+    assert {group: [each["id"] for each in body[group]] for group in TOP[5:-1]} == {
+        "new": ["broken"],
+        "fixed": ["mended"],
+        "worse": ["other"],
+        "better": ["partly"],
+        "not_compared": [],
+    }
+    (worse,) = body["worse"]
+    assert [each["text"] for each in worse["new_places"]] == ["#c"]
+    assert worse["before"] == worse["after"] == {"status": "fail", "severity": "low"}
+    (new,) = body["new"]
+    assert (new["before"], new["after"]) == (None, {"status": "fail", "severity": "high"})
+    assert new["title"] == "Broken found"
+    assert [each["text"] for each in new["new_places"]] == ["#d"]
+
+
+def test_previous_is_the_last_report_of_the_page_before_this_one(home: Member, stranger: Member) -> None:
+    first, second, third = (report_of(home, finding("a"), days=days) for days in (5, 4, 3))
+    report_of(home, finding("a"), days=3, url="https://example.com/other")
+    report_of(home, finding("a"), days=3, type="seo")
+    report_of(stranger, finding("a"), days=3)
+    make_scan(home, status="failed", created_at=timezone.now() - timedelta(days=3, minutes=90))
+    for query in ("?with=previous", ""):
+        assert home.api.get(f"/v1/report/{third.id}/diff{query}").json()["from"]["id"] == second.id
+    assert home.api.get(f"/v1/report/{second.id}/diff?with=previous").json()["from"]["id"] == first.id
+    assert refusal(home.api.get(f"/v1/report/{first.id}/diff?with=previous")) == (404, "NO_PREVIOUS_REPORT")
+
+
+def test_a_report_that_has_expired_is_no_previous_one(home: Member) -> None:
+    report_of(home, finding("a"), days=31)
+    scan = report_of(home, finding("a"))
+    assert refusal(home.api.get(f"/v1/report/{scan.id}/diff")) == (404, "NO_PREVIOUS_REPORT")
+
+
+def test_a_newer_report_can_be_compared_with_too(home: Member) -> None:
+    before, after = report_of(home, finding("a"), days=2), report_of(home, finding("a", "pass"), days=1)
+    body = home.api.get(f"/v1/report/{before.id}/diff?with={after.id}").json()
+    assert (body["from"]["id"], [each["id"] for each in body["new"]]) == (after.id, ["a"])
+
+
+def test_reports_are_found_by_their_own_ids_too(home: Member) -> None:
+    before, after = report_of(home, finding("a"), days=2), report_of(home, finding("a"), days=1)
+    ids = [Report.objects.get(scan=each).id for each in (after, before)]
+    body = home.api.get("/v1/report/{}/diff?with={}".format(*ids)).json()
+    assert (body["from"]["id"], body["to"]["id"]) == (before.id, after.id)
+
+
+@pytest.mark.parametrize("columns", [{"url": "https://example.com/other"}, {"type": "seo"}])
+def test_another_page_or_type_is_refused(home: Member, columns: dict[str, str]) -> None:
+    scan, other = finished_scan(home), finished_scan(home, **columns)
+    response = home.api.get(f"/v1/report/{scan.id}/diff?with={other.id}")
+    assert refusal(response) == (400, "REPORTS_NOT_COMPARABLE")
+
+
+def test_what_is_not_there_or_not_ours_is_not_found(home: Member, stranger: Member) -> None:
+    ours, theirs = finished_scan(home), finished_scan(stranger)
+    Report.objects.filter(scan=theirs).update(shared_at=timezone.now())
+    for unknown in (theirs.id, Report.objects.get(scan=theirs).id, "scan_" + "0" * 22, "x", ""):
+        assert refusal(home.api.get(f"/v1/report/{ours.id}/diff?with={unknown}")) == (404, "SCAN_NOT_FOUND")
+    for unknown in (theirs.id, "x"):
+        assert refusal(home.api.get(f"/v1/report/{unknown}/diff?with={ours.id}")) == (404, "SCAN_NOT_FOUND")
+
+
+def test_a_scan_that_has_no_report_yet_is_refused(home: Member) -> None:
+    ours, running = finished_scan(home), make_scan(home, status="scanning")
+    for path in (f"{ours.id}/diff?with={running.id}", f"{running.id}/diff?with={ours.id}", f"{running.id}/diff"):
+        assert refusal(home.api.get(f"/v1/report/{path}")) == (409, "SCAN_NOT_COMPLETE")
+
+
+def test_a_key_is_needed_and_counted(home: Member) -> None:
+    scan = finished_scan(home)
+    response = home.api.get(f"/v1/report/{scan.id}/diff?with={scan.id}")
+    assert response.status_code == 200
+    assert int(response["X-RateLimit-Remaining"]) < int(response["X-RateLimit-Limit"])
+    assert Api("nonsense").get(f"/v1/report/{scan.id}/diff").status_code == 401
+
+
+def test_a_comparison_is_asked_for_again_by_its_etag(home: Member) -> None:
+    before, after = report_of(home, finding("a"), days=2), report_of(home, finding("b"), days=1)
+    path = f"/v1/report/{after.id}/diff?with=previous"
+    first = home.api.get(path)
+    assert first["ETag"] == f'"{before.id}_{after.id}_v1"'
+    assert (first["Cache-Control"], first["Vary"]) == ("private, no-cache", "Authorization")
+    again = home.api.get(path, If_None_Match=f'W/"x", {first["ETag"]}')
+    assert (again.status_code, again.content, again["ETag"]) == (304, b"", first["ETag"])
+    assert "Content-Type" not in again
+    # The other way round is another answer.
+    other = home.api.get(f"/v1/report/{before.id}/diff?with={after.id}", If_None_Match=first["ETag"])
+    assert other.status_code == 200
+
+
+def test_what_could_not_run_is_told_apart(home: Member) -> None:
+    before = report_of(home, finding("gone"), days=2)
+    after = report_of(home, finding("b", "pass"), days=1)
+    report = Report.objects.get(scan=after)
+    skipped = [{"id": "gone", "name": "Gone", "reason": "It took too long."}]
+    document = report.document | {"skipped_checks": skipped, "status": "partial"}
+    Report.objects.filter(scan=after).update(export=json.dumps(document))
+    body = home.api.get(f"/v1/report/{after.id}/diff?with={before.id}").json()
+    assert (body["to"]["status"], body["fixed"]) == ("partial", [])
+    (each,) = body["not_compared"]
+    assert (each["id"], each["found_in"], each["reason"]) == ("gone", "from", "could_not_run")

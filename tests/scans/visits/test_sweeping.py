@@ -1,0 +1,92 @@
+"""What nobody serves ends, is given back and is told of; what waits in a long queue goes on waiting."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.core.cache import cache
+from django.utils import timezone
+
+from accounts.models import MonthlyUsage
+from scans.models import Scan, Turn
+from scans.visits import sweeping
+from scans.visits.sweeping import GIVEN_UP_AFTER, UNSERVED_AFTER, sweep_scans
+from tests.world import Member, make_scan
+
+
+class Clock:
+    """The sweeper's, which goes on as told."""
+
+    def __init__(self) -> None:
+        self.now_ = timezone.now()
+
+    def now(self) -> object:
+        return self.now_
+
+    def sweep_for(self, duration: timedelta) -> None:
+        """As the scheduler does, but every half a minute."""
+        step = timedelta(seconds=30)
+        for _ in range(duration // step):
+            self.now_ += step
+            sweep_scans(lambda: 0, lambda *_: None)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(sweeping, "timezone", clock)
+    return clock
+
+
+def status_of(scan: Scan) -> tuple[str, str]:
+    scan.refresh_from_db()
+    return str(scan.status), scan.error_code
+
+
+@pytest.fixture
+def scan(home: Member) -> Scan:
+    made = make_scan(home, type="seo")
+    MonthlyUsage.objects.create(organization=home.organization, period=made.period, used=1)
+    return made
+
+
+def test_a_scan_that_nobody_takes_ends_and_does_not_count(
+    home: Member, scan: Scan, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock.sweep_for(GIVEN_UP_AFTER - timedelta(minutes=1))
+    assert status_of(scan) == ("queued", "")
+    assert caplog.text.count("queue scans has 1 scans, and nobody takes them") == 1
+    clock.sweep_for(timedelta(minutes=2))
+    assert status_of(scan) == ("failed", "SCAN_NOT_STARTED")
+    assert MonthlyUsage.objects.get(organization=home.organization).used == 0
+    assert home.api.get("/v1/usage").json()["concurrent"]["running"] == 0
+
+
+def test_an_interrupted_scan_that_nobody_takes_up_again_ends_too(scan: Scan, clock: Clock) -> None:
+    Scan.objects.update(status="scanning", attempts=1, lease_expires_at=clock.now_ - timedelta(seconds=1))
+    clock.sweep_for(GIVEN_UP_AFTER + timedelta(minutes=1))
+    assert status_of(scan) == ("failed", "SCAN_NOT_STARTED")
+
+
+def test_a_long_queue_is_waited_in(scan: Scan, stranger: Member, clock: Clock) -> None:
+    turn = Turn(organization=stranger.organization, queue="scans", taken_at=clock.now_)
+    turn.save()
+    for _ in range(2 * GIVEN_UP_AFTER // UNSERVED_AFTER):
+        clock.sweep_for(UNSERVED_AFTER / 2)
+        Turn.objects.update(taken_at=clock.now_)
+    assert status_of(scan) == ("queued", "")
+
+
+def test_another_queues_turns_do_not_count(scan: Scan, stranger: Member, clock: Clock) -> None:
+    Turn.objects.create(organization=stranger.organization, queue="browser", taken_at=clock.now_ + timedelta(hours=1))
+    clock.sweep_for(GIVEN_UP_AFTER + timedelta(minutes=1))
+    assert status_of(scan)[0] == "failed"
+
+
+def test_after_an_outage_of_everything_workers_have_their_time(scan: Scan, clock: Clock) -> None:
+    clock.sweep_for(GIVEN_UP_AFTER - timedelta(minutes=1))
+    cache.clear()  # as by the time that keys are kept, with nobody who renews them
+    clock.now_ += timedelta(hours=5)
+    clock.sweep_for(timedelta(minutes=10))
+    assert status_of(scan) == ("queued", "")

@@ -1,0 +1,163 @@
+"""Whose turn it is: nobody's backlog delays another, and what was interrupted goes first."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from scans.models import Scan
+from scans.visits.claims import claim_next, finish_scan, wake_next
+from scans.visits.queue import Worker
+from tests.world import Member, make_result, make_scan
+
+WORKER = Worker("one", 4)
+
+
+def queued(member: Member, count: int = 1, scan_type: str = "security") -> list[Scan]:
+    """Oldest first."""
+    begin = timezone.now() - timedelta(seconds=count)
+    return [
+        make_scan(member, type=scan_type, created_at=begin + timedelta(milliseconds=number)) for number in range(count)
+    ]
+
+
+def taken(scan: Scan, worker: Worker = WORKER) -> Scan | None:
+    claim = claim_next(scan.id, worker)
+    return claim and Scan.objects.get(id=claim.scan_id)
+
+
+@pytest.fixture
+def with_browser(settings) -> None:
+    settings.SCAN_BROWSER = "auto"
+
+
+def test_however_many_one_has_queued_anothers_single_scan_is_next(home: Member, stranger: Member) -> None:
+    backlog = queued(home, 24)
+    for each in backlog[:4]:
+        assert taken(each) == each, "its own come in their order"
+    (single,) = queued(stranger)
+    # The message is that of the backlog; the turn is the other's.
+    assert taken(backlog[4]) == single
+    assert taken(single) == backlog[4]
+
+
+def test_with_one_place_organizations_take_turns(home: Member, stranger: Member) -> None:
+    backlog, others = queued(home, 4), queued(stranger, 3)
+    order = []
+    for _ in range(7):
+        claim = claim_next(backlog[0].id, Worker("one", 1))
+        assert claim
+        order.append(claim.scan_id)
+        finish_scan(claim, make_result(Scan.objects.get(id=claim.scan_id)))
+    turns = [Scan.objects.get(id=each).organization_id == home.organization.id for each in order]
+    assert turns == [True, False, True, False, True, False, True]
+    assert order[0::2] == [each.id for each in backlog]
+    assert order[1::2] == [each.id for each in others]
+
+
+def test_what_was_interrupted_goes_first(home: Member, stranger: Member) -> None:
+    backlog = queued(stranger, 3)
+    interrupted = make_scan(home, type="security", status="scanning", attempts=1, lease_expires_at=timezone.now())
+    assert taken(backlog[0]) == interrupted
+
+
+def test_a_message_takes_only_from_its_own_queue(home: Member, with_browser: None) -> None:
+    (plain,), (seo,) = queued(home), queued(home, scan_type="seo")
+    assert taken(seo) == seo
+    assert taken(seo) is None
+    assert taken(plain) == plain
+
+
+def test_half_of_the_browsers_is_kept_from_each_organization(
+    home: Member, stranger: Member, with_browser: None
+) -> None:
+    backlog = queued(home, 6, "accessibility")
+    assert [taken(each) for each in backlog[:3]] == [*backlog[:2], None]
+    # Another worker has its own places.
+    assert taken(backlog[2], Worker("two", 2)) == backlog[2]
+    (single,) = queued(stranger, scan_type="seo")
+    assert taken(single) == single
+
+
+def test_a_place_that_gets_free_goes_to_what_the_share_kept_back(
+    home: Member, stranger: Member, with_browser: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = queued(home, 2, "seo")
+    claim = claim_next(first.id, Worker("one", 2))
+    assert claim
+    assert taken(second, Worker("one", 2)) is None
+    finish_scan(claim, make_result(first))
+    told: list[str] = []
+    monkeypatch.setattr("scans.visits.claims.enqueue", lambda scan_id, _: told.append(scan_id))
+    wake_next(claim)
+    assert told == [second.id]
+    assert taken(second, Worker("one", 2)) == second
+
+
+def test_who_is_alone_has_all_browsers(home: Member, with_browser: None) -> None:
+    backlog = queued(home, 4, "seo")
+    assert [taken(each) for each in backlog] == backlog
+
+
+def test_a_cancelled_scan_is_passed_over(home: Member) -> None:
+    first, second = queued(home, 2)
+    Scan.objects.filter(id=first.id).update(status="failed")
+    assert taken(first) == second
+    assert taken(first) is None
+
+
+def test_a_lease_from_before_the_clock_was_put_back_has_run_out(home: Member) -> None:
+    later = timezone.now() + timedelta(hours=1)
+    stuck = make_scan(home, type="security", status="scanning", attempts=1, lease_expires_at=later)
+    assert taken(stuck) == stuck
+    assert taken(stuck) is None
+
+
+def background(member: Member, count: int) -> list[Scan]:
+    """Visits of an audit of several pages, oldest first."""
+    scans = queued(member, count)
+    Scan.objects.filter(id__in=[each.id for each in scans]).update(is_background=True)
+    return scans
+
+
+def test_what_somebody_waits_for_goes_before_the_pages_of_audits(home: Member, stranger: Member) -> None:
+    pages = background(home, 6)
+    assert taken(pages[0]) == pages[0]
+    (own,), (others,) = queued(home), queued(stranger)
+    assert taken(pages[1]) == others, "who has nothing running comes first"
+    assert taken(pages[1]) == own
+    assert taken(pages[1]) == pages[1]
+
+
+def test_pages_of_audits_leave_the_last_place_of_a_worker(home: Member, stranger: Member) -> None:
+    mine, theirs = background(home, 4), background(stranger, 4)
+    assert [taken(mine[0]) for _ in range(4)] == [mine[0], theirs[0], mine[1], None]
+    (single,) = queued(home)
+    assert taken(single) == single
+    assert taken(mine[0], Worker("with one place", 1)) is not None, "who has but one place does all there is"
+
+
+def test_a_place_that_a_page_of_an_audit_leaves_goes_to_the_next_of_anybody(
+    home: Member, stranger: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (mine,), (theirs,) = background(home, 1), background(stranger, 1)
+    claim = claim_next(mine.id, Worker("one", 2))
+    assert claim
+    assert taken(theirs, Worker("one", 2)) is None
+    finish_scan(claim, make_result(mine))
+    told: list[str] = []
+    monkeypatch.setattr("scans.visits.claims.enqueue", lambda scan_id, _: told.append(scan_id))
+    wake_next(claim)
+    assert told == [theirs.id]
+
+
+def test_scans_of_a_visit_are_one_in_the_queue(home: Member) -> None:
+    (lead,) = queued(home)
+    follower = make_scan(home, type="seo", lead=lead)
+    claim = claim_next(follower.id, WORKER)
+    assert claim
+    assert (claim.scan_id, claim.types) == (lead.id, ("security", "seo"))
+    assert taken(follower) is None
+    assert set(Scan.objects.values_list("status", flat=True)) == {"scanning"}

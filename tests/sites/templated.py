@@ -1,0 +1,140 @@
+"""A site of many pages from three templates that share assets and navigation, and have three faults each.
+
+Each page has some 40 files and 1,000 elements, as shops and magazines have them.
+"""
+
+from __future__ import annotations
+
+import functools
+import struct
+import zlib
+from collections.abc import Mapping
+from random import Random
+
+from tests.sites.many_pages import TEXT, XML, name, urlset
+from tests.sites.server import Answer, Certificate, Site
+
+SHEETS, SCRIPTS, IMAGES, OWN_IMAGES = 4, 9, 24, 2
+SECTIONS = 24
+NAVIGATION, CROSS_LINKS = 12, 8
+WORDS = ("bread", "rolls", "cake", "fresh", "from", "the", "oven", "every", "morning", "baker", "flour", "street")
+KEEP = {"Cache-Control": "public, max-age=31536000, immutable"}
+
+# What is wrong in each template, by the check that finds it.
+FAULTS: Mapping[str, Mapping[str, str]] = {
+    "product": {
+        "image-alt": '<img class="badge" src="/images/0.png" width="40" height="40">',
+        "label": '<form action="/basket"><input class="amount" type="text" name="amount"></form>',
+        "link-name": '<a class="zoom" href="/zoom"></a>',
+    },
+    "article": {
+        "frame-title": '<iframe class="film" src="/film" width="300" height="200"></iframe>',
+        "button-name": '<button class="next" type="button"></button>',
+        "list": '<ul class="tags"><div>Baking</div></ul>',
+    },
+    "guide": {
+        "select-name": '<select class="size"><option>Small</option><option>Large</option></select>',
+        "aria-valid-attr-value": '<p class="step" aria-hidden="sometimes">A step</p>',
+        "object-alt": '<object class="plan" data="/images/1.png" type="image/png"></object>',
+    },
+}
+TEMPLATES = tuple(FAULTS)
+
+
+def templated_site(pages: int, *, certificate: Certificate | None = None) -> Site:
+    """The site, not yet started; so many pages with the front page, all of them in its sitemap."""
+    site = Site(certificate=certificate)
+    paths = page_paths(pages)
+    site.routes |= _assets()
+    for number, path in enumerate(paths):
+        site.routes[path] = Answer(_page(number, paths), headers={"Content-Type": "text/html; charset=utf-8"})
+        for own in range(OWN_IMAGES):
+            site.routes[f"/photos/{number}-{own}.png"] = Answer(
+                _png(Random(f"{number}-{own}"), 16), headers={"Content-Type": "image/png", **KEEP}
+            )
+    for path in ("/zoom", "/film", "/basket"):
+        site.routes[path] = Answer(f'<!doctype html><html lang="en"><title>{path}</title><h1>{path}</h1></html>')
+    base = site.url_as("localhost")
+    site.routes["/robots.txt"] = Answer(f"User-agent: *\nAllow: /\nSitemap: {base}/sitemap.xml\n", headers=TEXT)
+    site.routes["/sitemap.xml"] = Answer(urlset(*(f"{base}{each}" for each in paths)), headers=XML)
+    return site
+
+
+def page_paths(pages: int) -> list[str]:
+    """The front page, then those of the templates in turn."""
+    return ["/", *(f"/{template_of(number)}/{name(number)}" for number in range(1, pages))]
+
+
+def template_of(number: int) -> str:
+    """The template of the page with this number; the front page has the first one's."""
+    return TEMPLATES[number % len(TEMPLATES)]
+
+
+def _page(number: int, paths: list[str]) -> str:
+    dice = Random(number)
+    title = f"{' '.join(dice.sample(WORDS, 4)).capitalize()} {name(number)}"
+    head = "".join(f'<link rel="stylesheet" href="/css/{at}.css">' for at in range(SHEETS))
+    head += "".join(f'<script src="/js/{at}.js" defer></script>' for at in range(SCRIPTS))
+    menu = "".join(f'<li><a href="{each}">Page {each}</a></li>' for each in paths[:NAVIGATION])
+    sections = "".join(_section(at, dice) for at in range(SECTIONS))
+    photos = "".join(
+        f'<img src="/photos/{number}-{own}.png" alt="Photo {own}" width="100" height="100">'
+        for own in range(OWN_IMAGES)
+    )
+    crossed = "".join(
+        f'<li><a href="{each}">More of {each}</a></li>' for each in dice.sample(paths, min(CROSS_LINKS, len(paths)))
+    )
+    faults = "".join(FAULTS[template_of(number)].values())
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f'<meta name="description" content="{title}: {_words(dice, 14)}.">'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="canonical" href="{paths[number]}">'
+        f'<meta property="og:image" content="/images/0.png">{head}</head><body><header><nav aria-label="Main">'
+        f"<ul>{menu}</ul></nav></header><main><h1>{title}</h1>{photos}{faults}{sections}</main>"
+        f'<footer><nav aria-label="More"><ul>{crossed}</ul></nav></footer></body></html>'
+    )
+
+
+def _section(at: int, dice: Random) -> str:
+    rows = "".join(
+        f"<li><span class=c0-{row}>{_words(dice, 2)}</span> <em>{_words(dice, 1)}</em> <b>{dice.randrange(100)}</b></li>"
+        for row in range(9)
+    )
+    return (
+        f'<section><h2>Offer {at}</h2><p class="c1-{at}">{_words(dice, 30)}</p>'
+        f'<img src="/images/{at % IMAGES}.png" alt="Offer {at}" width="120" height="120" loading="lazy">'
+        f"<ul>{rows}</ul></section>"
+    )
+
+
+def _words(dice: Random, count: int) -> str:
+    return " ".join(dice.choice(WORDS) for _ in range(count))
+
+
+@functools.cache
+def _assets() -> Mapping[str, Answer]:
+    dice = Random(1)
+    routes = {}
+    for at in range(IMAGES):
+        routes[f"/images/{at}.png"] = Answer(_png(dice, 64), headers={"Content-Type": "image/png", **KEEP})
+    for at in range(SCRIPTS):
+        lines = [f"function f{line}(a) {{ return a * {line} + {dice.random()}; }}" for line in range(140)]
+        code = "\n".join([*lines, "for (let i = 0; i < 20000; i += 1) f1(i);"])
+        routes[f"/js/{at}.js"] = Answer(code, headers={"Content-Type": "text/javascript", **KEEP})
+    for at in range(SHEETS):
+        rules = "\n".join(
+            f".c{at}-{rule} {{ color: #{dice.randrange(0x55):02x}2222; margin: 4px }}" for rule in range(180)
+        )
+        routes[f"/css/{at}.css"] = Answer(rules, headers={"Content-Type": "text/css", **KEEP})
+    return routes
+
+
+def _png(dice: Random, side: int) -> bytes:
+    """Noise, which does not get smaller."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows = b"".join(b"\0" + dice.randbytes(side * 3) for _ in range(side))
+    header = struct.pack(">II", side, side) + bytes([8, 2, 0, 0, 0])
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
