@@ -122,7 +122,7 @@ def example() -> dict[str, Any]:
             "skipped_checks": [],
         }
 
-    images = {
+    images: dict[str, Any] = {
         "id": "image-alt",
         "name": "Images have alternative text",
         "title": "Images without alternative text",
@@ -131,7 +131,7 @@ def example() -> dict[str, Any]:
         "message": 'In the browser 1 element breaks this rule: <img src="/logo.svg"> at #logo.',
     }
     places = [{"selector": "#logo"}, {"selector": "main > img"}]
-    links = {
+    links: dict[str, Any] = {
         "id": "link-name",
         "name": "Links have names",
         "title": "Links without a name",

@@ -22,6 +22,8 @@ from scans.visits.queue import Worker
 logger = logging.getLogger(__name__)
 
 TIME_LIMIT_S = 300
+# So that the search ends by its own time, which has the better words.
+NETWORK_LIMIT_S = TIME_LIMIT_S + 5
 # Well within the lease, so that one late write does not lose it.
 RENEW_EVERY_S = services.DISCOVERY_LEASE_S / 4
 
@@ -50,7 +52,7 @@ def _discover(audit: Audit, claim: services.DiscoveryClaim) -> Discovery:
         )
         limits = discovery_limits(audit.max_pages)
         with (
-            Network(wish.start.policy, limits=limits, time_limit_s=TIME_LIMIT_S) as network,
+            Network(wish.start.policy, limits=limits, time_limit_s=NETWORK_LIMIT_S) as network,
             _Keeper(claim, network) as keeper,
         ):
             return discover(wish, network, keeper.tell, TIME_LIMIT_S)

@@ -81,7 +81,7 @@ class Judgement:
             if isinstance(outcome, CheckResult):
                 self.results.append((each, outcome))
             elif outcome is not None:
-                self.skipped.append(SkippedCheck(each.id, each.name, outcome.reason))
+                self.skipped.append(SkippedCheck(each.id, each.name, plain(outcome.reason)))
         if self.results:
             return None
         reason = self.skipped[0].reason if self.skipped else "No check of this type applies to what the site sent."

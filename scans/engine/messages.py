@@ -66,6 +66,8 @@ SHAPED = re.compile(
 USERINFO = re.compile(r"(//)[^/@\s:]+:[^/@\s]+@")
 # Characters that turn the direction of text around (UAX #9, section 2): what is read would not be what is there.
 DIRECTIONS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# What scripts can put into a page, and neither UTF-8 nor PostgreSQL takes.
+UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
 
@@ -83,8 +85,8 @@ def excerpt(text: str, limit: int = MAX_LENGTH) -> str:
 
 
 def plain(text: str) -> str:
-    """`text` with characters that turn its direction named instead: `[U+202E]`."""
-    return DIRECTIONS.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
+    """`text` as it can be written, with characters that turn its direction named instead: `[U+202E]`."""
+    return DIRECTIONS.sub(lambda found: f"[U+{ord(found[0]):04X}]", UNWRITABLE.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
 def plain_item(item: EvidenceItem) -> EvidenceItem:

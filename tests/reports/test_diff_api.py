@@ -15,7 +15,7 @@ from reports.models import Report
 from scans.engine.findings import HIGH, LOW, Severity
 from scans.engine.result import CategoryResult, CheckResult
 from scans.models import Scan
-from scans.services import claim_scan, finish_scan
+from scans.visits.claims import claim_scan, finish_scan
 from tests.world import Api, Member, finished_scan, make_result, make_scan
 
 TOP = ["from", "to", "score", "same_rules", "same_browser", "new", "fixed", "worse", "better", "not_compared", "same"]

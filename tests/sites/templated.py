@@ -88,7 +88,8 @@ def _page(number: int, paths: list[str]) -> str:
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         f'<meta name="description" content="{title}: {_words(dice, 14)}.">'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="canonical" href="{paths[number]}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<link rel="canonical" href="{paths[number]}">'
         f'<meta property="og:image" content="/images/0.png">{head}</head><body><header><nav aria-label="Main">'
         f"<ul>{menu}</ul></nav></header><main><h1>{title}</h1>{photos}{faults}{sections}</main>"
         f'<footer><nav aria-label="More"><ul>{crossed}</ul></nav></footer></body></html>'
@@ -97,7 +98,8 @@ def _page(number: int, paths: list[str]) -> str:
 
 def _section(at: int, dice: Random) -> str:
     rows = "".join(
-        f"<li><span class=c0-{row}>{_words(dice, 2)}</span> <em>{_words(dice, 1)}</em> <b>{dice.randrange(100)}</b></li>"
+        f"<li><span class=c0-{row}>{_words(dice, 2)}</span> <em>{_words(dice, 1)}</em> "
+        f"<b>{dice.randrange(100)}</b></li>"
         for row in range(9)
     )
     return (

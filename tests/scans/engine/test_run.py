@@ -153,6 +153,24 @@ def test_what_turns_the_direction_of_text_is_named_in_messages_and_evidence(plan
     assert found.evidence == ({"name": "[U+200F]x", "count": 1},)
 
 
+def test_what_cannot_be_written_is_replaced_in_messages_evidence_and_reasons(plant: Plant) -> None:
+    """Scripts can give an element an ID that no file and no database takes."""
+
+    @check("odd", name="Odd", found="Odd found", severity=LOW, fix="-")
+    def odd(ground: Ground) -> Finding:
+        return Fail("#a\ud800b", evidence=({"selector": "c\x00d\udfff", "\ud83d": 1},))
+
+    @probe()
+    def refused_wall(ground: Ground) -> Wall:
+        raise NotReachable("x\ud800")
+
+    plant([odd, has_wall], probes=[ground, refused_wall])
+    result = run()
+    assert result.checks[0].message == "#a\ufffdb"
+    assert result.checks[0].evidence == ({"selector": "c\ufffdd\ufffd", "\ufffd": 1},)
+    assert result.skipped_checks[0].reason == "x\ufffd"
+
+
 def test_probes_run_at_the_same_time(plant: Plant) -> None:
     both = threading.Barrier(2, timeout=PATIENCE_S)
 
