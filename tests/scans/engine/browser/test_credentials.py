@@ -120,7 +120,8 @@ def scanned(site: Site) -> ScanResult:
     given = OriginCredentials(site.url, GIVEN)
     with Network(policy, time_limit_s=TIME_LIMIT_S, credentials=given) as network, WarmBrowser(program) as browser:
         goal = parse_target(f"{site.url}/?page=1", policy)
-        return scan(goal, ScanType.ACCESSIBILITY, network, Budget(TIME_LIMIT_S), browser=browser)
+        (result,) = scan(goal, [ScanType.ACCESSIBILITY], network, Budget(TIME_LIMIT_S), browser=browser)
+        return result
 
 
 def text_of(asked: Iterable[Request]) -> str:
