@@ -81,7 +81,7 @@ def _seed(ports: list[int]) -> None:
     from django.db import connection
 
     from accounts.services import ensure_organization
-    from webhooks.delivery import secrets
+    from config import encryption
     from webhooks.delivery.signing import new_secret
     from webhooks.events import example
     from webhooks.models import Delivery, Event, EventKind, Webhook
@@ -93,7 +93,7 @@ def _seed(ports: list[int]) -> None:
             url=f"http://127.0.0.1:{port}/hook",
             receiver=f"127.0.0.1:{port}",
             events=[EventKind.SCAN_COMPLETED],
-            encrypted_secret=secrets.encrypt(new_secret()),
+            encrypted_secret=encryption.encrypt(new_secret()),
         )
         for port in ports
     )

@@ -76,6 +76,10 @@ app.conf.update(
             "task": "reports.tasks.delete_expired",
             "schedule": crontab(hour="3", minute="17"),
         },
+        "forget-credentials": {
+            "task": "scans.tasks.forget_credentials",
+            "schedule": crontab(hour="3", minute="27"),
+        },
         "delete-old-deliveries": {
             "task": "webhooks.tasks.delete_old_deliveries",
             "schedule": crontab(hour="3", minute="47"),

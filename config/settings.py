@@ -337,4 +337,7 @@ SENTRY_DSN = read("SENTRY_DSN", environment.base_url, "", "https://key@host/proj
 if SENTRY_DSN:
     import sentry_sdk
 
-    sentry_sdk.init(dsn=SENTRY_DSN, send_default_pii=False)
+    # Bodies of requests and local variables hold secrets: passwords, keys, what scans show their targets.
+    sentry_sdk.init(
+        dsn=SENTRY_DSN, send_default_pii=False, max_request_body_size="never", include_local_variables=False
+    )

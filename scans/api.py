@@ -51,7 +51,7 @@ class ScanCollection(ApiView):
         ],
         responses=responses(
             {201: ScanDetailSerializer},
-            e400="`INVALID_URL`, `INVALID_TYPE`, `URL_NOT_REACHABLE` or `INVALID_PARAMS`.",
+            e400="`INVALID_URL`, `INVALID_TYPE`, `INVALID_REQUEST_FIELD`, `URL_NOT_REACHABLE` or `INVALID_PARAMS`.",
             e403="`DOMAIN_BLOCKED`: the target is not publicly accessible, or blocked here.",
             e409="`IDEMPOTENCY_CONFLICT`: a request with this key is still in progress.",
             e413="`PAYLOAD_TOO_LARGE`: over 64 KiB.",
@@ -65,7 +65,11 @@ class ScanCollection(ApiView):
         body = json_body(request)
         key = idempotency.key_of(request.headers)
         created = services.create_scan(
-            caller=caller_of(request), url=body.get("url"), type=body.get("type"), idempotency_key=key
+            caller=caller_of(request),
+            url=body.get("url"),
+            type=body.get("type"),
+            request=body.get("request"),
+            idempotency_key=key,
         )
         answer = {"Location": f"/v1/scan/{created.response['id']}"}
         if created.replayed:

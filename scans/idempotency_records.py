@@ -10,15 +10,21 @@ from django.utils import timezone
 from accounts import access
 from config.api import idempotency
 from scans.models import IdempotencyRecord
+from scans.net.credentials import Credentials
 
 
-def find(organization_id: int, key: str, digest: str) -> dict[str, Any] | None:
-    """The first answer to a request with this key, None where there was none; raises IdempotencyMismatch."""
+def find(organization_id: int, key: str, digest: str, credentials: Credentials | None = None) -> dict[str, Any] | None:
+    """The first answer to a request with this key, None where there was none; raises IdempotencyMismatch.
+
+    Credentials are compared themselves: a digest of them in the database would let passwords be guessed.
+    """
     records = access.rows(IdempotencyRecord, organization_id)
-    record = records.filter(key=key, created_at__gt=timezone.now() - idempotency.LIFETIME).first()
+    recent = records.filter(key=key, created_at__gt=timezone.now() - idempotency.LIFETIME)
+    record = recent.select_related("scan").first()
     if record is None:
         return None
-    if record.request_digest != digest:
+    given = record.scan.credentials if record.scan is not None else None
+    if record.request_digest != digest or given != credentials:
         raise idempotency.IdempotencyMismatch("This Idempotency-Key was used with another body.")
     answer: dict[str, Any] = json.loads(record.response)
     return answer

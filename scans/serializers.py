@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rest_framework import serializers
 
 from config.api.parsing import WEB_ADDRESS
@@ -38,14 +40,44 @@ class ScanFailureSerializer(serializers.Serializer):
     message = serializers.CharField(source="error_message")
 
 
+class CredentialNamesSerializer(serializers.Serializer):
+    """What is shown of the credentials that the target is shown: names, never a value."""
+
+    headers = serializers.ListField(child=serializers.CharField())
+    basic_auth = serializers.BooleanField()
+    cookies = serializers.ListField(child=serializers.CharField())
+
+
 class ScanDetailSerializer(ScanSummarySerializer):
-    """The answer of POST /v1/scan and GET /v1/scan/:id."""
+    """The answer of POST /v1/scan and GET /v1/scan/:id. `request` is there only where the scan was given one."""
 
     started_at = serializers.DateTimeField(allow_null=True)
     report_url = serializers.URLField()
     progress = ScanProgressSerializer(source="*")
     error = ScanFailureSerializer(source="failure", allow_null=True)
     skipped_checks = SkippedCheckSerializer(many=True)
+    request = CredentialNamesSerializer(source="credential_names", required=False)
+
+    def to_representation(self, scan: Scan) -> dict[str, Any]:
+        shown: dict[str, Any] = super().to_representation(scan)
+        if shown["request"] is None:
+            del shown["request"]
+        return shown
+
+
+class BasicAuthSerializer(serializers.Serializer):
+    """User name and password, as RFC 7617 has them."""
+
+    username = serializers.CharField(allow_blank=True)
+    password = serializers.CharField(allow_blank=True)
+
+
+class CredentialsSerializer(serializers.Serializer):
+    """What the target is shown: at most 20 names and 16 KiB in all. Sent to the origin of `url` alone."""
+
+    headers = serializers.DictField(child=serializers.CharField(), required=False, allow_null=True)
+    basic_auth = BasicAuthSerializer(required=False, allow_null=True)
+    cookies = serializers.DictField(child=serializers.CharField(allow_blank=True), required=False, allow_null=True)
 
 
 class ScanRequestSerializer(serializers.Serializer):
@@ -53,6 +85,7 @@ class ScanRequestSerializer(serializers.Serializer):
 
     url = serializers.RegexField(WEB_ADDRESS, max_length=2048)
     type = serializers.ChoiceField(Scan.Type.choices)
+    request = CredentialsSerializer(required=False, allow_null=True)
 
 
 class QuotaObjectSerializer(serializers.Serializer):

@@ -22,7 +22,9 @@ from config.operations.health import redis_answers
 from scans import idempotency_records
 from scans.engine.findings import ScanType
 from scans.engine.result import ScanError
-from scans.models import Scan
+from scans.models import Scan, sealed
+from scans.net.credentials import Credentials
+from scans.net.credentials import parse as parse_credentials
 from scans.net.errors import Blocked
 from scans.net.policy import Policy
 from scans.net.targets import Target, parse_target
@@ -55,29 +57,32 @@ class Created:
     replayed: bool
 
 
-def create_scan(*, caller: Caller, url: object, type: object, idempotency_key: str | None) -> Created:
+def create_scan(
+    *, caller: Caller, url: object, type: object, idempotency_key: str | None, request: object = None
+) -> Created:
     """Accept a scan, or raise the refusal that comes first in the order of decisions.md.
 
     With an Idempotency-Key everything happens under its lock and in one transaction, the reachability test too:
-    a second request with the key is told to wait instead of being accepted twice.
+    a second request with the key is told to wait instead of being accepted twice. `request` is what the target is
+    shown (`scans.net.credentials.parse`).
     """
     policy = scan_policy()
-    target, scan_type = _parse(url, type, policy)
+    target, scan_type, credentials = _parse(url, type, request, policy)
     if idempotency_key is None:
-        return _create(caller, target, scan_type)
+        return _create(caller, target, scan_type, credentials)
     digest = idempotency.digest_of({"url": url, "type": type})
     with transaction.atomic():
         idempotency.hold(caller.organization_id, idempotency_key)
-        earlier = idempotency_records.find(caller.organization_id, idempotency_key, digest)
+        earlier = idempotency_records.find(caller.organization_id, idempotency_key, digest, credentials)
         if earlier is not None:
             return Created(earlier, replayed=True)
-        created = _create(caller, target, scan_type)
+        created = _create(caller, target, scan_type, credentials)
         answer = created.response
         idempotency_records.keep(caller.organization_id, idempotency_key, digest, answer, scan_id=answer["id"])
         return created
 
 
-def _parse(url: object, type: object, policy: Policy) -> tuple[Target, ScanType]:
+def _parse(url: object, type: object, request: object, policy: Policy) -> tuple[Target, ScanType, Credentials | None]:
     blocked: Blocked | None = None
     target: Target | None = None
     try:
@@ -86,13 +91,14 @@ def _parse(url: object, type: object, policy: Policy) -> tuple[Target, ScanType]
         blocked = refusal  # the body is judged whole before the blocklist speaks
     if type not in Scan.Type.values:
         raise InvalidType(f"type must be one of {', '.join(Scan.Type.values)}.")
+    credentials = parse_credentials(request)
     if target is None:
         assert blocked is not None
         raise blocked
-    return target, ScanType(str(type))
+    return target, ScanType(str(type)), credentials
 
 
-def _create(caller: Caller, target: Target, scan_type: ScanType) -> Created:
+def _create(caller: Caller, target: Target, scan_type: ScanType, credentials: Credentials | None) -> Created:
     _refuse_when_overloaded()
     now = timezone.now()
 
@@ -113,6 +119,7 @@ def _create(caller: Caller, target: Target, scan_type: ScanType) -> Created:
             created_at=now,
             enqueued_at=now,
             period=usage.month_of(now),
+            **sealed(credentials),
         )
         audit.record_by(caller.member, "scan.created", scan.url, scan=scan.id, type=str(scan.type))
         transaction.on_commit(lambda: enqueue(scan.id, scan_type))
@@ -187,5 +194,6 @@ def _repeat(failed: Scan, now: datetime) -> Scan:
         usage.reserve(failed.organization_id, functools.partial(running_visits, failed.organization_id), now)
     except Refusal as refusal:
         raise NotRequeued(str(refusal)) from refusal
-    copied = {each: getattr(failed, each) for each in ("organization_id", "api_key_id", "created_by_id", "type", "url")}
+    columns = (*("organization_id", "api_key_id", "created_by_id", "type", "url"), *sealed(None))
+    copied = {each: getattr(failed, each) for each in columns}
     return Scan.objects.create(**copied, created_at=now, enqueued_at=now, period=usage.month_of(now))

@@ -16,14 +16,17 @@ from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
 from config.api import idempotency
+from config.celery import delete_in_batches
 from config.errors import Refusal
 from config.logging import current_id
 from config.operations.heartbeat import beat
 from config.postgresql.silence import log_failure
+from scans import credentials
 from scans.audits import discovering
 from scans.audits.release import release_pages
 from scans.audits.sweeping import sweep_audits
 from scans.browser import browser, close_browser
+from scans.engine.redaction import redacted
 from scans.engine.result import Budget, Progress, ScanError, ScanResult
 from scans.engine.run import failed_result, scan
 from scans.memory import give_back, use_one_heap
@@ -116,13 +119,18 @@ def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
     shared = OriginEvidence(claim.audit_id) if claim.audit_id else None
     try:
         target = parse_target(claim.url, policy)
-        with Network(policy, time_limit_s=limit_s) as network, _Reporter(claim, network) as reporter:
+        given = credentials.credentials_of(claim.scan_id, target)
+        network = Network(policy, time_limit_s=limit_s, credentials=given)
+        with network, _Reporter(claim, network) as reporter:
             budget = Budget(time_limit_s=limit_s)
-            return scan(target, claim.types, network, budget, reporter.tell, browser(), shared)
+            results = scan(target, claim.types, network, budget, reporter.tell, browser(), shared)
+        return tuple(redacted(each, given) for each in results)
     except Refusal as refusal:  # the policy has changed since the scan was accepted
         error = ScanError(refusal.code, str(refusal))
     except SoftTimeLimitExceeded:
         error = ScanError("TIMEOUT", f"The scan did not end within {limit_s} seconds.")
+    except (OperationalError, InterfaceError):
+        raise  # nothing was asked of the site yet
     except Exception:
         logger.exception("scan %s failed", claim.scan_id)
         error = ScanError("INTERNAL_ERROR", "The scanner failed. It does not count against your quota.")
@@ -206,6 +214,12 @@ def _queue_depth() -> int:
     with current_app.connection_for_write() as broker:
         channel: Any = broker.default_channel  # Redis's channels have a client, others have none
         return sum(int(channel.client.llen(queue)) for queue in QUEUES)
+
+
+@shared_task
+def forget_credentials() -> None:
+    """Every night: they are kept no longer than the scan's report."""
+    delete_in_batches("scans.tasks.forget_credentials", credentials.forget_credentials)
 
 
 @shared_task

@@ -16,6 +16,7 @@ from accounts.members import invitation_token
 from accounts.models import ApiKey, Invitation, LoginSession, Membership, MonthlyUsage, Organization, User
 from accounts.services import sign_up_token
 from accounts.usage import month_of
+from config import encryption
 from reports.models import Report
 from scans.engine.browser.visit import Browser
 from scans.engine.findings import ScanType
@@ -28,7 +29,6 @@ from scans.net.targets import parse_target
 from scans.visits.claims import claim_scan, finish_scan
 from tests.sites.sample import sample_site
 from tests.world import Member, make_result, make_scan, member_of
-from webhooks.delivery import secrets
 from webhooks.delivery.signing import new_secret
 from webhooks.events import example
 from webhooks.models import Attempt, Delivery, Event, EventKind, Webhook
@@ -192,7 +192,7 @@ def _webhooks(organization: Organization, rows: int, now: datetime, scan_id: str
             url=f"https://hooks.{DOMAIN}/team/{n}",
             receiver=f"hooks.{DOMAIN}:443",
             events=kinds[: 1 + n % 3],
-            encrypted_secret=secrets.encrypt(new_secret()),
+            encrypted_secret=encryption.encrypt(new_secret()),
             created_at=now - timedelta(days=rows - n),
             enabled=n != 1,
             disabled_at=now if n == 1 else None,

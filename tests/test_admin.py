@@ -20,11 +20,11 @@ from django.utils import timezone
 from accounts import keys, members
 from accounts.models import ApiKey, AuditEvent, Invitation, Membership, MonthlyUsage, Organization, Tier, User
 from accounts.usage import month_of
+from config import encryption
 from config.web.admin import UncountedAdmin
 from reports.models import Report
 from scans.models import BlockedDomain, Scan
 from tests.world import Member, browser_of, finished_scan, make_scan, person_of
-from webhooks.delivery import secrets
 from webhooks.delivery.signing import new_secret
 from webhooks.models import Delivery, Event, EventKind, Webhook
 
@@ -47,7 +47,7 @@ def furnished(home: Member) -> list[str]:
         organization=home.organization,
         url="https://receiver.test/",
         events=[EventKind.SCAN_COMPLETED],
-        encrypted_secret=secrets.encrypt(secret),
+        encrypted_secret=encryption.encrypt(secret),
     )
     finished_scan(home)
     BlockedDomain.objects.create(domain="blocked.test")

@@ -14,12 +14,11 @@ from django.utils import timezone
 from lxml import html
 
 from accounts.models import User
-from config import __version__
+from config import __version__, encryption
 from config.operations import heartbeat, state
 from config.operations.models import MaintenanceSwitch
 from scans import tasks
 from tests.world import Member, browser_of, make_scan
-from webhooks.delivery import secrets
 from webhooks.models import Delivery, Event, Webhook
 
 PAGE = "/admin/operations/"
@@ -88,7 +87,7 @@ def test_it_tells_of_deliveries_and_webhooks(operator: Client, home: Member) -> 
 
     def webhook(**columns: object) -> Webhook:
         return Webhook.objects.create(
-            organization=home.organization, url="https://x.test/", events=[], encrypted_secret=secrets.encrypt("x"),
+            organization=home.organization, url="https://x.test/", events=[], encrypted_secret=encryption.encrypt("x"),
             **columns,
         )  # fmt: skip
 

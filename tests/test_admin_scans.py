@@ -12,11 +12,11 @@ from django.utils import timezone
 from lxml import html
 
 from accounts.models import ApiKey, AuditEvent, Invitation, Membership, Organization, User
+from config import encryption
 from config.web.admin import page_of
 from reports.models import Report
 from scans.models import Scan
 from tests.world import Member, browser_of, finished_scan, make_scan, person_of
-from webhooks.delivery import secrets
 from webhooks.models import Attempt, Delivery, Event, Webhook
 
 SCANS = "/admin/scans/scan/"
@@ -35,7 +35,7 @@ def told(home: Member) -> Scan:
         url="https://receiver.test/<b>",
         receiver="receiver.test:443",
         events=["scan.completed"],
-        encrypted_secret=secrets.encrypt("x"),
+        encrypted_secret=encryption.encrypt("x"),
     )
     scan = finished_scan(home)
     delivery = Delivery.objects.get(webhook=webhook)

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from accounts import access, audit, usage
 from accounts.models import Membership
+from config import encryption
 from config.api.errors import InvalidParams
 from config.errors import Refusal
 from config.ids import is_id
@@ -22,7 +23,6 @@ from scans.net.errors import NotReachable, TimedOut
 from scans.net.targets import Target, parse_target
 from scans.policy import scan_policy
 from scans.reachability import place
-from webhooks.delivery import secrets
 from webhooks.delivery.claims import release
 from webhooks.delivery.signing import new_secret
 from webhooks.events import example, wake_dispatcher
@@ -85,7 +85,7 @@ def register_webhook(
             url=target.url,
             receiver=_receiver(target),
             events=kinds,
-            encrypted_secret=secrets.encrypt(secret),
+            encrypted_secret=encryption.encrypt(secret),
         )
         audit.record_by(actor, "webhook.created", webhook.url)
     return webhook, secret
@@ -170,7 +170,7 @@ def rotate_secret(
             FormerSecret.objects.create(
                 webhook=webhook, encrypted_secret=webhook.encrypted_secret, expires_at=expires_at
             )
-        webhook.encrypted_secret = secrets.encrypt(secret)
+        webhook.encrypted_secret = encryption.encrypt(secret)
         webhook.save(update_fields=["encrypted_secret"])
         audit.record_by(actor, "webhook.secret_rotated", webhook.url)
     return secret, expires_at

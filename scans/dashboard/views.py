@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import urljoin
 
@@ -85,7 +85,7 @@ def scan_new(request: MemberRequest) -> HttpResponse:
     if not form.is_valid():
         return _scan_form(request, form, 400)
     url, types = form.cleaned_data["url"], form.cleaned_data["type"]
-    started = _start(request, url, types)
+    started = _start(request, url, types, lambda: form.request)
     if started.refusal is None:
         if len(started.scan_ids) == 1:
             return redirect("report-page", started.scan_ids[0])
@@ -106,9 +106,9 @@ def scan_new(request: MemberRequest) -> HttpResponse:
 @require_POST
 @requires(Membership.Role.MEMBER)
 def scan_again(request: MemberRequest, scan_id: str) -> HttpResponse:
-    """A new scan of the same page, of the same type."""
+    """A new scan of the same page, of the same type, with the same credentials."""
     scan = _scan(request, scan_id)
-    started = _start(request, scan.url, [scan.type])
+    started = _start(request, scan.url, [scan.type], lambda: scan.credentials and scan.credentials.request)
     if started.refusal is None:
         return redirect("report-page", started.scan_ids[0])
     messages.error(request, f"The scan was not started. {started.refusal}")
@@ -174,8 +174,11 @@ def site(request: MemberRequest, host: str) -> HttpResponse:
     return render(request, "dashboard/site.html", context)
 
 
-def _start(request: MemberRequest, url: str, types: Sequence[str]) -> Started:
-    """A scan of each type, one after the other, until one is refused: what refuses one refuses the rest, too."""
+def _start(request: MemberRequest, url: str, types: Sequence[str], shown: Callable[[], object]) -> Started:
+    """A scan of each type, one after the other, until one is refused: what refuses one refuses the rest, too.
+
+    `shown` gives the API's field `request`, or raises its refusal.
+    """
     caller = member_caller(request.membership)
     wanted: Sequence[str | None] = list(dict.fromkeys(types)) or [None]
     started: list[str] = []
@@ -183,7 +186,7 @@ def _start(request: MemberRequest, url: str, types: Sequence[str]) -> Started:
         refuse_over_rate(request, caller)
         refuse_in_maintenance()
         for type in wanted:
-            created = services.create_scan(caller=caller, url=url, type=type, idempotency_key=None)
+            created = services.create_scan(caller=caller, url=url, type=type, request=shown(), idempotency_key=None)
             started.append(created.response["id"])
     except Refusal as refusal:
         return Started(started, [type for type in wanted[len(started) :] if type], refusal)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timedelta
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator
@@ -13,7 +14,9 @@ from django.db.models.functions import MD5, Coalesce, Left, Now
 from django.utils import timezone
 
 from accounts.models import ApiKey, Organization
+from config import encryption
 from config.ids import new_scan_id
+from scans.net.credentials import Credentials, InvalidRequestField, parse
 
 
 def is_kept(created_at: datetime) -> bool:
@@ -24,6 +27,20 @@ def is_kept(created_at: datetime) -> bool:
 def path_of(url: str) -> str:
     """What follows the host in a canonical URL."""
     return "/" + url.partition("://")[2].partition("/")[2]
+
+
+class CredentialsForgotten(InvalidRequestField):
+    """A scan was made with credentials that are not kept any more."""
+
+
+def sealed(credentials: Credentials | None) -> dict[str, Any]:
+    """The columns of a scan that hold its credentials: what may be shown of them, and what may not."""
+    if credentials is None:
+        return {"credential_names": None, "encrypted_credentials": None}
+    return {
+        "credential_names": credentials.names,
+        "encrypted_credentials": encryption.encrypt(json.dumps(credentials.request)),
+    }
 
 
 # Characters, all ASCII, of which a page of PostgreSQL's index takes 2,704.
@@ -116,6 +133,9 @@ class Scan(models.Model):
     error_code = models.CharField(max_length=40, blank=True, default="")
     error_message = models.TextField(blank=True, default="")
 
+    credential_names = models.JSONField(null=True, blank=True, help_text="What of the credentials may be shown.")
+    encrypted_credentials = models.BinaryField(null=True, blank=True)
+
     enqueued_at = models.DateTimeField(default=timezone.now)
     attempts = models.PositiveSmallIntegerField(default=0)
     worker = models.CharField(max_length=100, blank=True, db_default="", help_text="Whose the last attempt was.")
@@ -190,6 +210,12 @@ class Scan(models.Model):
             models.Index(
                 fields=["audit_page"], condition=models.Q(audit_page__isnull=False), name="scan_of_audit_page"
             ),
+            # Whose credentials are to be forgotten.
+            models.Index(
+                fields=["created_at"],
+                condition=models.Q(encrypted_credentials__isnull=False),
+                name="scan_with_credentials",
+            ),
         ]
         constraints = [
             models.CheckConstraint(
@@ -220,6 +246,18 @@ class Scan(models.Model):
     def is_kept(self) -> bool:
         """Whether the page at `report_url` is still there."""
         return is_kept(self.created_at)
+
+    @property
+    def credentials(self) -> Credentials | None:
+        """What the target is shown.
+
+        Raises `CredentialsForgotten`, or `cryptography.fernet.InvalidToken` when no key fits.
+        """
+        if self.credential_names is None:
+            return None
+        if self.encrypted_credentials is None:
+            raise CredentialsForgotten("The credentials of that scan are no longer kept. Start a new scan with them.")
+        return parse(json.loads(encryption.decrypt(bytes(self.encrypted_credentials))))
 
     @property
     def report_url(self) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import requests
 
 from scans.net.budget import Exchange, Limits, Meter, Meters
+from scans.net.credentials import OriginCredentials
 from scans.net.deadline import Deadline, GuardedSocket, GuardedTlsSocket, dial
 from scans.net.dialer import Dial, Dialer
 from scans.net.dns_records import DnsAnswer, Lookup, SystemLookup
@@ -22,7 +23,7 @@ from scans.net.failures import NoAnswer, named_errors
 from scans.net.http.connections import CurrentExchange, GuardedAdapter, TargetedRequest, Trust, tls_context
 from scans.net.http.decoding import ACCEPT_ENCODING, decode
 from scans.net.http.messages import LenientResponse, read_body
-from scans.net.http.redirects import Hop, Trail
+from scans.net.http.redirects import Hop, Trail, with_referrer
 from scans.net.http.response import Response, TlsSession
 from scans.net.policy import Policy
 from scans.net.resolver import Resolver, SystemResolver
@@ -38,7 +39,9 @@ class Network:
     """One scan's way out. Thread-safe; `close()` ends whatever still waits in other threads.
 
     `resolver`, `lookup` and `dialer` are the seams for tests; a dialer takes address, port and seconds, and returns
-    a connected socket or raises OSError. `time_limit_s` holds for everything together.
+    a connected socket or raises OSError. `time_limit_s` holds for everything together. `credentials` are sent only
+    where they are asked for (`with_credentials`), and only in requests to their own origin, redirects included, and
+    never over a certificate that is not trusted.
     """
 
     def __init__(
@@ -50,8 +53,10 @@ class Network:
         dialer: Dial | None = None,
         limits: Limits = DEFAULT_LIMITS,
         time_limit_s: float = 60.0,
+        credentials: OriginCredentials | None = None,
     ) -> None:
         self.policy = policy
+        self.credentials = credentials
         self.limits = limits
         self._meter = Meter(limits)
         self._begin = time.monotonic()
@@ -149,22 +154,28 @@ class Network:
         timeout_s: float | None = None,
         verify: bool = True,
         decode: bool = True,
+        with_credentials: bool = False,
     ) -> Response:
         """One request and its answer; redirects are not followed.
 
         `max_bytes` cuts the body, compressed or not. With `verify` an untrusted certificate raises Untrusted.
         Without it the certificate is checked first and the reason for distrust stands in `Response.tls`;
         outdated TLS is spoken too. Without `decode` the body is as it came, still compressed.
+        `with_credentials` is for the page and what belongs to it. What asks for what anybody can see goes without.
         Raises any NetError, or InvalidUrl.
         """
         target = url if isinstance(url, Target) else parse_target(url, self.policy)
         self._meter.request(target.host)
         deadline = self._deadline.within(timeout_s or self.limits.total_s)
         deadline.check()
+        headers = with_referrer(headers or {}, target)
+        shown = headers
+        if with_credentials and self.credentials is not None:
+            shown = self.credentials.added_to(headers, target.origin)
         send = functools.partial(
             self._exchange,
             target=target,
-            request=self._request(target, method, headers or {}, data),
+            request=self._request(target, method, shown, data),
             deadline=deadline,
             max_bytes=self.limits.decoded_bytes if max_bytes is None else max_bytes,
             decode_body=decode,
@@ -177,7 +188,9 @@ class Network:
                 return send(trust=Trust.LENIENT)
             except Untrusted as error:
                 self._distrusted[origin] = error.reason
-        return send(trust=Trust.NONE, trust_error=self._distrusted[origin])
+        # Nobody knows who that is, so it is shown nothing.
+        anonymous = self._request(target, method, headers, data)
+        return send(request=anonymous, trust=Trust.NONE, trust_error=self._distrusted[origin])
 
     def follow(
         self,
@@ -190,6 +203,7 @@ class Network:
         timeout_s: float | None = None,
         verify: bool = True,
         decode: bool = True,
+        with_credentials: bool = False,
     ) -> tuple[Response, ...]:
         """Fetch and follow redirects, judging every hop like the first. The last response is the final one.
 
@@ -211,6 +225,7 @@ class Network:
                 timeout_s=timeout_s,
                 verify=verify,
                 decode=decode,
+                with_credentials=with_credentials,
             )
             responses.append(response)
             trail.keep_cookies(hop, response)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from scans.net.budget import MIB, Limits, Meter
 from scans.net.client import Network
 from scans.net.deadline import Deadline, GuardedSocket
-from scans.net.errors import BadResponse, BudgetExceeded, NetError
+from scans.net.errors import BadResponse, Blocked, BudgetExceeded, NetError
 from scans.net.targets import InvalidUrl, Target, parse_target
 
 HOST = "127.0.0.1"
@@ -80,12 +80,22 @@ class BrowserProxy:
     """A proxy for one scan's browser context. Thread-safe; use it as a context manager.
 
     Give the browser `url`, `username` and `password`: without them nobody else on the machine gets through.
+    `only_port_of`: of that target's host nothing but its own port is served. Browsers send the cookies of one port to
+    all, and these may be somebody's who gave them for this one.
     """
 
     username = "scan"
 
-    def __init__(self, network: Network, *, limits: Limits = BROWSER_LIMITS, sent_bytes: int = SENT_BYTES) -> None:
+    def __init__(
+        self,
+        network: Network,
+        *,
+        limits: Limits = BROWSER_LIMITS,
+        sent_bytes: int = SENT_BYTES,
+        only_port_of: Target | None = None,
+    ) -> None:
         self._network = network
+        self._only_port_of = only_port_of
         self._limits = limits
         self._meter = Meter(limits)
         self._unsent = sent_bytes
@@ -215,6 +225,9 @@ class BrowserProxy:
         try:
             # Only where it goes is parsed here: the path is the browser's own, canonical and not ours to judge.
             target = parse_target(f"{'https' if is_tunnel else 'http'}://{host}/", self._network.policy)
+            own = self._only_port_of
+            if own is not None and own.host == target.host and own.port != target.port:
+                raise Blocked("The scan has cookies for another port of this host.")
             return _Upstream(target, path, self._network.tunnel(target, self._meter))
         except (NetError, InvalidUrl) as error:
             self._note(host, error.code)

@@ -17,7 +17,7 @@ def main(count: int, urls: list[str]) -> None:
     from django.utils import timezone
 
     from accounts.services import ensure_organization
-    from webhooks.delivery import secrets
+    from config import encryption
     from webhooks.delivery.signing import new_secret
     from webhooks.events import example, wake_dispatcher
     from webhooks.models import Delivery, Event, EventKind, Webhook
@@ -31,7 +31,7 @@ def main(count: int, urls: list[str]) -> None:
                 url=url,
                 receiver=urlsplit(url).netloc,
                 events=[kind],
-                encrypted_secret=secrets.encrypt(new_secret()),
+                encrypted_secret=encryption.encrypt(new_secret()),
             )
             body = example(kind, timezone.now())
             events = Event.objects.bulk_create(

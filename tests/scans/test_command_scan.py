@@ -11,6 +11,7 @@ import subprocess
 import time
 import unicodedata
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -95,6 +96,46 @@ def test_json_is_exactly_the_report_of_the_api(site: Site, scan_type: ScanType) 
         for check in category["checks"]:
             assert set(check) == CHECK | (set() if check["status"] == "pass" else {"fix"})
             assert (check["severity"] is None) == (check["status"] == "pass")
+
+
+def test_a_page_that_needs_a_key_is_shown_it(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Given itself, by a variable, or by a file; and what the page says of it is not repeated."""
+    site.routes["/keyed"] = lambda asked: Answer(PAGE.format(asked.header("X-One")))
+    site.requests.clear()
+    cookies = tmp_path / "cookies"
+    cookies.write_text("sid=3f9a77c1\n\nb=c\n")
+    monkeypatch.setenv("KEYS", "X-Two: b: c")
+    given = ("--header", "X-One: 3f9a77c1e5d2", "--header", "$KEYS", "--cookie", f"@{cookies}", "--basic-auth", "u:p:w")
+    ran = scan(site, "--type", "seo", "--format", "full", *given, path="/keyed")
+    (asked,) = (each for each in site.requests if each.path == "/keyed")
+    names = ("X-One", "X-Two", "Cookie", "Authorization")
+    assert [asked.header(name) for name in names] == ["3f9a77c1e5d2", "b: c", "sid=3f9a77c1; b=c", "Basic dTpwOnc="]
+    assert ran.returncode == 0
+    assert "•••" in ran.stdout.encode().decode("unicode_escape")
+    assert "3f9a77c1" not in ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--header", "3f9a77c1"),
+        ("--header", "Host: 3f9a77c1"),
+        ("--header", "X: 3f9a77c1", "--header", "X: 3f9a77c1"),
+        ("--header", "$NOT_SET"),
+        ("--cookie", "@/nonexistent"),
+        ("--cookie", "3f9a77c1"),
+        ("--basic-auth", "3f9a77c1"),
+        ("--basic-auth", "a:3f9a77c1", "--basic-auth", "b:3f9a77c1"),
+        ("--header", "X: 3f9a77c1", "http://other.example.com/"),
+    ],
+)
+def test_a_key_that_can_not_be_used_is_wrong_usage_and_not_repeated(site: Site, arguments: tuple[str, ...]) -> None:
+    site.requests.clear()
+    ran = scan(site, "--type", "seo", *arguments)
+    assert ran.returncode == 2
+    assert ran.stderr
+    assert "3f9a77c1" not in ran.stdout + ran.stderr
+    assert site.requests == []
 
 
 def test_the_text_says_first_that_a_page_shows_nothing(site: Site) -> None:

@@ -10,9 +10,9 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Membership, Tier
+from config import encryption
 from tests.scans.dashboard.test_pages import browser_of, page_of, text_of
 from tests.world import Member, finished_scan, register_webhook
-from webhooks.delivery import secrets
 from webhooks.models import Attempt, Delivery, FormerSecret, Webhook
 
 NEVER = "wh_" + "0" * 22
@@ -113,7 +113,7 @@ def test_the_secret_is_shown_once(home: Member, target: str) -> None:
     webhook = Webhook.objects.get()
     assert webhook.events == ["scan.failed", "scan.partial"]
     (shown,) = page_of(page).xpath("//*[@id='plaintext']/text()")
-    assert shown == secrets.decrypt(bytes(webhook.encrypted_secret))
+    assert shown == encryption.decrypt(bytes(webhook.encrypted_secret))
     assert page_of(page).xpath("//button[@data-copy='plaintext']")
     for path in ("/o/home/webhooks/", f"/o/home/webhooks/{webhook.id}"):
         assert "whsec_" not in client.get(path).content.decode()
@@ -224,7 +224,7 @@ def test_a_rotated_secret_is_shown_once_with_its_overlap(home: Member, receiver:
     path = f"/o/home/webhooks/{receiver.id}"
     page = client.post(f"{path}/rotate")
     receiver.refresh_from_db()
-    assert page_of(page).xpath("//*[@id='plaintext']/text()") == [secrets.decrypt(bytes(receiver.encrypted_secret))]
+    assert page_of(page).xpath("//*[@id='plaintext']/text()") == [encryption.decrypt(bytes(receiver.encrypted_secret))]
     assert "stays valid for 24 hours" in text_of(page)
     assert FormerSecret.objects.count() == 1
     detail = client.get(path)

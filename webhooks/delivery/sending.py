@@ -11,13 +11,13 @@ from datetime import UTC, datetime
 
 from cryptography.fernet import InvalidToken
 
+from config import encryption
 from scans.net.client import Network
 from scans.net.errors import Blocked, NetError
 from scans.net.http.response import Response
 from scans.net.policy import Policy
 from scans.net.resolver import Resolver
 from scans.net.targets import InvalidUrl
-from webhooks.delivery import secrets
 from webhooks.delivery.claims import DeliveryClaim
 from webhooks.delivery.signing import signature_headers
 
@@ -91,7 +91,7 @@ def send(claim: DeliveryClaim, policy: Policy, *, resolver: Resolver | None = No
 
 def _post(claim: DeliveryClaim, policy: Policy, resolver: Resolver | None, at: datetime) -> Response:
     headers = signature_headers(
-        valid=[secrets.decrypt(secret) for secret in claim.encrypted_secrets],
+        valid=[encryption.decrypt(secret) for secret in claim.encrypted_secrets],
         event_id=claim.event_id,
         timestamp_s=int(at.timestamp()),
         body=claim.body,

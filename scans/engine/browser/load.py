@@ -19,6 +19,7 @@ from playwright.async_api import Browser, BrowserContext, Dialog, Error, Page, R
 
 from scans.engine.browser.axe import SKIPPED, run_axe
 from scans.engine.browser.coverage import used_scripts, used_sheets
+from scans.engine.browser.credentials import HeaderSender, add_cookies
 from scans.engine.browser.evidence import (
     AxeReport,
     BrowserLoad,
@@ -110,6 +111,8 @@ async def _in_context(
         service_workers="block",
         ignore_https_errors=visit.trusts_anybody,
     )
+    if visit.credentials is not None:
+        await add_cookies(context, visit.credentials, visit.url)
     found = await _Look(context, visit, bounds).until_crash(is_full=is_full, is_traced=is_traced)
     # After a failure the whole browser goes, and a page that is busy would not let itself be closed.
     if not found.problems:
@@ -209,6 +212,8 @@ class _Look:
             # Processor time: what else this machine does must not count.
             self._cdp.send("Performance.enable", {"timeDomain": "threadTicks"}),
         )
+        if self._visit.credentials is not None:
+            await HeaderSender(self._cdp, self._visit.credentials).start()
         if not is_full:
             return
         self._cdp.on("Runtime.exceptionThrown", self._keep_exception)

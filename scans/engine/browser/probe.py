@@ -43,7 +43,9 @@ def load_in_browser(page: Page, network: Network, browser: Browser, types: ScanT
     # Chromium does not know the operator's own certificates, by which the page's was found to be good.
     is_trusted = tls is None or tls.trust_error is None
     trusts_anybody = not is_trusted or network.policy.ca_bundle is not None
-    with BrowserProxy(network) as proxy:
+    given = network.credentials if is_trusted else None
+    has_cookies = given is not None and bool(given.cookies_for(page.target.origin))
+    with BrowserProxy(network, only_port_of=page.target if has_cookies else None) as proxy:
         found = browser.load(
             Visit(
                 url=page.target.url,
@@ -53,6 +55,7 @@ def load_in_browser(page: Page, network: Network, browser: Browser, types: ScanT
                 again=FURTHER_LOADS if ScanType.PERFORMANCE in types else 0,
                 trusts_anybody=trusts_anybody,
                 parts=parts_for(types),
+                credentials=given,
             )
         )
         if refused := Counter(each.code for each in proxy.refused):

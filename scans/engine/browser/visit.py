@@ -9,6 +9,7 @@ from typing import Protocol
 
 from scans.engine.browser.evidence import BrowserLoad
 from scans.engine.findings import ScanType
+from scans.net.credentials import OriginCredentials
 from scans.net.errors import NetError
 from scans.net.proxy import BrowserProxy
 
@@ -60,6 +61,7 @@ class Visit:
     again: int = 0
     trusts_anybody: bool = False  # the page's own certificate is not trusted, and that was found already
     parts: frozenset[Part] = frozenset(Part)
+    credentials: OriginCredentials | None = None
 
 
 class Browser(Protocol):

@@ -46,7 +46,13 @@ def load_robots(page: Target, network: Network) -> RobotsFile:
     """
     url = f"{page.origin}/robots.txt"
     try:
-        hops = network.follow(page.join("/robots.txt"), max_bytes=MAX_BYTES + 1, timeout_s=TIMEOUT_S, verify=False)
+        hops = network.follow(
+            page.join("/robots.txt"),
+            max_bytes=MAX_BYTES + 1,
+            timeout_s=TIMEOUT_S,
+            verify=False,
+            with_credentials=True,
+        )
     except TooManyRedirects as error:
         return RobotsFile(url, None, Robots(), str(error), redirected_away=True)
     except BudgetExceeded:

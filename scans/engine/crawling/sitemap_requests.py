@@ -22,7 +22,15 @@ def fetch_sitemap(target: Target, network: Network, *, max_bytes: int, timeout_s
 
     Raises whatever `Network.follow` raises.
     """
-    hops = network.follow(target, headers=HEADERS, max_bytes=max_bytes, timeout_s=timeout_s, verify=False, decode=False)
+    hops = network.follow(
+        target,
+        headers=HEADERS,
+        max_bytes=max_bytes,
+        timeout_s=timeout_s,
+        verify=False,
+        decode=False,
+        with_credentials=True,
+    )
     return _decoded(hops[-1])
 
 

@@ -30,6 +30,7 @@ class Page:
     requested: Target
     target: Target  # where the redirects ended
     hops: tuple[Response, ...]
+    is_keyed: bool = False  # asked for with credentials: what it says may be for one visitor alone
 
     @property
     def response(self) -> Response:

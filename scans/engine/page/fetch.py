@@ -109,7 +109,10 @@ def fetch_page(target: Target, network: Network) -> Page:
     """
     hops = _load(target, network)
     _refuse_what_is_not_the_site(hops[-1])
-    return Page(requested=target, target=target.join(hops[-1].url), hops=hops)
+    final = target.join(hops[-1].url)
+    given = network.credentials
+    is_keyed = given is not None and given.origin == final.origin
+    return Page(requested=target, target=final, hops=hops, is_keyed=is_keyed)
 
 
 def _load(target: Target, network: Network) -> tuple[Response, ...]:
@@ -125,7 +128,7 @@ def _load(target: Target, network: Network) -> tuple[Response, ...]:
 
 
 def _follow(target: Target, network: Network) -> tuple[Response, ...]:
-    return network.follow(target, headers=ACCEPT, max_bytes=PAGE_MAX_BYTES, verify=False)
+    return network.follow(target, headers=ACCEPT, max_bytes=PAGE_MAX_BYTES, verify=False, with_credentials=True)
 
 
 def plain_twin(target: Target) -> Target:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import re
 import sys
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -24,9 +27,11 @@ from reports.judge import WORTH
 from reports.serializers import ReportExportSerializer, ReportSerializer
 from scans.browser import browser
 from scans.engine.findings import ScanType
+from scans.engine.redaction import redacted
 from scans.engine.result import Budget, Progress, ScanError, ScanResult
 from scans.engine.run import failed_result, scan
 from scans.net.client import Network
+from scans.net.credentials import OriginCredentials, parse
 from scans.net.policy import Policy
 from scans.net.targets import parse_target
 from scans.policy import settings_policy
@@ -36,6 +41,7 @@ logger = logging.getLogger(__name__)
 EXIT_BELOW = 1
 EXIT_USAGE = 2
 EXIT_FAILED = 3
+VARIABLE = re.compile(r"\$[A-Za-z_][A-Za-z0-9_]*")
 MARKS = {"pass": "✓", "warn": "!", "fail": "✗"}
 
 
@@ -62,6 +68,19 @@ class Command(BaseCommand):
             help="json is the API's report; full adds check IDs, evidence and what could not run",
         )
         parser.add_argument("--fail-under", type=_score, metavar="N", help="exit with 1 when a score is below N")
+        for option, form in (
+            ("--header", "NAME: VALUE"),
+            ("--cookie", "NAME=VALUE"),
+            ("--basic-auth", "USER:PASSWORD"),
+        ):
+            parser.add_argument(
+                option,
+                action="append",
+                default=[],
+                metavar=f"'{form}'",
+                help="shown to the page's own origin alone; '@FILE' or '$VARIABLE' in its place says where it stands, "
+                "one a line, and keeps it out of the list of processes",
+            )
         parser.add_argument(
             "--allow-network",
             type=_network,
@@ -76,8 +95,9 @@ class Command(BaseCommand):
         show_what_can_be_shown()
         policy = settings_policy(*options["allow_network"])
         statuses = set()
+        given = _credentials(options, policy)
         types = [ScanType(each) for each in dict.fromkeys(options["type"])]
-        results = (result for url in options["urls"] for result in self._visit(url, types, policy))
+        results = (result for url in options["urls"] for result in self._visit(url, types, policy, given))
         is_single = len(options["urls"]) * len(types) == 1
         for position, result in enumerate(results):
             if options["format"] == "text":
@@ -97,7 +117,9 @@ class Command(BaseCommand):
         if statuses:
             sys.exit(max(statuses))
 
-    def _visit(self, url: str, types: list[ScanType], policy: Policy) -> tuple[ScanResult, ...]:
+    def _visit(
+        self, url: str, types: list[ScanType], policy: Policy, given: OriginCredentials | None
+    ) -> tuple[ScanResult, ...]:
         limit_s = settings.SCAN_TIME_LIMIT_S
 
         def tell(progress: Progress) -> None:
@@ -108,8 +130,9 @@ class Command(BaseCommand):
         started_at = datetime.now(UTC)
         try:
             target = parse_target(url, policy)
-            with Network(policy, time_limit_s=limit_s) as network:
-                return scan(target, types, network, Budget(time_limit_s=limit_s), tell, browser())
+            with Network(policy, time_limit_s=limit_s, credentials=given) as network:
+                results = scan(target, types, network, Budget(time_limit_s=limit_s), tell, browser())
+            return tuple(redacted(each, given) for each in results)
         except Refusal as refusal:
             error = ScanError(refusal.code, str(refusal))
         except Exception:
@@ -124,6 +147,54 @@ def _refuse_wrong_settings() -> None:
     if problems:
         sentences = [str(problem) for problem in problems]
         raise CommandError("\n".join(sentences), returncode=EXIT_USAGE)
+
+
+def _credentials(options: Mapping[str, Any], policy: Policy) -> OriginCredentials | None:
+    """What the options give, for the one origin of all URLs. Raises `CommandError`, whose text has no value in it."""
+    cookies = _named(options["cookie"], "--cookie", "=")
+    basic = _lines(options["basic_auth"], "--basic-auth")
+    if len(basic) > 1 or any(":" not in each for each in basic):
+        raise CommandError("--basic-auth takes one USER:PASSWORD.", returncode=EXIT_USAGE)
+    request: dict[str, object] = {"headers": _named(options["header"], "--header", ":"), "cookies": cookies}
+    if basic:
+        request["basic_auth"] = dict(zip(("username", "password"), basic[0].split(":", 1), strict=True))
+    try:
+        credentials = parse(request)
+        origins = {parse_target(url, policy).origin for url in options["urls"]} if credentials else set()
+    except Refusal as refusal:
+        raise CommandError(str(refusal), returncode=EXIT_USAGE) from None
+    if credentials is None:
+        return None
+    if len(origins) > 1:
+        raise CommandError("--header, --cookie and --basic-auth are for URLs of one origin.", returncode=EXIT_USAGE)
+    return OriginCredentials(origins.pop(), credentials)
+
+
+def _named(values: Sequence[str], option: str, separator: str) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for line in _lines(values, option):
+        name, found, value = (part.strip() for part in line.partition(separator))
+        if not found or name in pairs:
+            raise CommandError(f"{option} takes NAME{separator}VALUE, each name once.", returncode=EXIT_USAGE)
+        pairs[name] = value
+    return pairs
+
+
+def _lines(values: Sequence[str], option: str) -> list[str]:
+    """Each value, or the lines of the file or variable that it names."""
+    lines: list[str] = []
+    for value in values:
+        if value.startswith("@"):
+            try:
+                value = Path(value[1:]).read_text()
+            except (OSError, UnicodeError) as error:
+                raise CommandError(f"{option}: {error}", returncode=EXIT_USAGE) from None
+        elif VARIABLE.fullmatch(value):
+            if value[1:] not in os.environ:
+                raise CommandError(f"{option}: {value} is not set.", returncode=EXIT_USAGE)
+            value = os.environ[value[1:]]
+        lines += filter(None, (line.strip() for line in value.splitlines()))
+    return lines
 
 
 def _document(result: ScanResult, output_format: str) -> dict[str, Any]:

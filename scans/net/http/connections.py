@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import logging
 import ssl
 import threading
 import time
@@ -26,6 +27,9 @@ from scans.net.http.messages import LenientResponse
 POOLS = 50
 CONNECTIONS_PER_HOST = 32
 
+# It would write down every address, with whatever a site has put into it.
+logging.getLogger("urllib3.connectionpool").setLevel(logging.INFO)
+
 # ssl names it from Python 3.12 on.
 OP_LEGACY_SERVER_CONNECT = 0x4
 
@@ -33,7 +37,7 @@ OP_LEGACY_SERVER_CONNECT = 0x4
 class Trust(enum.Enum):
     """What is asked of a server's TLS.
 
-    A scan has to see a site with outdated TLS or a bad certificate to report it, and sends it no secret.
+    A scan has to see a site with outdated TLS or a bad certificate to report it. Without trust it sends no secret.
     """
 
     STRICT = enum.auto()  # as OpenSSL has it

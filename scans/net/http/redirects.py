@@ -60,6 +60,20 @@ def _without(headers: Mapping[str, str], names: frozenset[str]) -> dict[str, str
     return {name: value for name, value in headers.items() if name.lower() not in names}
 
 
+def with_referrer(headers: Mapping[str, str], target: Target) -> Mapping[str, str]:
+    """The headers of a request to that target, whose Referer tells another origin no more than the origin.
+
+    As browsers do by default (Referrer Policy, `strict-origin-when-cross-origin`): an address may hold secrets.
+    """
+    page = next((value for name, value in headers.items() if name.lower() == "referer"), None)
+    if page is None or page.startswith(f"{target.origin}/"):
+        return headers
+    others = _without(headers, frozenset({"referer"}))
+    if page.startswith("https:") and not target.is_https:
+        return others
+    return others | {"Referer": "/".join([*page.split("/")[:3], ""])}
+
+
 @dataclass(slots=True)
 class Trail:
     """Where a chain of redirects has been, and the cookies it was given on the way.

@@ -17,6 +17,7 @@ from scans.net.budget import Limits
 from scans.net.client import Network
 from scans.net.policy import Policy
 from scans.net.proxy import HEAD_S, MAX_CONNECTIONS, BrowserProxy, Refused
+from scans.net.targets import parse_target
 from tests.scans.net.seams import PUBLIC, Names, Wires
 from tests.sites.server import Answer, Certificate, Request, Site
 
@@ -82,6 +83,16 @@ def test_a_tunnel_carries_tls_end_to_end(proxy: BrowserProxy) -> None:
             assert b"".join(iter(lambda: secure.recv(65536), b"")).endswith(b"Hello")
     assert proxy.connections == 1
     assert proxy.received_bytes > 1000
+
+
+def test_of_a_host_whose_cookies_the_browser_holds_only_its_port_is_served() -> None:
+    with Site({"*": Answer("Hello")}) as site, Site({"*": Answer("Hello")}) as port:
+        with proxied(only_port_of=parse_target(f"{site.url}/", POLICY)) as proxy:
+            assert answer(ask(proxy, f"GET {site.url}/ HTTP/1.1", "Host: x")).endswith(b"Hello")
+            assert answer(ask(proxy, f"GET {port.url}/ HTTP/1.1", "Host: x")) == b""
+            assert b" 403 " in answer(ask(proxy, f"CONNECT 127.0.0.1:{port.port} HTTP/1.1", "Host: x"))
+            assert answer(ask(proxy, f"GET {port.url_as('localhost')}/ HTTP/1.1", "Host: x")).endswith(b"Hello")
+        assert port.connections == 1
 
 
 def test_a_plain_request_reaches_the_site_as_the_browser_would_send_it_itself(proxy: BrowserProxy) -> None:

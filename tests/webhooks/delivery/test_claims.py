@@ -12,9 +12,9 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from config import encryption
 from tests.world import Member, make_scan
 from webhooks import services
-from webhooks.delivery import secrets
 from webhooks.delivery.claims import LEASE, PER_RECEIVER, DeliveryClaim, claim, hold, next_due
 from webhooks.events import example
 from webhooks.models import Delivery, Event, EventKind, FormerSecret, Webhook
@@ -28,7 +28,7 @@ def webhook_to(member: Member, receiver: str, **columns: object) -> Webhook:
         url=f"http://{receiver}/",
         receiver=receiver,
         events=["scan.completed"],
-        encrypted_secret=secrets.encrypt("whsec_new"),
+        encrypted_secret=encryption.encrypt("whsec_new"),
         **columns,
     )
 
@@ -58,7 +58,7 @@ def test_a_claim_brings_all_that_an_attempt_needs(home: Member) -> None:
     for hours, text in ((5, "whsec_older"), (20, "whsec_old"), (-1, "whsec_expired")):
         FormerSecret.objects.create(
             webhook=webhook,
-            encrypted_secret=secrets.encrypt(text),
+            encrypted_secret=encryption.encrypt(text),
             expires_at=timezone.now() + timedelta(hours=hours),
         )
     (delivery,) = due(webhook, attempts_made=2)
@@ -67,7 +67,7 @@ def test_a_claim_brings_all_that_an_attempt_needs(home: Member) -> None:
     assert (claimed.attempt, claimed.is_failing, claimed.is_test) == (3, False, True)
     assert (claimed.event_id, claimed.kind) == (delivery.event_id, "scan.completed")
     assert claimed.body == bytes(delivery.event.body)
-    assert [secrets.decrypt(each) for each in claimed.encrypted_secrets] == ["whsec_older", "whsec_old", "whsec_new"]
+    assert [encryption.decrypt(each) for each in claimed.encrypted_secrets] == ["whsec_older", "whsec_old", "whsec_new"]
     delivery.refresh_from_db()
     assert delivery.claim_token == claimed.token
 

@@ -13,10 +13,10 @@ from cryptography.fernet import InvalidToken
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from config import encryption
 from tests.command_line import ROOT, environment
 from tests.sites.server import Site
 from tests.world import Member, attempt_deliveries, finished_scan, register_webhook
-from webhooks.delivery import secrets
 from webhooks.delivery.signing import new_secret
 from webhooks.models import FormerSecret, Webhook
 
@@ -24,33 +24,33 @@ FIRST, SECOND = "first-key-" * 4, "second-key-" * 4
 
 
 def test_django_keys_are_the_default_and_stay_readable_behind_a_ring(settings) -> None:
-    before = secrets.encrypt("whsec_x")
+    before = encryption.encrypt("whsec_x")
     settings.ENCRYPTION_KEYS = [FIRST]
-    assert secrets.decrypt(before) == "whsec_x"
-    under_first = secrets.encrypt("whsec_y")
+    assert encryption.decrypt(before) == "whsec_x"
+    under_first = encryption.encrypt("whsec_y")
     settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "another-" * 5, []
-    assert secrets.decrypt(under_first) == "whsec_y"
+    assert encryption.decrypt(under_first) == "whsec_y"
     with pytest.raises(InvalidToken):
-        secrets.decrypt(before)
+        encryption.decrypt(before)
 
 
 def test_a_former_secret_key_among_the_fallbacks_still_decrypts(settings) -> None:
-    before = secrets.encrypt("whsec_x")
+    before = encryption.encrypt("whsec_x")
     settings.SECRET_KEY_FALLBACKS = [settings.SECRET_KEY]
     settings.SECRET_KEY = "another-" * 5
-    assert secrets.decrypt(before) == "whsec_x"
+    assert encryption.decrypt(before) == "whsec_x"
 
 
 def test_the_first_key_encrypts_and_all_decrypt(settings) -> None:
     settings.ENCRYPTION_KEYS = [FIRST]
-    old = secrets.encrypt("whsec_x")
+    old = encryption.encrypt("whsec_x")
     settings.ENCRYPTION_KEYS = [SECOND, FIRST]
-    assert secrets.decrypt(old) == "whsec_x"
-    new = secrets.encrypt("whsec_x")
+    assert encryption.decrypt(old) == "whsec_x"
+    new = encryption.encrypt("whsec_x")
     settings.ENCRYPTION_KEYS = [SECOND]
-    assert secrets.decrypt(new) == "whsec_x"
+    assert encryption.decrypt(new) == "whsec_x"
     with pytest.raises(InvalidToken):
-        secrets.decrypt(old)
+        encryption.decrypt(old)
 
 
 def reencrypt() -> str:
@@ -63,14 +63,14 @@ def test_after_reencryption_only_the_first_key_is_needed(home: Member, receiver:
     settings.ENCRYPTION_KEYS = [FIRST]
     webhook, secret = register_webhook(home, receiver.url)
     FormerSecret.objects.create(
-        webhook=webhook, encrypted_secret=secrets.encrypt("whsec_former"), expires_at=timezone.now()
+        webhook=webhook, encrypted_secret=encryption.encrypt("whsec_former"), expires_at=timezone.now()
     )
     settings.ENCRYPTION_KEYS = [SECOND, FIRST]
     assert reencrypt() == "2 secrets were encrypted anew.\n"
     assert reencrypt() == "0 secrets were encrypted anew.\n"
     settings.ENCRYPTION_KEYS = [SECOND]
-    assert secrets.decrypt(Webhook.objects.get().encrypted_secret) == secret
-    assert secrets.decrypt(FormerSecret.objects.get().encrypted_secret) == "whsec_former"
+    assert encryption.decrypt(Webhook.objects.get().encrypted_secret) == secret
+    assert encryption.decrypt(FormerSecret.objects.get().encrypted_secret) == "whsec_former"
 
 
 def test_reencryption_names_what_no_key_fits_and_does_the_rest(home: Member, receiver: Site, settings) -> None:
@@ -85,7 +85,7 @@ def test_reencryption_names_what_no_key_fits_and_does_the_rest(home: Member, rec
         call_command("reencrypt_secrets", stdout=StringIO(), stderr=output)
     assert lost.id in output.getvalue()
     settings.ENCRYPTION_KEYS = [FIRST]
-    assert secrets.decrypt(Webhook.objects.get(id=kept.id).encrypted_secret) == secret
+    assert encryption.decrypt(Webhook.objects.get(id=kept.id).encrypted_secret) == secret
 
 
 def test_a_secret_that_cannot_be_read_is_our_fault_and_tried_again(
@@ -143,7 +143,7 @@ def test_two_secrets_of_a_rotation_sign_until_the_overlap_ends(home: Member, rec
     webhook, _ = register_webhook(home, f"{receiver.url}/hook")
     FormerSecret.objects.create(
         webhook=webhook,
-        encrypted_secret=secrets.encrypt(new_secret()),
+        encrypted_secret=encryption.encrypt(new_secret()),
         expires_at=timezone.now() + timedelta(seconds=-1),
     )
     finished_scan(home)

@@ -10,12 +10,13 @@ from ipaddress import ip_network
 
 import pytest
 
+from config import encryption
 from scans.net import resolver
 from scans.net.policy import Policy
 from tests.sites.name_server import hosts, name_server
 from tests.sites.server import Answer, Certificate, Site
 from tests.world import Member, attempt_deliveries, finished_scan, listening, make_due, register_webhook
-from webhooks.delivery import secrets, sending
+from webhooks.delivery import sending
 from webhooks.delivery.claims import DeliveryClaim
 from webhooks.delivery.sending import KEPT_BYTES, AttemptResult, send
 from webhooks.delivery.signing import new_secret
@@ -37,7 +38,7 @@ def claim_of(url: str) -> DeliveryClaim:
         kind="scan.completed",
         body=b"{}",
         is_test=False,
-        encrypted_secrets=(secrets.encrypt(new_secret()),),
+        encrypted_secrets=(encryption.encrypt(new_secret()),),
     )
 
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from scans.engine.catalogue import Category, check
 from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Finding, NotApplicable, Pass, Warn, by_limits
 from scans.engine.messages import KIB, counted, excerpt, size, some
+from scans.engine.page.evidence import Page
 from scans.engine.page.references import ResourceKind
 from scans.engine.performance.caching import DAY_S, DELIBERATE, YEAR_S, is_hashed_name
 from scans.engine.performance.evidence import StaticFile, StaticFiles
@@ -124,9 +125,11 @@ def cache_immutable(files: StaticFiles) -> Finding:
     fix="Send Cache-Control: public in place of private with files that are the same for everybody, and no cookie.",
     references=("RFC 9111, section 5.2.2.7",),
 )
-def private_static(files: StaticFiles) -> Finding:
+def private_static(page: Page, files: StaticFiles) -> Finding:
     if not files.own:
         return NO_FILES
+    if page.is_keyed:
+        return NotApplicable("The files were asked for with the scan's credentials, so they may be for some alone.")
     private = [each for each in files.own if each.policy.deliberate & {"private", "no-store"} == {"private"}]
     if not private:
         return Pass(f"None of {counted(len(files.own), 'static file')} of the site is marked private.")

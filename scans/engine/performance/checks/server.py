@@ -154,7 +154,8 @@ def dom_depth(size: DomSize) -> Finding:
 def bfcache_blocked(page: Page, document: Document) -> Finding:
     reasons = []
     directives = {each.split("=")[0].strip().lower() for each in (page.headers.get("Cache-Control") or "").split(",")}
-    if "no-store" in directives:
+    # For who is logged in, a page that no browser keeps is as it should be.
+    if "no-store" in directives and not page.is_keyed:
         reasons.append("Cache-Control: no-store")
     body = document.tree.body
     if body is not None and attribute(body, "onunload") is not None:

@@ -113,12 +113,13 @@ class _Loader:
                 target.join(wanted.url),
                 headers={
                     "Accept": ACCEPT.get(wanted.kind, "*/*"),
-                    "Referer": target.url if own else f"{target.origin}/",
+                    "Referer": target.url,
                 },
                 max_bytes=MEDIA_BYTES if wanted.kind is ResourceKind.MEDIA else MAX_BYTES,
                 timeout_s=timeout_s,
                 # Whoever got past the page's bad certificate loads the same host's files, too.
                 verify=not (own and self._is_untrusted),
+                with_credentials=True,
             )
         except BudgetExceeded:
             self._spent.set()

@@ -27,7 +27,14 @@ def timing(page: Page, network: Network, load: BrowserLoad | None = None) -> Tim
     seconds = [page.response.ttfb_s]
     with contextlib.suppress(NetError):
         while len(seconds) < TRIES:
-            again = network.fetch(page.target, headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=TIMEOUT_S, verify=False)
+            again = network.fetch(
+                page.target,
+                headers=ACCEPT,
+                max_bytes=MAX_BYTES,
+                timeout_s=TIMEOUT_S,
+                verify=False,
+                with_credentials=True,
+            )
             if again.status != page.response.status:
                 break
             seconds.append(again.ttfb_s)

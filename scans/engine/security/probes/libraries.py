@@ -43,7 +43,11 @@ def _is_own(url: str, page: Page) -> bool:
 def _beginning(url: str, page: Page, network: Network) -> str:
     try:
         response = network.fetch(
-            page.target.join(url), headers={"Referer": page.target.url}, max_bytes=MAX_BYTES, verify=False
+            page.target.join(url),
+            headers={"Referer": page.target.url},
+            max_bytes=MAX_BYTES,
+            verify=False,
+            with_credentials=True,
         )
     except (TimedOut, BudgetExceeded):
         raise

@@ -19,7 +19,11 @@ def second_fetch(page: Page, policies: Policies, network: Network) -> SecondFetc
     if not policies.nonces:
         return SecondFetch()
     response = network.fetch(
-        page.target, headers={**ACCEPT, "Cache-Control": "no-cache"}, max_bytes=PAGE_MAX_BYTES, verify=False
+        page.target,
+        headers={**ACCEPT, "Cache-Control": "no-cache"},
+        max_bytes=PAGE_MAX_BYTES,
+        verify=False,
+        with_credentials=True,
     )
     raise_if_rate_limited(response)
     again = Page(requested=page.target, target=page.target, hops=(response,))

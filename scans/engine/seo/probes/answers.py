@@ -57,7 +57,9 @@ def alternate_answers(page: Page, alternates: Alternates, canonicals: Canonicals
 def _answer(url: str, page: Page, network: Network, timeout_s: float) -> PageAnswer:
     try:
         target = page.target.join(url)
-        response = network.fetch(target, headers=ACCEPT, max_bytes=PAGE_BYTES, timeout_s=timeout_s, verify=False)
+        response = network.fetch(
+            target, headers=ACCEPT, max_bytes=PAGE_BYTES, timeout_s=timeout_s, verify=False, with_credentials=True
+        )
     except (TimedOut, BudgetExceeded):
         raise
     except (NetError, InvalidUrl) as error:
@@ -88,7 +90,12 @@ def social_image(page: Page, social: SocialMetadata, network: Network) -> Social
     try:
         target = page.target.join(social.image)
         response = network.follow(
-            target, headers={"Accept": "image/*,*/*;q=0.8"}, max_bytes=IMAGE_BYTES, timeout_s=TIMEOUT_S, verify=False
+            target,
+            headers={"Accept": "image/*,*/*;q=0.8"},
+            max_bytes=IMAGE_BYTES,
+            timeout_s=TIMEOUT_S,
+            verify=False,
+            with_credentials=True,
         )[-1]
     except (TimedOut, BudgetExceeded):
         raise

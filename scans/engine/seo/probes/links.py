@@ -88,7 +88,18 @@ class _Asker:
             return LinkAnswer(url, is_internal, None, None, str(error))
         if response.status == 429 and is_internal:
             self.ended = RateLimitedBySite()
-        return LinkAnswer(url, is_internal, response.status, _is_broken(response, is_internal))
+        is_broken = _is_broken(response, is_internal)
+        if is_broken and self._is_hidden(target):
+            is_broken = None
+        return LinkAnswer(url, is_internal, response.status, is_broken)
+
+    def _is_hidden(self, target: Target) -> bool:
+        """Whether who has the scan's credentials may find there what others don't.
+
+        We do not look: a GET of /logout or /delete with somebody's session could do what it says.
+        """
+        credentials = self._network.credentials
+        return credentials is not None and credentials.origin == target.origin
 
     def _ask(self, target: Target) -> Response:
         """The end of the redirects; a server's error is asked for once more, as it may have been ours to cause."""

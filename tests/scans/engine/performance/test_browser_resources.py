@@ -153,7 +153,7 @@ def test_what_was_loaded_twice_weighs_twice() -> None:
 def test_where_the_headers_are_not_known_no_check_judges_them() -> None:
     found = logged(request("a.js", Kind.SCRIPT, in_frame=True), request("a.woff2", Kind.FONT, in_frame=True))
     assert verdict(caching.cache_missing(static_files(page(), found, CLOCK))) == "n/a"
-    assert verdict(caching.private_static(static_files(page(), found, CLOCK))) == "n/a"
+    assert verdict(caching.private_static(page(), static_files(page(), found, CLOCK))) == "n/a"
     assert "1 response header" in message(network.header_size(page(), found))
     assert closed_connections(page(), found) == {}
     assert fonts(found, Styles()).files == ()

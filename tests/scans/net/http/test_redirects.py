@@ -15,6 +15,17 @@ from tests.sites.server import Answer, Request, Site
 OTHER = "198.41.0.4"
 
 
+def test_another_origin_is_told_where_it_came_from_and_no_more() -> None:
+    """A redirect away took the whole address along, with whatever stands in its query."""
+    with Site({"/end": Answer("end")}) as other, Site() as site, loopback_network() as network:
+        site.routes |= {"/a": Answer.redirect("/b"), "/b": Answer.redirect(f"{other.url}/end")}
+        network.follow(f"{site.url}/a", headers={"Referer": f"{site.url}/page?token=secret"})
+        assert [each.header("Referer") for each in site.requests] == [f"{site.url}/page?token=secret"] * 2
+        assert [each.header("Referer") for each in other.requests] == [f"{site.url}/"]
+        network.fetch(f"{site.url}/", headers={"Referer": "https://secure.example.com/page"})
+        assert site.requests[-1].header("Referer") is None
+
+
 def test_hops_come_back_in_order_and_the_last_is_final() -> None:
     routes = {
         "/": Answer.redirect("/a", 301),

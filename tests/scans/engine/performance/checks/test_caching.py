@@ -126,4 +126,10 @@ def test_cache_immutable(items: tuple[Resource, ...], expected: str) -> None:
     ],
 )
 def test_private_static(items: tuple[Resource, ...], expected: str) -> None:
-    assert verdict(checks.private_static(files(*items))) == expected
+    assert verdict(checks.private_static(page(), files(*items))) == expected
+
+
+def test_files_that_were_asked_for_with_a_key_may_be_private() -> None:
+    """They were told to be for everybody, because whoever scanned could see them."""
+    keyed = replace(page(), is_keyed=True)
+    assert verdict(checks.private_static(keyed, files(file("private, max-age=60")))) == "n/a"

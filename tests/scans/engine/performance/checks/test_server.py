@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from scans.engine.page.references import ResourceKind
@@ -131,4 +133,10 @@ def test_the_tree_is_measured(markup: str, elements: int, depth: int, deepest: s
 )
 def test_bfcache_blocked(html: str, cache_control: str | None, expected: str) -> None:
     seen = page(html, *([("Cache-Control", cache_control)] if cache_control else []))
+    assert verdict(checks.bfcache_blocked(seen, document(seen))) == expected
+
+
+@pytest.mark.parametrize(("html", "expected"), [(body(""), "pass"), ("<!doctype html><body onunload='bye()'>", "warn")])
+def test_a_page_behind_a_log_in_may_forbid_to_be_kept(html: str, expected: str) -> None:
+    seen = replace(page(html, ("Cache-Control", "no-store")), is_keyed=True)
     assert verdict(checks.bfcache_blocked(seen, document(seen))) == expected

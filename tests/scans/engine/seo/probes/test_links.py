@@ -13,6 +13,7 @@ from scans.engine.seo.probes import links as probes
 from scans.engine.seo.probes.links import AT_ONCE, MAX_EXTERNAL, MAX_INTERNAL, link_answers
 from scans.engine.seo.probes.robots import robots_file
 from scans.net.client import Network
+from scans.net.credentials import Credentials, OriginCredentials
 from scans.net.deadline import Deadline
 from scans.net.dns_records import DnsAnswer
 from scans.net.errors import NotReachable
@@ -51,6 +52,16 @@ def test_what_an_answer_proves() -> None:
     assert {name for name, is_broken in found.items() if is_broken} == {"404", "410", "500", "502", "503", "lost"}
     assert {name for name, is_broken in found.items() if is_broken is False} == {"200", "204", "old"}
     assert found["403"] is found["999"] is found["loop"] is None
+
+
+def test_what_strangers_do_not_find_may_be_there_for_who_has_the_key() -> None:
+    """It is asked for as a stranger, because a GET of somebody's may do something; and is not called broken."""
+    with Site({"/404": Answer("x", status=404), "/200": Answer("x")}) as site, Site({"/410": Answer("", 410)}) as other:
+        site.routes["/"] = html("/404", "/200", f"{other.url}/410")
+        given = OriginCredentials(site.url, Credentials(headers=(("X-Key", "value"),)))
+        found = outcomes(probed(site, Network(POLICY, credentials=given)))
+        assert found == {"404": None, "200": False, "410": True}
+        assert {each.path: each.header("X-Key") for each in site.requests} == {"/": "value", "/404": None, "/200": None}
 
 
 def test_a_servers_error_is_asked_for_once_more() -> None:

@@ -1,0 +1,34 @@
+"""What scans show their targets, from the database and out of it again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from django.conf import settings
+from django.utils import timezone
+
+from scans.models import Scan
+from scans.net.credentials import OriginCredentials
+from scans.net.targets import Target
+
+BATCH = 1000
+
+
+def credentials_of(scan_id: str, target: Target) -> OriginCredentials | None:
+    """What the scan shows its target. Raises `CredentialsForgotten` and InvalidToken, as `Scan.credentials`."""
+    scan = Scan.objects.filter(id=scan_id).first()
+    credentials = scan.credentials if scan is not None else None
+    return OriginCredentials(target.origin, credentials) if credentials is not None else None
+
+
+def forget_credentials(has_time: Callable[[], bool]) -> bool:
+    """Drop those of scans whose reports are not retained any more; False when the time was not enough for all."""
+    kept = Scan.objects.filter(encrypted_credentials__isnull=False)
+    while has_time():
+        old = kept.filter(created_at__lte=timezone.now() - timedelta(days=settings.REPORT_RETENTION_DAYS))
+        ids = list(old.values_list("id", flat=True)[:BATCH])
+        Scan.objects.filter(id__in=ids).update(encrypted_credentials=None)
+        if len(ids) < BATCH:
+            return True
+    return False

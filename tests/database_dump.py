@@ -1,0 +1,23 @@
+"""What stands in a database, all of it, as text."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Mapping
+from typing import Any
+
+from psycopg.conninfo import make_conninfo
+
+from config.stack.postgres import find_binaries
+
+KEYS = {"host": "HOST", "port": "PORT", "user": "USER", "password": "PASSWORD", "dbname": "NAME"}
+
+
+def dump_of_database(database: Mapping[str, Any]) -> str:
+    """pg_dump's, and what the binary columns hold behind it. `database` is as Django's settings have it."""
+    conninfo = make_conninfo(**{name: database[key] for name, key in KEYS.items() if database.get(key)})
+    command = [str(find_binaries() / "pg_dump"), "--inserts", "--dbname", conninfo]
+    dumped = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    binary = re.findall(r"'\\x([0-9a-f]*)'", dumped)
+    return dumped + "\n".join(bytes.fromhex(each).decode("latin-1") for each in binary)
