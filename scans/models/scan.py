@@ -47,6 +47,10 @@ class ScanQuerySet(models.QuerySet["Scan"]):
         """One for each visit, the one that is claimed; each of them takes a place of the concurrency limit."""
         return self.filter(lead=None)
 
+    def single(self) -> ScanQuerySet:
+        """Visits that no audit stands for in a list: there is none, or it is not kept any more."""
+        return self.filter(lead=None, audit_page=None, is_background=False)
+
     def of_visit(self, lead_id: str) -> ScanQuerySet:
         """All scans of a visit, by the one that is claimed."""
         return self.filter(Q(id=lead_id) | Q(lead_id=lead_id))
@@ -149,7 +153,11 @@ class Scan(models.Model):
                 condition=models.Q(status__in=("completed", "partial")),
                 name="scan_of_page",
             ),
+<<<<<<< HEAD
             # A site's pages by address, as far as an index takes it: from one to the next, however many scans.
+=======
+            # A site's pages by address, as far as an index takes it: from one to the next.
+>>>>>>> b35fd57 (Start audits on the dashboard, show them on a page of their own, and lists with a row for what was asked for)
             models.Index(
                 F("organization"),
                 F("host"),
@@ -160,7 +168,7 @@ class Scan(models.Model):
             # What was asked for by itself, not by an audit.
             models.Index(
                 fields=["organization", "-created_at", "-id"],
-                condition=models.Q(lead=None, audit_page=None),
+                condition=models.Q(lead=None, audit_page=None, is_background=False),
                 name="scan_newest_single",
             ),
             # For operators, who look at all organizations: the newest, and what did not go well.
