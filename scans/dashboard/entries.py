@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import F
 from django.urls import reverse
 from django.utils.text import capfirst
 
@@ -73,13 +74,12 @@ class Entry:
 
 
 def entries(organization_id: int, rows: Sequence[Audit | Scan]) -> list[Entry]:
-    """The rows of a list, in its order; at most three queries."""
-    audits = [row for row in rows if isinstance(row, Audit)]
-    scans = [row for row in rows if isinstance(row, Scan)]
-    results = _results(organization_id, audits)
-    companions = _companions(organization_id, scans)
+    """The rows of a list, in its order; one query."""
+    belonging = _belonging(organization_id, rows)
     return [
-        audit_entry(row, results.get(row.id, [])) if isinstance(row, Audit) else _scan_entry(row, companions)
+        audit_entry(row, belonging.get(row.id, []))
+        if isinstance(row, Audit)
+        else _scan_entry(row, belonging.get(row.id, []))
         for row in rows
     ]
 
@@ -113,8 +113,8 @@ def audit_entry(audit: Audit, scans: Sequence[Scan]) -> Entry:
     )
 
 
-def _scan_entry(scan: Scan, companions: Mapping[str, list[Scan]]) -> Entry:
-    scans = {each.type: each for each in (scan, *companions.get(scan.id, ()))}
+def _scan_entry(scan: Scan, companions: Sequence[Scan]) -> Entry:
+    scans = {each.type: each for each in (scan, *companions)}
     kept = scan.is_kept
     is_cancelled = scan.error_code == "SCAN_CANCELLED"
     return Entry(
@@ -149,24 +149,15 @@ def _scope(audit: Audit) -> str:
     return f"{counted}, this one first"
 
 
-def _results(organization_id: int, audits: Iterable[Audit]) -> dict[str, list[Scan]]:
-    """The scans of audits of one page."""
-    ids = [audit.id for audit in audits if audit.kind == Audit.Kind.PAGE]
+def _belonging(organization_id: int, rows: Iterable[Audit | Scan]) -> dict[str, list[Scan]]:
+    """By ID: the scans of audits of one page, and those that a scan leads whose audit is not kept any more."""
+    audits = [row.id for row in rows if isinstance(row, Audit) and row.kind == Audit.Kind.PAGE]
+    leads = [row.id for row in rows if isinstance(row, Scan)]
+    scans = access.rows(Scan, organization_id).defer("skipped_checks", "error_message")
     found: dict[str, list[Scan]] = {}
-    if ids:
-        scans = access.rows(Scan, organization_id).filter(audit_page__audit__in=ids).select_related("audit_page")
-        for scan in scans.defer("skipped_checks", "error_message"):
-            assert scan.audit_page is not None
-            found.setdefault(scan.audit_page.audit_id, []).append(scan)
-    return found
-
-
-def _companions(organization_id: int, scans: Iterable[Scan]) -> dict[str, list[Scan]]:
-    """Of visits whose audit is not kept any more: the other scans, by the one that leads."""
-    leads = [scan.id for scan in scans]
-    found: dict[str, list[Scan]] = {}
-    if leads:
-        for scan in access.rows(Scan, organization_id).filter(lead__in=leads).defer("skipped_checks", "error_message"):
-            assert scan.lead_id is not None
-            found.setdefault(scan.lead_id, []).append(scan)
+    if audits or leads:
+        of_audits = scans.filter(audit_page__audit__in=audits).annotate(of=F("audit_page__audit_id"))
+        led = scans.filter(lead__in=leads).annotate(of=F("lead_id"))
+        for scan in of_audits.union(led, all=True):
+            found.setdefault(scan.of, []).append(scan)  # type: ignore[attr-defined]  # annotated
     return found

@@ -62,6 +62,7 @@ class ScanForm(JudgedForm):
         label="How much of it",
         widget=forms.RadioSelect,
         initial=Audit.Kind.PAGE,
+        required=False,
     )
     type = TicksField(
         [(type, HintedLabel(type.label, hint)) for type, hint in HINTS.items()],
@@ -114,7 +115,7 @@ class ScanForm(JudgedForm):
     def body(self, url: str) -> dict[str, Any]:
         """What was entered, as POST /v1/audits takes it, with this address."""
         given = self.cleaned_data
-        body: dict[str, Any] = {given["scope"]: url, "types": given["type"]}
+        body: dict[str, Any] = {given["scope"] or Audit.Kind.PAGE: url, "types": given["type"]}
         if self.is_site:
             body |= {name: given[name] for name in self.OF_A_SITE if given[name]}
         return body

@@ -173,9 +173,9 @@ def _recent_pages(organization_id: int) -> list[str]:
     """The URLs of what was asked for last, newest first, with repetitions."""
     audits, scans = (
         rows.order_by("-created_at", "-id").values_list("created_at", "url")[:RECENT]
-        for rows in (_audits(organization_id), _single_scans(organization_id))
+        for rows in (access.rows(Audit, organization_id), _single_scans(organization_id))
     )
-    return [url for _, url in sorted([*audits, *scans], reverse=True)[:RECENT]]
+    return [url for _, url in audits.union(scans, all=True).order_by("-created_at")[:RECENT]]
 
 
 def _lines(results: Mapping[str, Sequence[Result]]) -> list[Line]:
