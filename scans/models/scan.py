@@ -153,11 +153,7 @@ class Scan(models.Model):
                 condition=models.Q(status__in=("completed", "partial")),
                 name="scan_of_page",
             ),
-<<<<<<< HEAD
             # A site's pages by address, as far as an index takes it: from one to the next, however many scans.
-=======
-            # A site's pages by address, as far as an index takes it: from one to the next.
->>>>>>> b35fd57 (Start audits on the dashboard, show them on a page of their own, and lists with a row for what was asked for)
             models.Index(
                 F("organization"),
                 F("host"),
