@@ -127,7 +127,11 @@ def furnish_audits(
         "expired_audit": expired,
     }
     report = Scan.objects.get(audit_page=found[0], type="security")
-    return {f"{name}_id": audit.id for name, audit in named.items()} | {"report_of_audit_id": report.id}
+    seen = Scan.objects.get(audit_page__audit=done, type="performance")
+    return {f"{name}_id": audit.id for name, audit in named.items()} | {
+        "report_of_audit_id": report.id,
+        "audit_performance_id": seen.id,
+    }
 
 
 def _columns_of_failure() -> dict[str, Any]:

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from scans.models import Audit, Scan
 
+WAITS = "Waiting for its turn"
+SEARCHES = "Looking for pages"
+LOOKS = "Looking at the page"
 PHASES = {
-    "queued": "waits for its turn",
     "connecting": "connecting",
     "collecting": "loading it and looking around",
     "checking": "checking what was found",
@@ -45,9 +47,9 @@ class Progress:
     @classmethod
     def of_scan(cls, scan: Scan) -> Progress:
         """Of a single scan, or of the one that leads a visit."""
-        is_waiting = scan.status == Scan.Status.QUEUED
-        detail = PHASES.get("queued" if is_waiting else scan.phase, "")
-        return cls((Step("Looking at the page", detail, "current"),), scan.percent)
+        if scan.status == Scan.Status.QUEUED:
+            return cls((Step(WAITS, "", "current"), Step(LOOKS, "", "next")), 0)
+        return cls((Step(WAITS, "", "done"), Step(LOOKS, PHASES.get(scan.phase, ""), "current")), scan.percent)
 
 
 def progress_of(audit: Audit, lead: Scan | None = None) -> Progress:
@@ -62,32 +64,28 @@ def progress_of(audit: Audit, lead: Scan | None = None) -> Progress:
         percent = 100 * ended // audit.pages_planned
     if audit.kind == Audit.Kind.PAGES:
         return Progress((pages, end), 100 if audit.is_final else percent)
-    search = Step("Looking for pages", _found(audit), _state(audit, Audit.Status.DISCOVERING))
+    if audit.status == Audit.Status.QUEUED:
+        return Progress((Step(WAITS, "", "current"), Step(SEARCHES, "", "next"), pages, end), None)
+    search = Step(SEARCHES, f"{audit.pages_found:,} found", _state(audit, Audit.Status.DISCOVERING))
     return Progress((search, pages, end), 100 if audit.is_final else percent)
 
 
 def _of_page(audit: Audit, lead: Scan | None) -> Progress:
-    if audit.is_final or lead is None:
-        is_waiting = not audit.is_final
-        look = Step("Looking at the page", PHASES["queued"] if is_waiting else "", "current" if is_waiting else "done")
-        return Progress((look, Step(_end(audit), "", "next" if is_waiting else "current")), 0 if is_waiting else 100)
+    end = Step(_end(audit), "", "current" if audit.is_final else "next")
+    if audit.is_final:
+        return Progress((Step(LOOKS, "", "done"), end), 100)
+    if lead is None:
+        return Progress((Step(WAITS, "", "current"), Step(LOOKS, "", "next"), end), 0)
     running = Progress.of_scan(lead)
-    return Progress((*running.steps, Step(_end(audit), "", "next")), running.percent)
+    return Progress((*running.steps, end), running.percent)
 
 
 def _state(audit: Audit, step: str) -> str:
-    order = (Audit.Status.DISCOVERING, Audit.Status.RUNNING)
-    if audit.is_final:
+    """Of a step that is named as the status in which it is under way."""
+    order = (Audit.Status.QUEUED, Audit.Status.DISCOVERING, Audit.Status.RUNNING)
+    if audit.is_final or order.index(Audit.Status(step)) < order.index(Audit.Status(audit.status)):
         return "done"
-    at = 0 if audit.status == Audit.Status.QUEUED else order.index(Audit.Status(audit.status))
-    place = order.index(Audit.Status(step))
-    return "done" if place < at else "current" if place == at else "next"
-
-
-def _found(audit: Audit) -> str:
-    if audit.status == Audit.Status.QUEUED:
-        return PHASES["queued"]
-    return f"{audit.pages_found:,} found"
+    return "current" if step == audit.status else "next"
 
 
 def _counted(audit: Audit, ended: int) -> str:

@@ -60,10 +60,14 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The same finding on pages of an audit; `points` are what the type's score wins with all of them mended."""
+    """The same finding on pages of an audit; `points` are what the type's score wins with all of them mended.
+
+    `place` is what it names on the first of them, empty where it names nothing.
+    """
 
     type: str
     title: str
+    place: str
     severity: str
     status: str
     message: str
@@ -202,6 +206,7 @@ def _finding(audit: Audit, found: AuditFinding) -> Finding:
     return Finding(
         type=LABELS[found.type],
         title=found.title,
+        place=next((str(each.get("place") or "") for each in found.samples), ""),
         severity=found.severity,
         status=found.status,
         message=found.message,

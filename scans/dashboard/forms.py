@@ -69,7 +69,12 @@ class ScanForm(JudgedForm):
         label="What to look at",
         initial=Scan.Type.values,
     )
-    max_pages = forms.IntegerField(label="Pages at most", required=False, min_value=1)
+    max_pages = forms.IntegerField(
+        label="Pages at most",
+        required=False,
+        min_value=1,
+        error_messages={"min_value": "At least 1 page.", "invalid": "A whole number, such as 10."},
+    )
     discover = TicksField(
         [
             (SITEMAP, HintedLabel("Sitemaps", "What the site lists for search engines")),

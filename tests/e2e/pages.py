@@ -40,6 +40,7 @@ PARTS = (
     "/admin/jsi18n/",
     "/o/home/activity",
     "/report/{performance_id}/screenshot.webp",
+    "/report/{audit_performance_id}/screenshot.webp",
     "/report/{queued_id}/progress?status=queued",
     "/audit/{running_audit_id}/progress?status=running&type=security",
     "/audit/{waiting_audit_id}/progress?status=running&type=security",

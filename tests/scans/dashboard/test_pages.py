@@ -279,7 +279,7 @@ def test_a_refusal_is_the_apis_and_stands_at_its_field(home: Member, entered: st
         ({"type": []}, "type", "Choose at least one."),
         ({"scope": "site", "discover": []}, "discover", "Choose at least one."),
         ({"scope": "site", "max_pages": "11"}, "max_pages", "Your plan allows 10 pages in one go."),
-        ({"scope": "site", "max_pages": "0"}, "max_pages", "greater than or equal to 1"),
+        ({"scope": "site", "max_pages": "0"}, "max_pages", "At least 1 page."),
         ({"scope": "site", "include": "docs"}, "include", "docs: A pattern must start with / or *"),
         ({"scope": "site", "exclude": "\n".join(f"/{n}" for n in range(51))}, "exclude", "At most 50 patterns."),
     ],
