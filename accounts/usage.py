@@ -133,7 +133,8 @@ def refuse_more_than_left(organization_id: int, limits: TierLimits, scans: int, 
     """Refuse what needs more scans than this month has left; raises QuotaExceeded."""
     left = quota(organization_id, limits, now).remaining
     if scans > left:
-        raise _quota_exceeded(limits.scans_per_month, now, f"This needs {scans} scans, and {left} are left.")
+        needed = f"This needs {scans} scan{'' if scans == 1 else 's'}, and {left} {'is' if left == 1 else 'are'} left."
+        raise _quota_exceeded(limits.scans_per_month, now, needed)
 
 
 def refund(organization_id: int, period: date) -> None:

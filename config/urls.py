@@ -25,6 +25,7 @@ from reports.api import ReportDiff, ReportExport, ReportView
 from reports.views import compare, export, progress, report, screenshot, share
 from scans.api import ScanCollection, ScanItem, ScanListing, UsageView
 from scans.audits.api import AuditCollection, AuditFindings, AuditItem, AuditPages
+from scans.dashboard import audit_views
 from scans.dashboard import views as scan_views
 from webhooks import views as webhook_views
 from webhooks.api import (
@@ -62,6 +63,8 @@ of_organization = [
     path("scans/new", scan_views.scan_new, name="scan-new"),
     path("scans/<str:scan_id>/again", scan_views.scan_again, name="scan-again"),
     path("scans/<str:scan_id>/cancel", scan_views.scan_cancel, name="scan-cancel"),
+    path("audits/<str:audit_id>/again", scan_views.audit_again, name="audit-again"),
+    path("audits/<str:audit_id>/cancel", scan_views.audit_cancel, name="audit-cancel"),
     path("sites/", scan_views.sites, name="sites"),
     path("sites/<str:host>", scan_views.site, name="site"),
     path("webhooks/", webhook_views.webhooks, name="webhooks"),
@@ -145,6 +148,9 @@ urlpatterns = [
     path("report/<any:scan_id>/progress", progress, name="report-progress"),
     path("report/<any:scan_id>/share", share, name="report-share"),
     path("report/<any:scan_id>", report, name="report-page"),
+    path("audit/<any:audit_id>/progress", audit_views.progress, name="audit-progress"),
+    path("audit/<any:audit_id>/share", audit_views.share, name="audit-share"),
+    path("audit/<any:audit_id>", audit_views.audit, name="audit-page"),
     path("admin/login/", admin_login),
     path("admin/operations/", admin.site.admin_view(operations_page), name="operations"),
     path("admin/", admin.site.urls),

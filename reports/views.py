@@ -146,7 +146,13 @@ def share(request: HttpRequest, seen: Seen) -> HttpResponse:
 
 def _context(seen: Seen) -> dict[str, Any]:
     """What every page of a scan shows around it."""
-    return {**surroundings(seen), "scan": seen.scan, "link": safe_link(seen.scan.url), "audit": seen.audit}
+    return {
+        **surroundings(seen),
+        "scan": seen.scan,
+        "link": safe_link(seen.scan.url),
+        "audit": seen.audit,
+        "base_url": settings.BASE_URL,
+    }
 
 
 def _expired(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:

@@ -26,7 +26,9 @@ def stop_scans(*, organization: Organization, **_: object) -> None:
         error_code="SCAN_CANCELLED",
         error_message="The organization was deleted.",
     )
-    access.rows(Scan, organization.id).filter(encrypted_credentials__isnull=False).update(encrypted_credentials=None)
+    for model in (Scan, Audit):
+        kept = access.rows(model, organization.id).filter(encrypted_credentials__isnull=False)
+        kept.update(encrypted_credentials=None)
     waiting = AuditPage.objects.filter(audit__in=audits, status=AuditPage.Status.WAITING)
     waiting.update(status=AuditPage.Status.LEFT_OUT)
     audits.update(status=Audit.Status.CANCELLED, completed_at=timezone.now(), claim_token=None, lease_expires_at=None)

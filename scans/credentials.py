@@ -8,7 +8,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.utils import timezone
 
-from scans.models import Scan
+from scans.models import Audit, Keyed, Scan
 from scans.net.credentials import OriginCredentials
 from scans.net.targets import Target
 
@@ -23,12 +23,16 @@ def credentials_of(scan_id: str, target: Target) -> OriginCredentials | None:
 
 
 def forget_credentials(has_time: Callable[[], bool]) -> bool:
-    """Drop those of scans whose reports are not retained any more; False when the time was not enough for all."""
-    kept = Scan.objects.filter(encrypted_credentials__isnull=False)
+    """Drop those of what has no report any more; False when the time was not enough for all."""
+    return all(_forget(model, has_time) for model in (Scan, Audit))
+
+
+def _forget(model: type[Keyed], has_time: Callable[[], bool]) -> bool:
+    rows = model._default_manager.filter(encrypted_credentials__isnull=False)
     while has_time():
-        old = kept.filter(created_at__lte=timezone.now() - timedelta(days=settings.REPORT_RETENTION_DAYS))
-        ids = list(old.values_list("id", flat=True)[:BATCH])
-        Scan.objects.filter(id__in=ids).update(encrypted_credentials=None)
+        old = rows.filter(created_at__lte=timezone.now() - timedelta(days=settings.REPORT_RETENTION_DAYS))
+        ids = list(old.values_list("pk", flat=True)[:BATCH])
+        model._default_manager.filter(pk__in=ids).update(encrypted_credentials=None)
         if len(ids) < BATCH:
             return True
     return False

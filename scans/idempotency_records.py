@@ -20,10 +20,11 @@ def find(organization_id: int, key: str, digest: str, credentials: Credentials |
     """
     records = access.rows(IdempotencyRecord, organization_id)
     recent = records.filter(key=key, created_at__gt=timezone.now() - idempotency.LIFETIME)
-    record = recent.select_related("scan").first()
+    record = recent.select_related("scan", "audit").first()
     if record is None:
         return None
-    given = record.scan.credentials if record.scan is not None else None
+    made = record.scan or record.audit
+    given = made.credentials if made is not None else None
     if record.request_digest != digest or given != credentials:
         raise idempotency.IdempotencyMismatch("This Idempotency-Key was used with another body.")
     answer: dict[str, Any] = json.loads(record.response)

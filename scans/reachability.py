@@ -7,6 +7,7 @@ at once, and remembered; beyond that a scan is accepted unlooked at, and its wor
 from __future__ import annotations
 
 import hashlib
+import re
 import threading
 import time
 from collections import Counter
@@ -17,8 +18,9 @@ from django.core.cache import cache
 from redis.exceptions import RedisError
 
 from scans.net.client import Network
-from scans.net.errors import NotReachable
-from scans.net.targets import Target
+from scans.net.errors import Blocked, NetError, NotReachable, TlsFailed, Untrusted
+from scans.net.policy import Policy
+from scans.net.targets import Target, parse_target
 
 # Name and connection together; a lost packet is sent again after a second.
 TIMEOUT_S = 2.0
@@ -30,6 +32,50 @@ QUICK_S = 0.5
 
 _lock = threading.Lock()
 _looking: Counter[int] = Counter()
+
+# With a scheme of its own, if a wrong one; else a host, perhaps with a port, is what stands there.
+_SCHEME = re.compile(r"https?:|[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+
+
+def has_scheme(address: str) -> bool:
+    """Whether an address as people type it says how to reach it."""
+    return _SCHEME.match(address) is not None
+
+
+def with_scheme(address: str, policy: Policy, organization_id: int) -> str:
+    """The address, which has none, with https:// in front; with http:// where only that is spoken there.
+
+    Connects to see. Raises InvalidUrl or Blocked. Where too many looks are under way, or nothing answers: https.
+    """
+    secure, plain = (parse_target(f"{scheme}://{address}", policy) for scheme in ("https", "http"))
+    with place(organization_id) as has_place:
+        if has_place and not _speaks_tls(secure) and _is_reachable(plain):
+            return plain.url
+    return secure.url
+
+
+def _speaks_tls(target: Target) -> bool:
+    try:
+        with Network(target.policy, time_limit_s=TIMEOUT_S) as network:
+            network.fetch(target, method="HEAD", verify=False, max_bytes=0)
+    except Untrusted:
+        return True
+    except (NotReachable, TlsFailed):
+        return False
+    except Blocked:
+        raise
+    except NetError:  # whoever answers late or oddly has been reached
+        return True
+    return True
+
+
+def _is_reachable(target: Target) -> bool:
+    try:
+        with Network(target.policy, time_limit_s=TIMEOUT_S) as network:
+            network.reach(target, timeout_s=TIMEOUT_S)
+    except NotReachable:
+        return False
+    return True
 
 
 def looking(organization_id: int) -> int:

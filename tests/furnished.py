@@ -27,6 +27,7 @@ from scans.net.client import Network
 from scans.net.policy import Policy
 from scans.net.targets import parse_target
 from scans.visits.claims import claim_scan, finish_scan
+from tests.furnished_audits import furnish_audits
 from tests.sites.sample import sample_site
 from tests.world import Member, make_result, make_scan, member_of
 from webhooks.delivery.signing import new_secret
@@ -62,6 +63,7 @@ def furnish(rows: int, results: Mapping[ScanType, ScanResult] | None = None) -> 
     people["outsider"] = _person(away.organization, "owner", "outsider@people.test")
     now = timezone.now()
     ids = _scans(home, rows, now, results)
+    ids |= furnish_audits(home, min(rows, 30), now, results)
     ids |= _webhooks(home.organization, rows, now, ids["scan_id"])
     ids |= _accounts(home, people["owner"], rows, now)
     MonthlyUsage.objects.create(organization=home.organization, period=month_of(now), used=12_345)

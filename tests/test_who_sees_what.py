@@ -15,7 +15,7 @@ from django.test import Client
 
 from accounts.models import AuditEvent, User
 from accounts.pages import login
-from scans.models import BlockedDomain
+from scans.models import BlockedDomain, Scan
 from tests.furnished import NAME, Furnished, furnish
 from tests.router import ADMIN, API, address, routes
 from tests.world import browser_of, member_of, register_webhook
@@ -71,6 +71,8 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "o/<slug:organization>/scans/new": ("200 200 200 403 404 login", "400 400 400 403 404 login", ""),
     "o/<slug:organization>/scans/<str:scan_id>/again": (NONE, TO_MEMBERS, "/o/home/scans/"),
     "o/<slug:organization>/scans/<str:scan_id>/cancel": (NONE, TO_MEMBERS, "/o/home/scans/"),
+    "o/<slug:organization>/audits/<str:audit_id>/again": (NONE, TO_MEMBERS, "/o/home/scans/"),
+    "o/<slug:organization>/audits/<str:audit_id>/cancel": (NONE, TO_MEMBERS, "/o/home/scans/"),
     "o/<slug:organization>/sites/": (OURS, NONE, ""),
     "o/<slug:organization>/sites/<str:host>": (OURS, NONE, ""),
     "o/<slug:organization>/webhooks/": (OURS, NONE, ""),
@@ -123,6 +125,10 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "report/<any:scan_id>/screenshot.webp": ("404 404 404 404 404 login", NONE, ""),
     "report/<any:scan_id>/export/<str:export_format>": (OURS, NONE, ""),
     "report/<any:scan_id>/share": (NONE, TO_MEMBERS, "/report/{scan_id}"),
+    "audit/<any:audit_id>": (OURS, NONE, ""),
+    # A browser without htmx asks for the page itself.
+    "audit/<any:audit_id>/progress": ("302 302 302 302 404 login", NONE, "/audit/{audit_id}"),
+    "audit/<any:audit_id>/share": (NONE, TO_MEMBERS, "/audit/{audit_id}"),
 }
 
 # What is posted, so that whoever may, changes something; without a row here, nothing.
@@ -136,9 +142,13 @@ FIELDS: dict[str, dict[str, Any]] = {
     "o/<slug:organization>/keys/": {"name": "Another", "lifetime": "30"},
     "o/<slug:organization>/settings/": {"name": "Another name"},
     "report/<any:scan_id>/share": {"shared": "on"},
+    "audit/<any:audit_id>/share": {"shared": "on"},
 }
 # Only what still waits can be cancelled.
-PLACES = {"o/<slug:organization>/scans/<str:scan_id>/cancel": {"scan_id": "queued_id"}}
+PLACES = {
+    "o/<slug:organization>/scans/<str:scan_id>/cancel": {"scan_id": "queued_id"},
+    "o/<slug:organization>/audits/<str:audit_id>/cancel": {"audit_id": "ahead_audit_id"},
+}
 
 EVIL = [
     "https://evil.test/",
@@ -267,6 +277,7 @@ def test_who_may_does_change_something(world: World) -> None:
         # Blocked, so that nothing is connected to; refused for want of fields; or nothing of this organization's.
         *(
             "o/<slug:organization>/scans/<str:scan_id>/again",
+            "o/<slug:organization>/audits/<str:audit_id>/again",
             "account/sessions/",
             "account/sessions/<str:session_id>/end",
         ),
@@ -320,6 +331,34 @@ def test_strangers_learn_nothing_of_a_scan_in_whatever_state(world: World, state
             assert (answer.outcome(), answer.changes) == (missing.outcome(), 0) == (expected, 0)
             assert not answer.names("example.org")
             assert not answer.names(NAME)
+
+
+@pytest.mark.parametrize("state", ["audit", "running_audit", "discovering_audit", "failed_audit", "expired_audit"])
+def test_strangers_learn_nothing_of_an_audit_in_whatever_state(world: World, state: str) -> None:
+    audit_id = world.furnished.ids[f"{state}_id"]
+    for route in [each for each in pages() if each.startswith("audit/")]:
+        path, nowhere = (address(route, {"audit_id": each}) for each in (audit_id, "aud_" + "0" * 22))
+        for who, expected in (("outsider", "404"), ("anonymous", "login")):
+            method, data = ("post", {"shared": "on"}) if route.endswith("/share") else ("get", None)
+            answer, missing = (world.ask(who, method, each, data) for each in (path, nowhere))
+            assert (answer.outcome(), answer.changes) == (missing.outcome(), 0) == (expected, 0)
+            assert not answer.names("bakery.example.com")
+            assert not answer.names(NAME)
+
+
+def test_a_shared_audit_and_its_reports_are_all_that_strangers_see(world: World) -> None:
+    ids = world.furnished.ids
+    page, listed = f"/audit/{ids['shared_audit_id']}", f"/audit/{ids['listed_audit_id']}"
+    reports = Scan.objects.filter(audit_page__audit=ids["shared_audit_id"], status__in=Scan.REPORTED)
+    assert reports.count() == 3
+    paths = [page, f"{page}?type=seo", listed, f"{listed}?show=pages", *(f"/report/{each.id}" for each in reports)]
+    for who in STRANGERS:
+        for path in paths:
+            answer = world.ask(who, "get", path)
+            assert answer.outcome() == "200", path
+            assert not answer.names(NAME), path
+            assert not answer.names(ids["audit_id"]), path
+        assert world.ask(who, "post", f"{page}/share", {"shared": "off"}).outcome() == "403"
 
 
 def test_a_shared_report_is_all_that_strangers_see(world: World) -> None:

@@ -79,7 +79,7 @@ def log(webhook: Webhook, query: Mapping[str, str]) -> Log:
     )
     rows = deliveries_of(webhook).select_related("event", "webhook").defer("event__body", "webhook__encrypted_secret")
     page = keyset.page(
-        rows.prefetch_related(attempts), query, size=PAGE_SIZE, filters=filters, match=match if filters else None
+        [rows.prefetch_related(attempts)], query, size=PAGE_SIZE, filters=filters, match=match if filters else None
     )
     now = timezone.now()
     entries = [

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import heapq
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -34,22 +35,29 @@ class RowPage(Generic[M]):
 
 
 def page(
-    rows: QuerySet[M], query: Mapping[str, str], *, size: int, filters: Mapping[str, str], match: Q | None = None
+    sources: Sequence[QuerySet[M]],
+    query: Mapping[str, str],
+    *,
+    size: int,
+    filters: Mapping[str, str],
+    match: Q | None = None,
 ) -> RowPage[M]:
     """The page that `before` or `after` of a query string ask for; the newest when they make no sense.
 
-    `rows` have `created_at` and `id`, and an index that ends with the two. `filters` go into the links. `match` is a
-    condition that no index serves: it is held against a bounded number of rows at a time.
+    Each of the `sources` has `created_at` and `id`, and an index that ends with the two; of several, the kinds of their
+    IDs tell rows of one moment apart. `filters` go into the links. `match` is a condition that no index serves: it is
+    held against a bounded number of rows at a time.
     """
     before, after = _cursor(query.get("before")), _cursor(query.get("after"))
     if after is not None:
-        found, end = _take(_later(rows, after).order_by("created_at", "id"), size, match, "created_at__lte")
+        ordered = [_later(rows, after).order_by("created_at", "id") for rows in sources]
+        found, end = _take(ordered, size, match, is_ascending=True)
         if end is not None:
             older = _link(filters, before=_cursor_of(found[0]) if found else _moved(after, 1))
             return RowPage(found[::-1], _link(filters, after=end), older)
         before = None  # so few are newer that it is the first page
-    ordered = rows.order_by("-created_at", "-id")
-    found, end = _take(ordered if before is None else _earlier(ordered, before), size, match, "created_at__gte")
+    ordered = [rows.order_by("-created_at", "-id") for rows in sources]
+    found, end = _take([_earlier(rows, before) if before else rows for rows in ordered], size, match)
     newer = None
     if before is not None:
         newer = _link(filters, after=_cursor_of(found[0]) if found else _moved(before, -1))
@@ -57,18 +65,41 @@ def page(
     return RowPage(found, newer, _link(filters, before=end) if end else None, end[0] if end and stopped else None)
 
 
-def _take(ordered: QuerySet[M], size: int, match: Q | None, within: str) -> tuple[list[M], Cursor | None]:
-    """Up to `size` rows, and after which place there may be more. `within` compares with the end of the window."""
+def _take(
+    sources: Sequence[QuerySet[M]], size: int, match: Q | None, *, is_ascending: bool = False
+) -> tuple[list[M], Cursor | None]:
+    """Up to `size` rows of all the sources, in their order, and after which place there may be more."""
+    taken = [_window(ordered, size, match, is_ascending=is_ascending) for ordered in sources]
+    found = list(heapq.merge(*(rows for rows, _ in taken), key=_order, reverse=not is_ascending))
+    ends = [end for _, end in taken if end is not None]
+    # Beyond where one of them has stopped, others may have rows that would have to wait for its own.
+    stop = (min if is_ascending else max)(ends, key=_order_of, default=None)
+    if stop is not None:
+        at = _order_of(stop)
+        found = [row for row in found if (_order(row) <= at if is_ascending else _order(row) >= at)]
+    if len(found) > size:
+        return found[:size], _cursor_of(found[size - 1])
+    return found, stop
+
+
+def _window(ordered: QuerySet[M], size: int, match: Q | None, *, is_ascending: bool) -> tuple[list[M], Cursor | None]:
+    """One row more than `size` of those looked at, and the last one looked at, unless nothing comes after it."""
     last = None
     if match is not None:
         beyond = ordered.values_list("created_at", "id")[WINDOW - 1 : WINDOW + 1]
-        # The last of the window, unless nothing comes after it.
         last = beyond[0] if len(beyond) > 1 else None
+        within = "created_at__lte" if is_ascending else "created_at__gte"
         ordered = ordered.filter(match, **({within: last[0]} if last else {}))
-    found = list(ordered[: size + 1])
-    if len(found) > size:
-        return found[:size], _cursor_of(found[size - 1])
-    return found, last
+    return list(ordered[: size + 1]), last
+
+
+def _order(row: Any) -> tuple[datetime, str]:
+    return _order_of(_cursor_of(row))
+
+
+def _order_of(cursor: Cursor) -> tuple[datetime, str]:
+    """Among rows of one kind their source's own order holds."""
+    return cursor[0], cursor[1].partition("_")[0]
 
 
 def _earlier(rows: QuerySet[M], cursor: Cursor) -> QuerySet[M]:

@@ -15,7 +15,8 @@ from scans.discovery.discover import Discovery, Wish, discover, discovery_limits
 from scans.engine.result import ScanError
 from scans.models import Audit
 from scans.net.client import Network
-from scans.net.targets import parse_target
+from scans.net.credentials import OriginCredentials
+from scans.net.targets import Target, parse_target
 from scans.policy import scan_policy
 from scans.visits.queue import Worker
 
@@ -52,7 +53,12 @@ def _discover(audit: Audit, claim: services.DiscoveryClaim) -> Discovery:
         )
         limits = discovery_limits(audit.max_pages)
         with (
-            Network(wish.start.policy, limits=limits, time_limit_s=NETWORK_LIMIT_S) as network,
+            Network(
+                wish.start.policy,
+                limits=limits,
+                time_limit_s=NETWORK_LIMIT_S,
+                credentials=_credentials(audit, wish.start),
+            ) as network,
             _Keeper(claim, network) as keeper,
         ):
             return discover(wish, network, keeper.tell, TIME_LIMIT_S)
@@ -64,6 +70,11 @@ def _discover(audit: Audit, claim: services.DiscoveryClaim) -> Discovery:
         logger.exception("the pages of %s could not be looked for", audit.id)
         error = ScanError("INTERNAL_ERROR", "The search for pages failed on our side.")
     return Discovery(pages=(), notes=(), is_complete=False, found=0, error=error)
+
+
+def _credentials(audit: Audit, start: Target) -> OriginCredentials | None:
+    given = audit.credentials
+    return OriginCredentials(start.origin, given) if given is not None else None
 
 
 class _Keeper:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef, QuerySet, Subquery
@@ -99,10 +100,18 @@ def _release(audit: Audit, page: AuditPage, now: datetime) -> None:
         created_at=now,
         enqueued_at=now,
         period=usage.month_of(now),
+        **_credentials_for(audit, page),
     )
     leading = made(type=lead)
     Scan.objects.bulk_create([leading, *(made(type=each, lead=leading) for each in others)])
     transaction.on_commit(lambda: enqueue(leading.id, ScanType(lead)))
+
+
+def _credentials_for(audit: Audit, page: AuditPage) -> dict[str, Any]:
+    """The columns of a scan: nothing is shown to another origin than that of the audit."""
+    if not audit.url.startswith((f"{page.origin}/", f"{page.origin}?")):
+        return {}
+    return {"credential_names": audit.credential_names, "encrypted_credentials": audit.encrypted_credentials}
 
 
 def _led(types: list[str]) -> Iterator[str]:

@@ -9,6 +9,8 @@ from config.api.errors import InvalidParams
 from config.errors import Refusal
 from scans.engine.findings import ScanType
 from scans.models import Audit
+from scans.net.credentials import Credentials, InvalidRequestField
+from scans.net.credentials import parse as parse_credentials
 from scans.net.errors import Blocked
 from scans.net.policy import Policy
 from scans.net.targets import InvalidUrl, Target, parse_target
@@ -42,6 +44,7 @@ class AuditRequest:
     discover: tuple[str, ...] = ()
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    credentials: Credentials | None = None
 
 
 def parse_audit(body: Mapping[str, object], policy: Policy, pages_per_audit: int) -> AuditRequest:
@@ -57,12 +60,15 @@ def parse_audit(body: Mapping[str, object], policy: Policy, pages_per_audit: int
     if unknown := sorted(set(body) - allowed):
         raise InvalidParams(f"{unknown[0]} is no field of an audit with {kind}.")
     types = _types(body.get("types"))
+    credentials = parse_credentials(body.get("request"))
     if kind == Audit.Kind.PAGES:
         targets = _pages(body["pages"], policy, pages_per_audit)
-        return AuditRequest(kind, targets, types, len(targets))
+        if credentials is not None and len({each.origin for each in targets}) > 1:
+            raise InvalidRequestField("request is for the pages of one origin; these are of several.")
+        return AuditRequest(kind, targets, types, len(targets), credentials=credentials)
     target = parse_target(body[kind], policy)
     if kind == Audit.Kind.PAGE:
-        return AuditRequest(kind, (target,), types, 1)
+        return AuditRequest(kind, (target,), types, 1, credentials=credentials)
     return AuditRequest(
         kind,
         (target,),
@@ -71,6 +77,7 @@ def parse_audit(body: Mapping[str, object], policy: Policy, pages_per_audit: int
         _chosen(body.get("discover"), "discover", DISCOVER),
         _patterns(body.get("include"), "include"),
         _patterns(body.get("exclude"), "exclude"),
+        credentials,
     )
 
 

@@ -11,7 +11,7 @@ from rest_framework import serializers
 from reports.serializers import CHECK_STATUSES, GRADE, SEVERITIES
 from scans.audits.requests import DISCOVER, MAX_LISTED, MAX_PATTERNS, PATTERN_LENGTH
 from scans.models import Audit, AuditFinding, AuditPage, Scan
-from scans.serializers import ScanFailureSerializer
+from scans.serializers import CredentialNamesSerializer, CredentialsSerializer, ScanFailureSerializer
 
 AUDIT_ID = r"^aud_[0-9A-Za-z]{22}$"
 SCAN_ID = r"^scan_[0-9A-Za-z]{22}$"
@@ -33,6 +33,7 @@ class AuditRequestSerializer(serializers.Serializer):
     exclude = serializers.ListField(
         child=serializers.CharField(max_length=PATTERN_LENGTH), max_length=MAX_PATTERNS, required=False
     )
+    request = CredentialsSerializer(required=False)
 
 
 class AuditPagesCountSerializer(serializers.Serializer):
@@ -114,6 +115,13 @@ class AuditSerializer(AuditSummarySerializer):
     exclude = serializers.ListField(child=serializers.CharField())
     max_pages = serializers.IntegerField(min_value=1)
     notes = serializers.ListField(child=serializers.CharField())
+    request = CredentialNamesSerializer(source="credential_names", required=False)
+
+    def to_representation(self, audit: Audit) -> dict[str, Any]:
+        shown: dict[str, Any] = super().to_representation(audit)
+        if shown["request"] is None:
+            del shown["request"]
+        return shown
 
     @extend_schema_field(serializers.DictField(child=AuditResultSerializer()))
     def get_results(self, audit: Audit) -> Mapping[str, Any]:

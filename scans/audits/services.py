@@ -28,7 +28,7 @@ from scans.audits.release import release_pages
 from scans.audits.requests import AuditRequest, parse_audit
 from scans.audits.serializers import AuditSerializer
 from scans.engine.result import ScanError
-from scans.models import Audit, AuditPage, Scan
+from scans.models import Audit, AuditPage, Scan, sealed
 from scans.policy import scan_policy
 from scans.reachability import refuse_unreachable
 from scans.visits.claims import fail_visit
@@ -80,10 +80,11 @@ def create_audit(*, caller: Caller, body: Mapping[str, Any], idempotency_key: st
     request = parse_audit(body, policy, caller.limits.pages_per_audit)
     if idempotency_key is None:
         return _create(caller, request)
-    digest = idempotency.digest_of({"audit": body})
+    # Without the credentials, which are compared themselves.
+    digest = idempotency.digest_of({"audit": {name: body[name] for name in body if name != "request"}})
     with transaction.atomic():
         idempotency.hold(caller.organization_id, idempotency_key)
-        earlier = idempotency_records.find(caller.organization_id, idempotency_key, digest)
+        earlier = idempotency_records.find(caller.organization_id, idempotency_key, digest, request.credentials)
         if earlier is not None:
             return Created(earlier, replayed=True)
         created = _create(caller, request)
@@ -116,6 +117,7 @@ def _create(caller: Caller, request: AuditRequest) -> Created:
             max_pages=request.max_pages,
             shared_at=now if organization.shares_reports else None,
             created_at=now,
+            **sealed(request.credentials),
         )
         audit_log.record_by(caller.member, "audit.created", audit.url, audit=audit.id, kind=str(audit.kind))
         if request.kind == Audit.Kind.SITE:

@@ -1,22 +1,47 @@
-"""The form for new scans."""
+"""The form for new scans: of a page, or of a whole site."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from django import forms
 
 from config.web.forms import AddressField, HintedLabel, JudgedForm, TicksField
-from scans.models import Scan
+from scans.audits.requests import DISCOVER, MAX_PATTERNS, USUAL_MAX_PAGES
+from scans.discovery.patterns import pattern_fault
+from scans.models import Audit, Scan
 from scans.net.credentials import InvalidRequestField
 
-DEFAULT_TYPES = (Scan.Type.SECURITY,)
 HINTS = {
     Scan.Type.SECURITY: "TLS, headers, cookies, exposed files",
     Scan.Type.PERFORMANCE: "Loading, weight, caching",
     Scan.Type.ACCESSIBILITY: "WCAG 2.2, names, contrast",
     Scan.Type.SEO: "Indexing, links, structured data",
 }
+SITEMAP, LINKS = DISCOVER
+NONE_CHOSEN = "Choose at least one."
+
+
+class PatternsField(forms.CharField):
+    """Patterns for addresses, one a line."""
+
+    def __init__(self, label: str, example: str) -> None:
+        attrs = {"rows": 2, "placeholder": example, "autocapitalize": "none", "spellcheck": "false"}
+        help_text = "One pattern a line, for what follows the host; * stands for anything."
+        super().__init__(
+            label=label, help_text=help_text, required=False, max_length=30_000, widget=forms.Textarea(attrs=attrs)
+        )
+
+    def clean(self, value: Any) -> Any:
+        """The patterns as a list."""
+        patterns = list(dict.fromkeys(filter(None, map(str.strip, super().clean(value).splitlines()))))
+        if len(patterns) > MAX_PATTERNS:
+            raise forms.ValidationError(f"At most {MAX_PATTERNS} patterns.")
+        for each in patterns:
+            if fault := pattern_fault(each):
+                raise forms.ValidationError(f"{each[:100]}: {fault}")
+        return patterns
 
 
 KEY_FIELDS = ("headers", "cookies", "username", "password")
@@ -49,23 +74,99 @@ class SecretLines(SecretField):
 
 
 class ScanForm(JudgedForm):
-    about = {
+    """`pages_per_audit` is what the organization's plan allows."""
+
+    about: ClassVar[Mapping[str, str]] = {
         "INVALID_URL": "url",
         "URL_NOT_REACHABLE": "url",
         "DOMAIN_BLOCKED": "url",
-        "INVALID_TYPE": "type",
         "INVALID_REQUEST_FIELD": "headers",
     }
-    url = AddressField("Address of the page", "https://example.com/", "url")
+    OF_A_SITE = ("max_pages", "discover", "include", "exclude")
+
+    url = AddressField("Address", "example.com", "url")
+    scope = forms.ChoiceField(
+        choices=[
+            (Audit.Kind.PAGE, HintedLabel("This page", "One page, looked at once")),
+            (Audit.Kind.SITE, HintedLabel("The whole site", "Its pages are looked for first")),
+        ],
+        label="How much of it",
+        widget=forms.RadioSelect,
+        initial=Audit.Kind.PAGE,
+        required=False,
+    )
     type = TicksField(
         [(type, HintedLabel(type.label, hint)) for type, hint in HINTS.items()],
         label="What to look at",
-        initial=DEFAULT_TYPES,
+        initial=Scan.Type.values,
     )
     headers = SecretLines("Headers, one a line", "X-Preview-Key: value")
     cookies = SecretLines("Cookies, one a line", "session=value")
     username = SecretField("User name", UnshownInput(attrs=UNKEPT))
     password = SecretField("Password", forms.PasswordInput(attrs=UNKEPT | {"autocomplete": "new-password"}))
+    max_pages = forms.IntegerField(
+        label="Pages at most",
+        required=False,
+        min_value=1,
+        error_messages={"min_value": "At least 1 page.", "invalid": "A whole number, such as 10."},
+    )
+    discover = TicksField(
+        [
+            (SITEMAP, HintedLabel("Sitemaps", "What the site lists for search engines")),
+            (LINKS, HintedLabel("Links", "From page to page, as visitors go")),
+        ],
+        label="Where to look for pages",
+        initial=DISCOVER,
+    )
+    include = PatternsField("Only these pages", "/docs/*")
+    exclude = PatternsField("Without these pages", "*?page=*")
+
+    def __init__(self, data: Any = None, *, pages_per_audit: int, initial: Mapping[str, Any] | None = None) -> None:
+        usual = {"max_pages": min(USUAL_MAX_PAGES, pages_per_audit)}
+        super().__init__(data, initial=usual | dict(initial or {}))
+        self.pages_per_audit = pages_per_audit
+        self.fields["max_pages"].help_text = f"Your plan allows {pages_per_audit:,} in one go."
+        self.fields["max_pages"].widget.attrs["max"] = pages_per_audit
+
+    @property
+    def is_site(self) -> bool:
+        """Whether the part about a site's pages matters."""
+        return bool(self["scope"].value() == Audit.Kind.SITE)
+
+    @property
+    def shows_site(self) -> bool:
+        """Whether that part is open: something is wrong there, or was entered."""
+        return any(name in self.errors for name in self.OF_A_SITE) or any(
+            self[name].value() for name in ("include", "exclude")
+        )
+
+    def clean_type(self) -> list[str]:
+        return self._chosen("type")
+
+    def clean_max_pages(self) -> int | None:
+        number: int | None = self.cleaned_data["max_pages"]
+        if number is not None and number > self.pages_per_audit and self.is_site:
+            raise forms.ValidationError(f"Your plan allows {self.pages_per_audit:,} pages in one go.")
+        return number
+
+    def clean_discover(self) -> list[str]:
+        return self._chosen("discover") if self.is_site else []
+
+    def body(self, url: str) -> dict[str, Any]:
+        """What was entered, as POST /v1/audits takes it, with this address. Raises `InvalidRequestField`."""
+        given = self.cleaned_data
+        body: dict[str, Any] = {given["scope"] or Audit.Kind.PAGE: url, "types": given["type"]}
+        if self.is_site:
+            body |= {name: given[name] for name in self.OF_A_SITE if given[name]}
+        if any(given[name] for name in KEY_FIELDS):
+            body["request"] = self.request
+        return body
+
+    def _chosen(self, name: str) -> list[str]:
+        chosen: list[str] = list(dict.fromkeys(self.cleaned_data[name]))
+        if not chosen:
+            raise forms.ValidationError(NONE_CHOSEN)
+        return chosen
 
     @property
     def request(self) -> dict[str, Any]:

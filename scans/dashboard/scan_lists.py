@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import heapq
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from django.db.models import Q, QuerySet
 
 from accounts import access, usage
 from accounts.usage import Quota, TierLimits
 from config.web import charts, keyset
-from scans.dashboard.sites import Result, Site, recent_hosts, site_results
-from scans.models import Scan, path_of
+from scans.dashboard.entries import Entry, entries
+from scans.dashboard.sites import Result, main_pages, page_results
+from scans.models import UNFINISHED, Audit, Scan, path_of
 
 PAGE_SIZE = 25
 MAX_RUNNING = 10
 LATEST = 8
 RECENT_SITES = 6
+# So many of what was asked for last say which sites are shown.
+RECENT = 200
 SPARK_SCANS = 20
 
 
@@ -43,18 +48,35 @@ class Month:
 class Activity:
     """What runs now, the first first, and what has ended last. `has_more_running`: more than are listed."""
 
-    running: list[Scan]
+    running: list[Entry]
     has_more_running: bool
-    latest: list[Scan]
+    latest: list[Entry]
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One type's scores of a site: the drawing of the last ones, and the last; None for both without any."""
+    """One type's scores of a page: the drawing of the last ones, and the last; None for both without any."""
 
     label: str
     spark: charts.Spark | None
     last: Result | None
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A status as the filter has it: which of audits, which of scans, and what it is called."""
+
+    label: str
+    audits: Sequence[str]
+    scans: Sequence[str]
+
+
+FILTERS: Mapping[str, Filter] = {
+    "running": Filter("Queued or running", UNFINISHED, (Scan.Status.QUEUED, Scan.Status.SCANNING)),
+    "completed": Filter("Completed", (Audit.Status.COMPLETED,), (Scan.Status.COMPLETED,)),
+    "partial": Filter("Partial", (Audit.Status.PARTIAL,), (Scan.Status.PARTIAL,)),
+    "failed": Filter("Failed or cancelled", (Audit.Status.FAILED, Audit.Status.CANCELLED), (Scan.Status.FAILED,)),
+}
 
 
 def month(organization_id: int, limits: TierLimits, now: datetime) -> Month:
@@ -67,58 +89,66 @@ def month(organization_id: int, limits: TierLimits, now: datetime) -> Month:
 
 
 def activity(organization_id: int) -> Activity:
-    """Two queries; this is asked again and again while something runs."""
-    rows = access.rows(Scan, organization_id)
-    running = list(rows.unfinished().order_by("created_at", "id")[: MAX_RUNNING + 1])  # type: ignore[attr-defined]
-    ended = rows.filter(status__in=sorted(Scan.REPORTED)).defer("skipped_checks", "error_message")
-    latest = list(ended.order_by("-created_at", "-id")[:LATEST])
-    return Activity(running[:MAX_RUNNING], len(running) > MAX_RUNNING, latest)
+    """At most six queries; this is asked again and again while something runs."""
+    audits, scans = _audits(organization_id), _single_scans(organization_id)
+    under_way = FILTERS["running"]
+    running = _merged(
+        audits.filter(status__in=under_way.audits).order_by("created_at", "id")[: MAX_RUNNING + 1],
+        scans.filter(status__in=under_way.scans).order_by("created_at", "id")[: MAX_RUNNING + 1],
+    )
+    latest = _merged(
+        audits.filter(status__in=sorted(Scan.REPORTED)).order_by("-created_at", "-id")[:LATEST],
+        scans.filter(status__in=sorted(Scan.REPORTED)).order_by("-created_at", "-id")[:LATEST],
+        newest_first=True,
+    )
+    shown = running[:MAX_RUNNING]
+    found = entries(organization_id, [*shown, *latest[:LATEST]])
+    return Activity(found[: len(shown)], len(running) > MAX_RUNNING, found[len(shown) :])
 
 
 def recent_sites(organization_id: int) -> list[tuple[str, str, list[Line]]]:
-    """The sites scanned last that have a result, with a line for each type: of the page that was scanned most."""
-    sites = site_results(organization_id, recent_hosts(organization_id, RECENT_SITES), limit=SPARK_SCANS)
-    main_pages = ((site, next(iter(site.pages), None)) for site in sites)
-    return [(site.host, path_of(url), _lines(site.of_page(url))) for site, url in main_pages if url]
+    """The sites scanned last that have a result, with a line for each type: of the page that was asked for most."""
+    pages = main_pages(_recent_pages(organization_id), RECENT_SITES)
+    results = page_results(organization_id, list(pages.values()), limit=SPARK_SCANS)
+    lines = {host: _lines(results[url]) for host, url in pages.items()}
+    return [(host, path_of(pages[host]), each) for host, each in lines.items() if any(line.last for line in each)]
 
 
-def scan_page(organization_id: int, query: Mapping[str, str], *, host: str | None = None) -> ScanPage:
-    """A page of scans, filtered by `type`, `status` and a text in the URL (`q`); unknown values filter nothing."""
-    filters = {
-        name: value
-        for name, known in (("type", Scan.Type.values), ("status", Scan.Status.values))
-        if (value := query.get(name, "")) in known
-    }
-    rows: QuerySet[Scan] = access.rows(Scan, organization_id).filter(**filters)
-    if host is not None:
-        rows = rows.filter(host=host)
+def entry_page(organization_id: int, query: Mapping[str, str]) -> EntryPage:
+    """A page of entries, filtered by `type`, `status` and a text in the URL (`q`); unknown values filter nothing."""
+    type, status = query.get("type", ""), query.get("status", "")
+    type, status = type if type in Scan.Type.values else "", status if status in FILTERS else ""
+    audits, scans = _audits(organization_id), _single_scans(organization_id)
+    if type:
+        audits, scans = audits.filter(types__contains=[type]), scans.filter(type=type)
+    if status:
+        audits = audits.filter(status__in=FILTERS[status].audits)
+        scans = scans.filter(status__in=FILTERS[status].scans)
     text = search_text(query)
-    found = keyset.page(
-        rows.defer("skipped_checks"),
-        query,
-        size=PAGE_SIZE,
-        filters=filters | ({"q": text} if text else {}),
-        match=Q(url__icontains=text) if text else None,
-    )
-    return ScanPage(found, filters.get("type", ""), filters.get("status", ""), text)
+    filters = {name: value for name, value in (("type", type), ("status", status), ("q", text)) if value}
+    sources: list[QuerySet[Any]] = [scans, audits]
+    match = Q(url__icontains=text) if text else None
+    found = keyset.page(sources, query, size=PAGE_SIZE, filters=filters, match=match)
+    return EntryPage(found, entries(organization_id, found.rows), type, status, text)
 
 
 @dataclass(frozen=True, slots=True)
-class ScanPage:
-    """A page of scans and what it was filtered by; empty strings for no filter."""
+class EntryPage:
+    """A page of entries and what it was filtered by; empty strings for no filter."""
 
-    page: keyset.RowPage[Scan]
+    page: keyset.RowPage[Any]
+    entries: list[Entry]
     type: str
     status: str
     text: str
 
     @property
     def is_filtered(self) -> bool:
-        """Whether there may be scans that do not show."""
+        """Whether there may be entries that do not show."""
         return bool(self.type or self.status or self.text)
 
     types: Sequence[tuple[str, str]] = tuple(Scan.Type.choices)
-    statuses: Sequence[tuple[str, str]] = tuple(Scan.Status.choices)
+    statuses: Sequence[tuple[str, str]] = tuple((value, each.label) for value, each in FILTERS.items())
 
 
 def search_text(query: Mapping[str, str]) -> str:
@@ -126,8 +156,30 @@ def search_text(query: Mapping[str, str]) -> str:
     return query.get("q", "").replace("\0", "").strip()[:200]
 
 
-def _lines(site: Site) -> list[Line]:
+def _audits(organization_id: int) -> QuerySet[Audit]:
+    return access.rows(Audit, organization_id).defer("notes", "include", "exclude")
+
+
+def _single_scans(organization_id: int) -> QuerySet[Scan]:
+    rows: QuerySet[Scan] = access.rows(Scan, organization_id).single()  # type: ignore[attr-defined]  # ScanQuerySet
+    return rows.defer("skipped_checks")
+
+
+def _merged(*found: Iterable[Audit | Scan], newest_first: bool = False) -> list[Audit | Scan]:
+    return list(heapq.merge(*found, key=lambda each: each.created_at, reverse=newest_first))
+
+
+def _recent_pages(organization_id: int) -> list[str]:
+    """The URLs of what was asked for last, newest first, with repetitions."""
+    audits, scans = (
+        rows.order_by("-created_at", "-id").values_list("created_at", "url")[:RECENT]
+        for rows in (access.rows(Audit, organization_id), _single_scans(organization_id))
+    )
+    return [url for _, url in audits.union(scans, all=True).order_by("-created_at")[:RECENT]]
+
+
+def _lines(results: Mapping[str, Sequence[Result]]) -> list[Line]:
     return [
-        Line(str(label), charts.spark(site.results[type]), next(iter(site.results[type]), None))
+        Line(str(label), charts.spark(results[type]), next(iter(results[type]), None))
         for type, label in Scan.Type.choices
     ]

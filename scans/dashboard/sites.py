@@ -1,91 +1,102 @@
-"""Sites: the hosts of an organization's scans, and how they did. All of it is read through one index."""
+"""Sites and their pages: the hosts and addresses of an organization's scans, and how they did, read through indexes."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from urllib.parse import urlencode
+from typing import Generic, TypeAlias, TypeVar
+from urllib.parse import urlencode, urlsplit
 
 from accounts import access
-from scans.models import Scan, is_kept, path_of
+from scans.models import INDEXED_URL, Scan, is_kept, path_of
 
 PAGE_SIZE = 25
-# How many hosts one page looks at for a text.
+# How many hosts, or pages, one page looks at for a text.
 WINDOW = 1_000
-# How far back in the list of scans the hosts scanned last are looked for.
-RECENT_SCANS = 200
 
-# From one host to the next, a look into the index each: the hosts are never counted and their scans never read.
-NEXT_HOSTS = """
-    WITH RECURSIVE hosts AS (
-        (SELECT host FROM scans_scan WHERE organization_id = %(organization)s AND host {beyond} %(place)s
-         ORDER BY host {order} LIMIT 1)
+# From one host or page to the next, a look into the index each: they are never counted and their scans never read.
+# Pages are told apart by as much of their address as the index has (`scans.models.INDEXED_URL`).
+NEXT = """
+    WITH RECURSIVE names AS (
+        (SELECT {name} AS name FROM scans_scan WHERE organization_id = %(organization)s AND lead_id IS NULL{within}
+            AND {key} {beyond} %(place)s ORDER BY {key} {order} LIMIT 1)
         UNION ALL
-        SELECT (SELECT host FROM scans_scan WHERE organization_id = %(organization)s AND host {beyond} hosts.host
-                ORDER BY host {order} LIMIT 1)
-        FROM hosts WHERE hosts.host IS NOT NULL
+        SELECT (SELECT {name} FROM scans_scan WHERE organization_id = %(organization)s AND lead_id IS NULL{within}
+            AND {key} {beyond} left(names.name, 1000) ORDER BY {key} {order} LIMIT 1)
+        FROM names WHERE names.name IS NOT NULL
     )
-    SELECT host FROM hosts WHERE host IS NOT NULL LIMIT %(limit)s
+    SELECT name FROM names WHERE name IS NOT NULL LIMIT %(limit)s
 """
+# The last results of pages, by type. By digest, as the index has them.
 RESULTS = """
-    SELECT host, type, result.id, result.url, result.score, result.grade, result.created_at
-    FROM jsonb_array_elements_text(%(hosts)s::jsonb) AS wanted (host)
+    SELECT wanted.url, kind.type, result.id, result.score, result.grade, result.created_at, result.catalogue_version
+    FROM jsonb_array_elements_text(%(urls)s::jsonb) AS wanted (url)
     CROSS JOIN jsonb_array_elements_text(%(types)s::jsonb) AS kind (type)
     CROSS JOIN LATERAL (
-        SELECT id, url, score, grade, created_at FROM scans_scan AS scan
-        WHERE organization_id = %(organization)s AND scan.host = wanted.host AND scan.type = kind.type
-            AND status IN ('completed', 'partial')
-        ORDER BY scan.created_at DESC, scan.id DESC LIMIT %(limit)s
+        SELECT id, score, grade, created_at, catalogue_version FROM scans_scan AS scan
+        WHERE organization_id = %(organization)s AND md5(scan.url) = md5(wanted.url) AND scan.url = wanted.url
+            AND scan.type = kind.type AND status IN ('completed', 'partial')
+        ORDER BY scan.created_at DESC LIMIT %(limit)s
     ) AS result
+"""
+# The page that stands for a host: where it begins, over https if that was scanned, else its first by address.
+MAIN = """
+    SELECT wanted.host, coalesce(
+        (SELECT url FROM scans_scan WHERE organization_id = %(organization)s
+            AND md5(url) = md5('https://' || wanted.host || '/') AND status IN ('completed', 'partial') LIMIT 1),
+        (SELECT url FROM scans_scan AS scan WHERE organization_id = %(organization)s AND lead_id IS NULL
+            AND scan.host = wanted.host ORDER BY left(url, 1000) LIMIT 1)
+    )
+    FROM jsonb_array_elements_text(%(hosts)s::jsonb) AS wanted (host)
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
+    """A scan of a page with a score."""
+
     scan_id: str
-    url: str
     score: int
     grade: str
     created_at: datetime
+    catalogue_version: str
 
     @property
     def moment(self) -> str:
         return f"{self.created_at:%Y-%m-%d %H:%M}"
 
     @property
-    def path(self) -> str:
-        """What follows the host in the URL."""
-        return path_of(self.url)
-
-    @property
     def is_kept(self) -> bool:
         return is_kept(self.created_at)
 
 
+# By type, in the order of the types, newest first; types without any are empty.
+Results: TypeAlias = Mapping[str, Sequence[Result]]
+
+
 @dataclass(frozen=True, slots=True)
-class Site:
-    """A host with its results by type, in the order of the types, newest first; types without any are empty."""
+class PageRow:
+    """A page of a site with its last grade of each type. `host` is the site's."""
 
     host: str
-    results: Mapping[str, Sequence[Result]]
+    url: str
+    results: Results
+
+    @property
+    def path(self) -> str:
+        return path_of(self.url)
+
+    @property
+    def query(self) -> str:
+        """Of the site's page that shows this one over time."""
+        return urlencode({"page": self.url})
 
     @property
     def cells(self) -> list[tuple[str, Result | None]]:
         return [(Scan.Type(type).label, next(iter(found), None)) for type, found in self.results.items()]
-
-    @property
-    def pages(self) -> list[str]:
-        """The URLs that have results, the one with most of them first, of several such the shortest."""
-        counts = Counter(result.url for found in self.results.values() for result in found)
-        return sorted(counts, key=lambda url: (-counts[url], len(url), url))
-
-    def of_page(self, url: str) -> Site:
-        """The same with the results of that page alone: one line through several would show no trend of any."""
-        results = {type: [each for each in found if each.url == url] for type, found in self.results.items()}
-        return replace(self, results=results)
 
     @property
     def last_result(self) -> Result | None:
@@ -93,61 +104,108 @@ class Site:
         return max(latest, key=lambda each: each.created_at, default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class SitePage:
-    """Sites by name, and the query strings of the pages beside it. `searched_to`: where a search has stopped."""
+T = TypeVar("T")
 
-    sites: list[Site]
+
+@dataclass(frozen=True, slots=True)
+class NamePage(Generic[T]):
+    """Rows by name, and the query strings of the pages beside it. `searched_to`: where a search has stopped."""
+
+    rows: list[T]
     previous: str | None
     next: str | None
     searched_to: str | None
 
 
-def site_page(organization_id: int, *, text: str = "", after: str = "", before: str = "") -> SitePage:
-    """The sites whose host contains `text`, by host: those that follow `after`, or come before `before`."""
+def site_page(organization_id: int, *, text: str = "", after: str = "", before: str = "") -> NamePage[PageRow]:
+    """The sites whose host contains `text`, by host, each as its main page: those after `after`, or before `before`."""
+    found = _name_page(_Names(organization_id), text, after, before)
+    pages = _main_pages(organization_id, found.rows)
+    return _with_results(organization_id, found, [(host, pages[host]) for host in found.rows])
+
+
+def page_page(
+    organization_id: int, host: str, *, text: str = "", after: str = "", before: str = ""
+) -> NamePage[PageRow]:
+    """The pages of a site whose address contains `text`, by address; as `site_page`."""
+    found = _name_page(_Names(organization_id, host), text, after, before)
+    return _with_results(organization_id, found, [(host, url) for url in found.rows])
+
+
+def page_results(organization_id: int, urls: Sequence[str], *, limit: int) -> dict[str, Results]:
+    """Up to `limit` results of each type, by URL. One query."""
+    results: dict[str, dict[str, list[Result]]] = {url: {type: [] for type in Scan.Type.values} for url in urls}
+    if urls:
+        found = access.fetch_rows(
+            RESULTS, organization_id, urls=json.dumps(list(results)), types=json.dumps(Scan.Type.values), limit=limit
+        )
+        for url, type, *result in found:
+            results[url][type].append(Result(*result))
+    return dict(results)
+
+
+def main_pages(urls: Iterable[str], limit: int) -> dict[str, str]:
+    """By host, in the order of the URLs: the one that is named most, of several such the shortest."""
+    counts: dict[str, Counter[str]] = {}
+    for url in urls:
+        counts.setdefault(urlsplit(url).netloc, Counter())[url] += 1
+    chosen = list(counts.items())[:limit]
+    return {host: min(found, key=lambda url: (-found[url], len(url), url)) for host, found in chosen}
+
+
+def main_page(organization_id: int, host: str) -> str:
+    """The page that stands for a site."""
+    return _main_pages(organization_id, [host])[host]
+
+
+def _main_pages(organization_id: int, hosts: Sequence[str]) -> dict[str, str]:
+    return dict(access.fetch_rows(MAIN, organization_id, hosts=json.dumps(hosts))) if hosts else {}
+
+
+def _with_results(organization_id: int, found: NamePage[str], pages: Sequence[tuple[str, str]]) -> NamePage[PageRow]:
+    results = page_results(organization_id, [url for _, url in pages], limit=1)
+    rows = [PageRow(host, url, results[url]) for host, url in pages]
+    return NamePage(rows, found.previous, found.next, found.searched_to)
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """The hosts of an organization, or the pages of one of its hosts."""
+
+    organization_id: int
+    host: str | None = None
+
+    def next(self, place: str, limit: int, *, backward: bool) -> list[str]:
+        query = NEXT.format(
+            name="host" if self.host is None else "url",
+            key="host" if self.host is None else "left(url, 1000)",
+            within="" if self.host is None else " AND host = %(host)s",
+            beyond="<" if backward else ">",
+            order="DESC" if backward else "ASC",
+        )
+        found = access.fetch_rows(query, self.organization_id, place=place[:INDEXED_URL], limit=limit, host=self.host)
+        return [name for (name,) in found]
+
+
+def _name_page(names: _Names, text: str, after: str, before: str) -> NamePage[str]:
     filters = {"q": text} if text else {}
     if before:
-        found, end = _hosts(organization_id, text, before, backward=True)
+        found, end = _names(names, text, before, backward=True)
         if end is not None:
-            sites = site_results(organization_id, found[::-1], limit=1)
             following = _link(filters, after=found[0] if found else before)
-            return SitePage(sites, _link(filters, before=end), following, None)
-    found, end = _hosts(organization_id, text, "" if before else after, backward=False)
+            return NamePage(found[::-1], _link(filters, before=end), following, None)
+    found, end = _names(names, text, "" if before else after, backward=False)
     previous = None
     if after and not before:
         previous = _link(filters, before=found[0]) if found else urlencode(filters)
-    return SitePage(
-        site_results(organization_id, found, limit=1),
-        previous,
-        _link(filters, after=end) if end else None,
-        end if end and len(found) < PAGE_SIZE else None,
-    )
+    stopped = end if end and len(found) < PAGE_SIZE else None
+    return NamePage(found, previous, _link(filters, after=end) if end else None, stopped)
 
 
-def site_results(organization_id: int, hosts: Sequence[str], *, limit: int) -> list[Site]:
-    """The hosts, in the given order, with up to `limit` results of each type. One query."""
-    results: dict[str, dict[str, list[Result]]] = {host: {type: [] for type in Scan.Type.values} for host in hosts}
-    if hosts:
-        found = access.fetch_rows(
-            RESULTS, organization_id, hosts=json.dumps(hosts), types=json.dumps(Scan.Type.values), limit=limit
-        )
-        for host, type, *result in found:
-            results[host][type].append(Result(*result))
-    return [Site(host, by_type) for host, by_type in results.items()]
-
-
-def recent_hosts(organization_id: int, limit: int) -> list[str]:
-    """The hosts scanned last, among the last scans: a site of which there are hundreds hides what came before."""
-    newest = access.rows(Scan, organization_id).order_by("-created_at", "-id").values_list("host", flat=True)
-    return list(dict.fromkeys(newest[:RECENT_SCANS]))[:limit]
-
-
-def _hosts(organization_id: int, text: str, place: str, *, backward: bool) -> tuple[list[str], str | None]:
-    """A page of hosts from `place` on, and after which there may be more."""
-    query = NEXT_HOSTS.format(beyond="<" if backward else ">", order="DESC" if backward else "ASC")
-    limit = WINDOW if text else PAGE_SIZE + 1
-    seen = [host for (host,) in access.fetch_rows(query, organization_id, place=place, limit=limit)]
-    found = [host for host in seen if text in host]
+def _names(names: _Names, text: str, place: str, *, backward: bool) -> tuple[list[str], str | None]:
+    """A page of names from `place` on, and after which there may be more."""
+    seen = names.next(place, WINDOW if text else PAGE_SIZE + 1, backward=backward)
+    found = [name for name in seen if text in name.lower()]
     if len(found) > PAGE_SIZE:
         return found[:PAGE_SIZE], found[PAGE_SIZE - 1]
     return found, seen[-1] if text and len(seen) == WINDOW else None

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urljoin
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import Http404, HttpResponse
+from django.db.models.functions import Left
+from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.http import url_has_allowed_host_and_scheme, urlencode
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import access
@@ -24,23 +24,15 @@ from config.errors import Refusal
 from config.ids import is_id
 from config.web import charts
 from scans import services
+from scans.audits.services import AuditNotFound, cancel_audit, find_audit
 from scans.dashboard import scan_lists
-from scans.dashboard.forms import DEFAULT_TYPES, ScanForm
-from scans.dashboard.sites import site_page, site_results
-from scans.models import Scan, path_of
+from scans.dashboard.forms import ScanForm
+from scans.dashboard.sites import main_page, page_page, page_results, site_page
+from scans.dashboard.starting import start, start_again
+from scans.models import INDEXED_URL, Scan, path_of
 
 TREND_SCANS = 30
-# So many pages of a site can be chosen from.
-MAX_PAGES = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    """The IDs of the scans that were accepted; `refused` are the types that were not, and why."""
-
-    scan_ids: Sequence[str]
-    refused: Sequence[str] = ()
-    refusal: Refusal | None = None
+LABELS = [label for _, label in Scan.Type.choices]
 
 
 @require_safe
@@ -52,8 +44,9 @@ def overview(request: MemberRequest) -> HttpResponse:
         "section": "overview",
         "month": scan_lists.month(member.organization_id, member_caller(member).limits, timezone.now()),
         "activity": scan_lists.activity(member.organization_id),
+        "labels": LABELS,
         "sites": scan_lists.recent_sites(member.organization_id),
-        "form": ScanForm(),
+        "form": _form(request),
         "base_url": settings.BASE_URL,
     }
     return render(request, "dashboard/overview.html", context)
@@ -64,43 +57,35 @@ def overview(request: MemberRequest) -> HttpResponse:
 def activity(request: MemberRequest) -> HttpResponse:
     """The part of the overview that asks for itself again while a scan runs."""
     found = scan_lists.activity(request.membership.organization_id)
-    return render(request, "dashboard/_activity.html", {"activity": found})
+    return render(request, "dashboard/_activity.html", {"activity": found, "labels": LABELS})
 
 
 @require_safe
 @requires(Membership.Role.VIEWER)
 def scans(request: MemberRequest) -> HttpResponse:
-    found = scan_lists.scan_page(request.membership.organization_id, request.GET)
-    return render(request, "dashboard/scans.html", {"section": "scans", "list": found})
+    found = scan_lists.entry_page(request.membership.organization_id, request.GET)
+    return render(request, "dashboard/scans.html", {"section": "scans", "list": found, "labels": LABELS})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Membership.Role.MEMBER)
 def scan_new(request: MemberRequest) -> HttpResponse:
-    """The form; sent, it starts a scan of each type that is ticked."""
+    """The form; sent, it starts one audit for all types that are ticked."""
     if request.method != "POST":
-        entered = {"url": request.GET.get("url", ""), "type": request.GET.getlist("type") or DEFAULT_TYPES}
-        return _scan_form(request, ScanForm(initial=entered), 200)
-    form = ScanForm(request.POST)
+        entered = {name: request.GET[name] for name in ("url", "scope") if name in request.GET}
+        types = {"type": request.GET.getlist("type")} if "type" in request.GET else {}
+        return _scan_form(request, _form(request, initial=entered | types), 200)
+    form = _form(request, request.POST)
     if not form.is_valid():
         return _scan_form(request, form, 400)
-    url, types = form.cleaned_data["url"], form.cleaned_data["type"]
-    started = _start(request, url, types, lambda: form.request)
-    if started.refusal is None:
-        if len(started.scan_ids) == 1:
-            return redirect("report-page", started.scan_ids[0])
-        messages.success(request, f"{len(started.scan_ids)} scans started.")
-        return redirect(page_of(request.membership, "overview"))
-    if not started.scan_ids:
-        form.add_refusal(started.refusal)
-        return _scan_form(request, form, started.refusal.status)
-    # Some run already: sent again, the form must not start them a second time.
-    labels = ", ".join(Scan.Type(each).label if each in Scan.Type.values else each for each in started.refused)
-    messages.success(request, f"{len(started.scan_ids)} of {len(types)} scans started.")
-    messages.error(request, f"Not started: {labels}. {started.refusal}")
-    return redirect(
-        f"{page_of(request.membership, 'scan-new')}?{urlencode({'url': url, 'type': started.refused}, doseq=True)}"
-    )
+    try:
+        started = start(request, form)
+    except Refusal as refusal:
+        form.add_refusal(refusal)
+        return _scan_form(request, form, refusal.status)
+    if started.note:
+        messages.success(request, started.note)
+    return redirect("audit-page", started.audit_id)
 
 
 @require_POST
@@ -108,10 +93,51 @@ def scan_new(request: MemberRequest) -> HttpResponse:
 def scan_again(request: MemberRequest, scan_id: str) -> HttpResponse:
     """A new scan of the same page, of the same type, with the same credentials."""
     scan = _scan(request, scan_id)
-    started = _start(request, scan.url, [scan.type], lambda: scan.credentials and scan.credentials.request)
-    if started.refusal is None:
-        return redirect("report-page", started.scan_ids[0])
-    messages.error(request, f"The scan was not started. {started.refusal}")
+    caller = member_caller(request.membership)
+    try:
+        refuse_over_rate(request, caller)
+        refuse_in_maintenance()
+        given = scan.credentials
+        created = services.create_scan(
+            caller=caller,
+            url=scan.url,
+            type=scan.type,
+            idempotency_key=None,
+            request=given and given.request,
+        )
+    except Refusal as refusal:
+        messages.error(request, f"The scan was not started. {refusal}")
+        return _back(request)
+    return redirect("report-page", created.response["id"])
+
+
+@require_POST
+@requires(Membership.Role.MEMBER)
+def audit_again(request: MemberRequest, audit_id: str) -> HttpResponse:
+    """The same pages, or the same site, for the same types once more."""
+    try:
+        started = start_again(request, find_audit(request.membership.organization_id, audit_id))
+    except AuditNotFound as error:
+        raise Http404 from error
+    except Refusal as refusal:
+        messages.error(request, f"The scan was not started. {refusal}")
+        return _back(request)
+    return redirect("audit-page", started.audit_id)
+
+
+@require_POST
+@requires(Membership.Role.MEMBER)
+def audit_cancel(request: MemberRequest, audit_id: str) -> HttpResponse:
+    """What has not begun does not begin."""
+    try:
+        before = find_audit(request.membership.organization_id, audit_id)
+        cancel_audit(caller=member_caller(request.membership), audit_id=audit_id)
+    except AuditNotFound as error:
+        raise Http404 from error
+    if before.is_final:
+        messages.error(request, "It had already ended, so it could not be cancelled.")
+    else:
+        messages.success(request, "Cancelled. What had not begun does not count against your quota.")
     return _back(request)
 
 
@@ -133,10 +159,9 @@ def scan_cancel(request: MemberRequest, scan_id: str) -> HttpResponse:
 @require_safe
 @requires(Membership.Role.VIEWER)
 def sites(request: MemberRequest) -> HttpResponse:
-    """All hosts, with their last grade of each type."""
+    """All hosts, each with the last grades of the page that stands for it."""
     text = scan_lists.search_text(request.GET).lower()
-    place = {name: request.GET.get(name, "").replace("\0", "") for name in ("after", "before")}
-    found = site_page(request.membership.organization_id, text=text, **place)
+    found = site_page(request.membership.organization_id, text=text, **_place(request))
     context = {"section": "sites", "page": found, "text": text, "types": Scan.Type.choices}
     return render(request, "dashboard/sites.html", context)
 
@@ -144,53 +169,44 @@ def sites(request: MemberRequest) -> HttpResponse:
 @require_safe
 @requires(Membership.Role.VIEWER)
 def site(request: MemberRequest, host: str) -> HttpResponse:
-    """How a page of a host did over time, type by type, and all scans of the host."""
+    """The pages of a host with their last grades, and how one of them did over time, type by type."""
     organization_id = request.membership.organization_id
-    rows = access.rows(Scan, organization_id)
-    known = rows.filter(host=host).values_list("url", flat=True).first() if "\0" not in host else None
-    if known is None:
+    rows = access.rows(Scan, organization_id).filter(host=host)
+    if "\0" in host or not rows.exists():
         raise Http404
-    (found,) = site_results(organization_id, [host], limit=TREND_SCANS)
-    pages = found.pages[:MAX_PAGES]
     asked = request.GET.get("page", "")
-    shown = asked if asked in pages else next(iter(pages), "")
-    of_page = found.of_page(shown)
+    # As the index has it; the address itself settles what shares it.
+    known = rows.alias(key=Left("url", INDEXED_URL)).filter(lead=None, key=asked[:INDEXED_URL], url=asked)
+    shown = asked if "\0" not in asked and known.exists() else main_page(organization_id, host)
+    results = page_results(organization_id, [shown], limit=TREND_SCANS)[shown]
     trends = [
-        {"label": label, "latest": results[0], "results": results, "trend": charts.trend(results)}
+        {"label": label, "latest": found[0], "results": found, "trend": charts.trend(found)}
         for type, label in Scan.Type.choices
-        if (results := of_page.results[type])
+        if (found := results[type])
     ]
-    listed = scan_lists.scan_page(organization_id, request.GET, host=host)
+    text = scan_lists.search_text(request.GET).lower()
     context = {
         "section": "sites",
         "host": host,
-        "address": urljoin(known, "/"),
+        "address": urljoin(shown, "/"),
         "trends": trends,
-        "pages": [(url, path_of(url)) for url in pages],
         "shown": shown,
+        "path": path_of(shown),
         "most": TREND_SCANS,
-        "list": listed,
+        "pages": page_page(organization_id, host, text=text, **_place(request)),
+        "text": text,
+        "types": Scan.Type.choices,
     }
     return render(request, "dashboard/site.html", context)
 
 
-def _start(request: MemberRequest, url: str, types: Sequence[str], shown: Callable[[], object]) -> Started:
-    """A scan of each type, one after the other, until one is refused: what refuses one refuses the rest, too.
+def _place(request: MemberRequest) -> dict[str, str]:
+    """Where a list by name goes on."""
+    return {name: request.GET.get(name, "").replace("\0", "") for name in ("after", "before")}
 
-    `shown` gives the API's field `request`, or raises its refusal.
-    """
-    caller = member_caller(request.membership)
-    wanted: Sequence[str | None] = list(dict.fromkeys(types)) or [None]
-    started: list[str] = []
-    try:
-        refuse_over_rate(request, caller)
-        refuse_in_maintenance()
-        for type in wanted:
-            created = services.create_scan(caller=caller, url=url, type=type, request=shown(), idempotency_key=None)
-            started.append(created.response["id"])
-    except Refusal as refusal:
-        return Started(started, [type for type in wanted[len(started) :] if type], refusal)
-    return Started(started)
+
+def _form(request: MemberRequest, data: QueryDict | None = None, initial: dict[str, Any] | None = None) -> ScanForm:
+    return ScanForm(data, pages_per_audit=member_caller(request.membership).limits.pages_per_audit, initial=initial)
 
 
 def _scan_form(request: MemberRequest, form: ScanForm, status: int) -> HttpResponse:

@@ -146,11 +146,15 @@ class Crawl:
         self._pace.wait(self._effort.remaining_s)
         target = parse_target(self._site.url(step.path), self._site.start.policy)
         timeout_s = min(TIMEOUT_S, self._effort.remaining_s)
-        response = self._network.fetch(target, headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=timeout_s, verify=False)
+        response = self._network.fetch(
+            target, headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=timeout_s, verify=False, with_credentials=True
+        )
         following = self._redirected(response)
         if following and identity(following) == identity(step.path) and self._pages.permits(following):
             # It wants its cookie back, or a slash at the end.
-            hops = self._network.follow(target, headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=timeout_s, verify=False)
+            hops = self._network.follow(
+                target, headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=timeout_s, verify=False, with_credentials=True
+            )
             response = hops[-1]
         return response
 

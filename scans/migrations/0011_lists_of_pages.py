@@ -25,7 +25,7 @@ class Migration(migrations.Migration):
         AddIndexConcurrently(
             "scan",
             models.Index(
-                condition=models.Q(("lead", None), ("audit_page", None)),
+                condition=models.Q(("lead", None), ("audit_page", None), ("is_background", False)),
                 fields=["organization", "-created_at", "-id"],
                 name="scan_newest_single",
             ),

@@ -1,7 +1,8 @@
 """An index of the scans that have credentials, made while the service runs."""
 
-from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
+
+from config.postgresql.indexes import AddIndexConcurrently
 
 
 class Migration(migrations.Migration):
@@ -12,8 +13,6 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        # It waits for transactions that are under way, and stops nobody meanwhile.
-        migrations.RunSQL("SET lock_timeout = 0", migrations.RunSQL.noop),
         AddIndexConcurrently("scan", models.Index(
             condition=models.Q(("encrypted_credentials__isnull", False)),
             fields=["created_at"],

@@ -1,10 +1,11 @@
 """The tables of scans and audits."""
 
-from scans.models.audit import Audit, AuditFinding, AuditPage
+from scans.models.audit import UNFINISHED, Audit, AuditFinding, AuditPage
+from scans.models.keyed import Keyed, sealed
 from scans.models.records import BlockedDomain, IdempotencyRecord, ScanCount, Turn
-from scans.models.scan import LONGEST_LEASE, WITHOUT_LEASE, Scan, is_kept, path_of, sealed
+from scans.models.scan import INDEXED_URL, LONGEST_LEASE, WITHOUT_LEASE, Scan, is_kept, path_of
 
 __all__ = [
-    "LONGEST_LEASE", "WITHOUT_LEASE", "Audit", "AuditFinding", "AuditPage", "BlockedDomain", "IdempotencyRecord",
-    "Scan", "ScanCount", "Turn", "is_kept", "path_of", "sealed",
+    "INDEXED_URL", "LONGEST_LEASE", "UNFINISHED", "WITHOUT_LEASE", "Audit", "AuditFinding", "AuditPage",
+    "BlockedDomain", "IdempotencyRecord", "Keyed", "Scan", "ScanCount", "Turn", "is_kept", "path_of", "sealed",
 ]  # fmt: skip

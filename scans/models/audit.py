@@ -13,11 +13,12 @@ from django.utils import timezone
 from accounts.models import ApiKey, Organization
 from config.ids import new_audit_id
 from scans.engine.scoring import mean_grade, rounded
+from scans.models.keyed import Keyed
 
 UNFINISHED = ("queued", "discovering", "running")
 
 
-class Audit(models.Model):
+class Audit(Keyed):
     """One page, a list of pages, or a site, judged for some types.
 
     queued → (discovering →) running → completed | partial | failed | cancelled; nothing leaves a final state.
@@ -86,6 +87,12 @@ class Audit(models.Model):
                 fields=["organization", "released_at"], condition=Q(status__in=UNFINISHED), name="audit_unfinished"
             ),
             models.Index(fields=["created_at"], name="audit_oldest"),
+            # Whose credentials are to be forgotten.
+            models.Index(
+                fields=["created_at"],
+                condition=models.Q(encrypted_credentials__isnull=False),
+                name="audit_with_credentials",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime, timedelta
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator
@@ -14,9 +13,8 @@ from django.db.models.functions import MD5, Coalesce, Left, Now
 from django.utils import timezone
 
 from accounts.models import ApiKey, Organization
-from config import encryption
 from config.ids import new_scan_id
-from scans.net.credentials import Credentials, InvalidRequestField, parse
+from scans.models.keyed import Keyed
 
 
 def is_kept(created_at: datetime) -> bool:
@@ -27,20 +25,6 @@ def is_kept(created_at: datetime) -> bool:
 def path_of(url: str) -> str:
     """What follows the host in a canonical URL."""
     return "/" + url.partition("://")[2].partition("/")[2]
-
-
-class CredentialsForgotten(InvalidRequestField):
-    """A scan was made with credentials that are not kept any more."""
-
-
-def sealed(credentials: Credentials | None) -> dict[str, Any]:
-    """The columns of a scan that hold its credentials: what may be shown of them, and what may not."""
-    if credentials is None:
-        return {"credential_names": None, "encrypted_credentials": None}
-    return {
-        "credential_names": credentials.names,
-        "encrypted_credentials": encryption.encrypt(json.dumps(credentials.request)),
-    }
 
 
 # Characters, all ASCII, of which a page of PostgreSQL's index takes 2,704.
@@ -64,6 +48,10 @@ class ScanQuerySet(models.QuerySet["Scan"]):
         """One for each visit, the one that is claimed; each of them takes a place of the concurrency limit."""
         return self.filter(lead=None)
 
+    def single(self) -> ScanQuerySet:
+        """Visits that no audit stands for in a list: there is none, or it is not kept any more."""
+        return self.filter(lead=None, audit_page=None, is_background=False)
+
     def of_visit(self, lead_id: str) -> ScanQuerySet:
         """All scans of a visit, by the one that is claimed."""
         return self.filter(Q(id=lead_id) | Q(lead_id=lead_id))
@@ -77,7 +65,7 @@ class ScanQuerySet(models.QuerySet["Scan"]):
         return self.filter(WITHOUT_LEASE)
 
 
-class Scan(models.Model):
+class Scan(Keyed):
     """One scan of one page. queued → scanning → completed | partial | failed; nothing leaves a final state.
 
     Scans of several types that look at a page together are a visit: one of them leads, is claimed for all, and the
@@ -133,9 +121,6 @@ class Scan(models.Model):
     error_code = models.CharField(max_length=40, blank=True, default="")
     error_message = models.TextField(blank=True, default="")
 
-    credential_names = models.JSONField(null=True, blank=True, help_text="What of the credentials may be shown.")
-    encrypted_credentials = models.BinaryField(null=True, blank=True)
-
     enqueued_at = models.DateTimeField(default=timezone.now)
     attempts = models.PositiveSmallIntegerField(default=0)
     worker = models.CharField(max_length=100, blank=True, db_default="", help_text="Whose the last attempt was.")
@@ -180,7 +165,7 @@ class Scan(models.Model):
             # What was asked for by itself, not by an audit.
             models.Index(
                 fields=["organization", "-created_at", "-id"],
-                condition=models.Q(lead=None, audit_page=None),
+                condition=models.Q(lead=None, audit_page=None, is_background=False),
                 name="scan_newest_single",
             ),
             # For operators, who look at all organizations: the newest, and what did not go well.
@@ -246,18 +231,6 @@ class Scan(models.Model):
     def is_kept(self) -> bool:
         """Whether the page at `report_url` is still there."""
         return is_kept(self.created_at)
-
-    @property
-    def credentials(self) -> Credentials | None:
-        """What the target is shown.
-
-        Raises `CredentialsForgotten`, or `cryptography.fernet.InvalidToken` when no key fits.
-        """
-        if self.credential_names is None:
-            return None
-        if self.encrypted_credentials is None:
-            raise CredentialsForgotten("The credentials of that scan are no longer kept. Start a new scan with them.")
-        return parse(json.loads(encryption.decrypt(bytes(self.encrypted_credentials))))
 
     @property
     def report_url(self) -> str:

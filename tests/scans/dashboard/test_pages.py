@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from ipaddress import ip_network
 from urllib.parse import quote
 
 import pytest
 from django.http import HttpResponse
-from django.test import Client
+from django.test import Client, override_settings
 from django.utils import timezone
 from lxml import html
 
 from accounts.models import AuditEvent, Membership, MonthlyUsage, Tier, User
 from accounts.usage import month_of
 from reports.models import Report
-from scans.models import Scan
+from scans.models import Audit, Scan
 from scans.visits.claims import claim_scan
+from scans.visits.queue import running_visits
+from tests.sites.sample import sample_site
+from tests.sites.server import Answer, Site
 from tests.world import Member, finished_scan, make_scan, member_of, person_of, register_webhook
 from webhooks.models import Delivery
 
 EVIL = "https://example.com/<script>alert(1)</script>\"'&%3Cb%3E"
 READ = ["/o/home/", "/o/home/activity", "/o/home/scans/", "/o/home/sites/", "/o/home/sites/example.com"]
+LOOPBACK = (ip_network("127.0.0.0/8"),)
 NEVER = "scan_" + "0" * 22
 
 
@@ -44,7 +49,8 @@ def text_of(response: HttpResponse) -> str:
 
 def rows_of(response: HttpResponse) -> list[str]:
     """The addresses in the table of scans, top down."""
-    return [each.text_content().strip() for each in page_of(response).xpath("//table//tbody//th")]
+    found = page_of(response).xpath("//table[contains(@class, 'graded')]//tbody//th/*[contains(@class, 'address')]")
+    return [each.text_content().strip() for each in found]
 
 
 def used(member: Member) -> int:
@@ -173,7 +179,7 @@ def test_the_overview_bounds_what_it_lists(home: Member) -> None:
     )
     page = page_of(browser_of(home).get("/o/home/"))
     assert len(page.xpath("//progress")) == 10
-    assert page.xpath("//a[@href='/o/home/scans/?status=queued']")
+    assert page.xpath("//a[@href='/o/home/scans/?status=running']")
 
 
 def test_scores_of_the_sites_scanned_last_are_drawn(home: Member) -> None:
@@ -194,48 +200,105 @@ def test_scores_of_the_sites_scanned_last_are_drawn(home: Member) -> None:
     ]
 
 
-def test_one_scan_is_started_by_the_person_and_followed(home: Member, target: str) -> None:
+def test_a_scan_that_is_started_is_an_audit_by_the_person(home: Member, target: str) -> None:
     client = browser_of(home)
     response = client.post("/o/home/scans/new", {"url": f"{target}#part", "type": "seo"})
+    audit = Audit.objects.get()
+    assert (response.status_code, response["Location"]) == (302, f"/audit/{audit.id}")
+    person = Membership.objects.get().user
+    assert (audit.kind, audit.url, audit.types, audit.created_by) == ("page", target, ["seo"], person)
     scan = Scan.objects.get()
-    assert (response.status_code, response["Location"]) == (302, f"/report/{scan.id}")
-    assert (scan.url, scan.type, scan.api_key, scan.status) == (target, "seo", None, "queued")
-    assert scan.created_by == Membership.objects.get().user
+    assert (scan.url, scan.type, scan.api_key, scan.created_by, scan.status) == (target, "seo", None, person, "queued")
     assert used(home) == 1
-    event = AuditEvent.objects.get(action__startswith="scan.")
-    assert (event.action, event.actor, event.target) == ("scan.created", scan.created_by, target)
+    event = AuditEvent.objects.get(action="audit.created")
+    assert (event.actor, event.target) == (person, target)
 
 
-def test_several_types_are_several_scans(home: Member, target: str) -> None:
-    response = browser_of(home).post("/o/home/scans/new", {"url": target, "type": ["seo", "security", "seo"]})
-    assert response["Location"] == "/o/home/"
-    assert sorted(Scan.objects.values_list("type", flat=True)) == ["security", "seo"]
+def test_all_types_take_one_click_and_one_place(home: Member, target: str) -> None:
+    client = browser_of(home)
+    ticked = page_of(client.get("/o/home/scans/new")).xpath("//input[@name='type' and @checked]/@value")
+    assert ticked == Scan.Type.values
+    client.post("/o/home/scans/new", {"url": target, "type": ticked})
+    assert sorted(Scan.objects.values_list("type", flat=True)) == sorted(ticked)
+    assert (running_visits(home.organization.id), used(home)) == (1, 4)
+    # The plan has two places.
+    assert client.post("/o/home/scans/new", {"url": f"{target}x", "type": ticked}).status_code == 302
+    assert running_visits(home.organization.id) == 2
+
+
+def test_a_site_is_asked_for_with_what_the_form_says(home: Member, target: str) -> None:
+    form = {
+        "url": target,
+        "scope": "site",
+        "type": ["seo", "security"],
+        "max_pages": "7",
+        "discover": "links",
+        "include": "/docs/*\n\n /blog/* ",
+        "exclude": "*?page=*",
+    }
+    response = browser_of(home).post("/o/home/scans/new", form)
+    audit = Audit.objects.get()
+    assert response["Location"] == f"/audit/{audit.id}"
+    assert (audit.kind, audit.status, audit.max_pages) == ("site", "queued", 7)
+    assert (audit.types, audit.discover) == (["security", "seo"], ["links"])
+    assert (audit.include, audit.exclude) == (["/docs/*", "/blog/*"], ["*?page=*"])
+
+
+def test_what_is_entered_for_a_site_does_not_matter_for_a_page(home: Member, target: str) -> None:
+    form = {"url": target, "scope": "page", "type": "seo", "max_pages": "9999", "include": "/docs/*"}
+    assert browser_of(home).post("/o/home/scans/new", form).status_code == 302
+    assert Audit.objects.get().kind == "page"
 
 
 @pytest.mark.parametrize(
-    ("form", "code", "field"),
+    ("entered", "code"),
     [
-        ({"url": "", "type": "seo"}, "INVALID_URL", "url"),
-        ({"url": "example.com", "type": "seo"}, "INVALID_URL", "url"),
-        ({"url": "https://u:p@example.com/", "type": "seo"}, "INVALID_URL", "url"),
-        ({"url": "http://localhost/", "type": "seo"}, "DOMAIN_BLOCKED", "url"),
-        ({"url": "https://example.com/"}, "INVALID_TYPE", "type"),
-        ({"url": "https://example.com/", "type": "looks"}, "INVALID_TYPE", "type"),
+        ("", "INVALID_URL"),
+        ("https://u:p@example.com/", "INVALID_URL"),
+        ("http:/example.com", "INVALID_URL"),
+        ("ftp://example.com/", "INVALID_URL"),
+        ("http://localhost/", "DOMAIN_BLOCKED"),
     ],
 )
-def test_a_refusal_is_the_apis_and_stands_at_its_field(
-    home: Member, form: dict[str, str], code: str, field: str
-) -> None:
-    refused = home.api.post("/v1/scan", form)
+def test_a_refusal_is_the_apis_and_stands_at_its_field(home: Member, entered: str, code: str) -> None:
+    refused = home.api.post("/v1/audits", {"page": entered})
     assert refused.json()["code"] == code
-    response = browser_of(home).post("/o/home/scans/new", form)
+    response = browser_of(home).post("/o/home/scans/new", {"url": entered, "type": "seo"})
     assert response.status_code == refused.status_code
     (problem,) = page_of(response).xpath("//form//*[@role='alert']")
     assert problem.text == refused.json()["error"]
-    assert problem.get("id") == f"id_{field}_error"
-    assert page_of(response).xpath("//*[@aria-describedby=$id]", id=f"id_{field}_error")
-    assert page_of(response).xpath("string(//input[@name='url']/@value)") == form["url"]
-    assert not Scan.objects.exists()
+    assert problem.get("id") == "id_url_error"
+    assert page_of(response).xpath("//*[@aria-describedby='id_url_error']")
+    assert page_of(response).xpath("string(//input[@name='url']/@value)") == entered
+    assert not Audit.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("form", "field", "problem"),
+    [
+        ({"type": []}, "type", "Choose at least one."),
+        ({"scope": "site", "discover": []}, "discover", "Choose at least one."),
+        ({"scope": "site", "max_pages": "11"}, "max_pages", "Your plan allows 10 pages in one go."),
+        ({"scope": "site", "max_pages": "0"}, "max_pages", "At least 1 page."),
+        ({"scope": "site", "include": "docs"}, "include", "docs: A pattern must start with / or *"),
+        ({"scope": "site", "exclude": "\n".join(f"/{n}" for n in range(51))}, "exclude", "At most 50 patterns."),
+    ],
+)
+def test_what_is_missing_is_said_at_its_field(home: Member, form: dict[str, object], field: str, problem: str) -> None:
+    entered = {"url": "https://example.com/", "type": "seo", "discover": "links"} | form
+    response = browser_of(home).post("/o/home/scans/new", entered)
+    assert response.status_code == 400
+    (found,) = page_of(response).xpath("//*[@id=$id]", id=f"id_{field}_error")
+    assert problem in found.text_content()
+    assert page_of(response).xpath("//*[@aria-describedby[contains(., $id)]]", id=f"id_{field}_error")
+    # What is wrong is not hidden.
+    assert not page_of(response).xpath("//details[not(@open)]//*[@id=$id]", id=f"id_{field}_error")
+    assert not Audit.objects.exists()
+
+
+def test_a_type_that_is_none_is_refused(home: Member, target: str) -> None:
+    assert browser_of(home).post("/o/home/scans/new", {"url": target, "type": "looks"}).status_code == 400
+    assert not Audit.objects.exists()
 
 
 def test_what_was_entered_comes_back_escaped(home: Member) -> None:
@@ -245,9 +308,28 @@ def test_what_was_entered_comes_back_escaped(home: Member) -> None:
     assert page_of(response).xpath("//input[@name='type' and @checked]/@value") == ["seo"]
 
 
-def test_an_unreachable_page_is_refused_as_the_api_does(home: Member, target: str) -> None:
-    closed = "http://127.0.0.1:1/"
-    response = browser_of(home).post("/o/home/scans/new", {"url": closed, "type": "seo"})
+def test_an_address_without_a_scheme_is_looked_at_over_http_where_only_that_is_spoken(home: Member) -> None:
+    with Site({"/": Answer("<p>Hello</p>")}) as site, override_settings(SCAN_ALLOWED_NETWORKS=LOOPBACK):
+        bare = site.url.removeprefix("http://")
+        client = browser_of(home)
+        response = client.post("/o/home/scans/new", {"url": f" {bare}/ ", "type": "seo"})
+        assert response.status_code == 302
+    assert Audit.objects.get().url == f"http://{bare}/"
+    assert f"Nothing answers over https there, so the scan uses http://{bare}/" in text_of(client.get("/o/home/"))
+
+
+def test_an_address_without_a_scheme_is_looked_at_over_https_where_it_answers(home: Member) -> None:
+    with sample_site() as site, override_settings(SCAN_ALLOWED_NETWORKS=LOOPBACK):
+        bare = site.url.removeprefix("https://")
+        client = browser_of(home)
+        assert client.post("/o/home/scans/new", {"url": bare, "type": "seo"}).status_code == 302
+    assert Audit.objects.get().url == f"https://{bare}/"
+    assert f"The scan uses https://{bare}/" in text_of(client.get("/o/home/"))
+
+
+@pytest.mark.parametrize("entered", ["127.0.0.1:1", "http://127.0.0.1:1/"])
+def test_an_unreachable_page_is_refused_as_the_api_does(home: Member, target: str, entered: str) -> None:
+    response = browser_of(home).post("/o/home/scans/new", {"url": entered, "type": "seo"})
     assert response.status_code == 400
     assert page_of(response).xpath("//*[@id='id_url_error']")
 
@@ -256,39 +338,27 @@ def test_an_exhausted_quota_is_refused_above_the_form(home: Member, target: str)
     MonthlyUsage.objects.create(organization=home.organization, period=month_of(timezone.now()), used=100)
     response = browser_of(home).post("/o/home/scans/new", {"url": target, "type": "seo"})
     assert response.status_code == 429
-    assert "All 100 scans of this month are used" in page_of(response).xpath("//form//*[@role='alert']")[0].text
-
-
-def test_what_was_started_before_a_refusal_is_not_started_twice(home: Member, target: str) -> None:
-    client = browser_of(home)
-    types = ["security", "performance", "accessibility", "seo"]
-    response = client.post("/o/home/scans/new", {"url": target, "type": types})  # the plan allows two at once
-    assert Scan.objects.count() == 2
-    page = client.get(response["Location"])
-    assert page_of(page).xpath("//input[@name='type' and @checked]/@value") == ["accessibility", "seo"]
-    assert page_of(page).xpath("//input[@name='url']/@value") == [target]
-    assert "2 of 4 scans started." in text_of(page)
-    assert "Not started: Accessibility, SEO. 2 scans are queued or running" in text_of(page)
+    assert "This needs 1 scan, and 0 are left" in page_of(response).xpath("//form//*[@role='alert']")[0].text
 
 
 def test_the_request_rate_is_that_of_the_api(home: Member, target: str) -> None:
     Tier.objects.filter(name="free").update(requests_per_minute=2)
     client = browser_of(home)
     assert home.api.get("/v1/usage").status_code == 200
-    assert client.post("/o/home/scans/new", {"url": "x", "type": "seo"}).status_code == 400
+    assert client.post("/o/home/scans/new", {"url": "https://", "type": "seo"}).status_code == 400
     refused = client.post("/o/home/scans/new", {"url": target, "type": "seo"})
     assert refused.status_code == 429
     assert "Too many requests in this minute." in text_of(refused)
     assert client.get("/o/home/").status_code == 200
     assert home.api.get("/v1/usage").status_code == 429
-    assert not Scan.objects.exists()
+    assert not Audit.objects.exists()
 
 
 def test_nothing_is_started_during_maintenance(home: Member, target: str, settings: object) -> None:
     settings.MAINTENANCE_MODE = True  # type: ignore[attr-defined]
     response = browser_of(home).post("/o/home/scans/new", {"url": target, "type": "seo"})
     assert response.status_code == 503
-    assert not Scan.objects.exists()
+    assert not Audit.objects.exists()
 
 
 def test_a_scan_is_repeated_with_its_type(home: Member, target: str) -> None:
@@ -388,7 +458,7 @@ def test_pages_ask_the_database_a_dozen_times_at_most(
             finished_scan(home, url=f"https://{host}/", type=type)
             make_scan(home, url=f"https://{host}/", type=type)
     client = browser_of(home)
-    with django_assert_max_num_queries(9):  # and three at most that Django does not count
+    with django_assert_max_num_queries(10):  # and two at most that Django does not count
         assert client.get(path).status_code == 200
 
 
@@ -411,7 +481,7 @@ def test_a_trend_is_of_one_page(home: Member) -> None:
 
     def scores(query: str = "") -> list[str]:
         shown = page_of(client.get(f"/o/home/sites/example.com{query}"))
-        return [each.text_content() for each in shown.xpath("//section[contains(@class, 'trend')]//tbody//td[2]")]
+        return [each.text_content() for each in shown.xpath("//section[contains(@class, 'trend')]//tbody//td")]
 
     assert scores() == ["90 (A)", "88 (B)", "86 (B)"]
     assert scores("?page=https%3A//example.com/404") == ["40 (F)"]

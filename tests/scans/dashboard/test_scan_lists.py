@@ -12,6 +12,7 @@ from django.test import Client
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
+from lxml import html
 
 from accounts.usage import month_of
 from config.web import keyset
@@ -57,17 +58,12 @@ def walk(client: Client, path: str | None, rel: str) -> list[list[str]]:
     return pages
 
 
-@pytest.mark.parametrize("path", ["/o/home/scans/", "/o/home/sites/example.com"])
-def test_paging_shows_every_scan_once_there_and_back(home: Member, path: str) -> None:
+def test_paging_shows_every_scan_once_there_and_back(home: Member) -> None:
+    path = "/o/home/scans/"
     many(home, [f"https://example.com/{n}" for n in range(60)])
     make_scan(home, url="https://other.example.com/")
     client = browser_of(home)
-    expected = [
-        scan.url
-        for scan in Scan.objects.order_by("-created_at", "-id")
-        if "scans" in path or scan.host == "example.com"
-    ]
-    # On a site's page the tables of numbers come first; these scans have none.
+    expected = [scan.url for scan in Scan.objects.order_by("-created_at", "-id")]
     older = walk(client, path, "next")
     assert [len(page) for page in older][:2] == [25, 25]
     assert flat(older) == expected
@@ -186,25 +182,76 @@ def test_the_site_of_a_scan_is_its_host_with_the_port(home: Member, url: str, ho
     assert (scan.host, path_of(scan.url)) == (host, path)
 
 
-def test_sites_show_the_last_grade_of_each_type(home: Member) -> None:
+def cells_of(page: html.HtmlElement) -> list[list[str]]:
+    """The rows of the last table, without the names that cells carry for narrow screens."""
+    for name in page.xpath("//*[@class='type-name']"):
+        name.drop_tree()
+    table = page.xpath("//table[contains(@class, 'graded')]")[-1]
+    return [
+        [" ".join(cell.text_content().split()).replace(NONE, "") for cell in row] for row in table.xpath(".//tbody/tr")
+    ]
+
+
+def test_sites_show_the_last_grades_of_their_start_page(home: Member) -> None:
     finished_scan(home, url="https://a.example.com/", type="seo", age=timedelta(hours=2))
-    old = finished_scan(home, url="https://a.example.com/x", type="security", age=timedelta(hours=1))
-    last = finished_scan(home, url="https://a.example.com/y", type="security")
-    Scan.objects.filter(id=old.id).update(score=12, grade="F")
+    old = finished_scan(home, url="https://a.example.com/", type="security", age=timedelta(hours=1))
+    last = finished_scan(home, url="https://a.example.com/", type="security")
+    lost = finished_scan(home, url="https://a.example.com/404", type="security")
+    Scan.objects.filter(id__in=[old.id, lost.id]).update(score=12, grade="F")
     make_scan(home, url="https://b.example.com:8443/", status="failed")
+    finished_scan(home, url="https://c.example.com/y", type="performance")
+    finished_scan(home, url="https://c.example.com/x", type="performance")
     client = browser_of(home)
     page = page_of(client.get("/o/home/sites/"))
-    cells = [
-        [" ".join(cell.text_content().split()).replace(NONE, "") for cell in row] for row in page.xpath("//tbody/tr")
-    ]
+    links = page.xpath("//tbody/tr[1]/td[1]//a/@href")
+    cells = cells_of(page)
     assert [row[:5] for row in cells] == [
         ["a.example.com", "Grade C 71", "", "", "Grade C 71"],
         ["b.example.com:8443", "", "", "", ""],
+        ["c.example.com/x", "", "Grade C 71", "", ""],
     ]
     assert cells[1][5] == "None yet"
-    assert page.xpath("//tbody/tr[1]/td[1]//a/@href") == [f"/report/{last.id}"]
+    assert links == [f"/report/{last.id}"]
     for link in page.xpath("//tbody//th/a/@href"):
         assert client.get(link).status_code == 200
+
+
+def test_a_site_shows_its_pages_once_each_with_four_grades(home: Member) -> None:
+    for path in ("/b", "/a", "/a", "/", "/b?x=1"):
+        for type in ("seo", "security"):
+            finished_scan(home, url=f"https://example.com{path}", type=type)
+    finished_scan(home, url="https://www.example.com/other")
+    client = browser_of(home)
+    page = page_of(client.get("/o/home/sites/example.com"))
+    assert page.xpath("//tr[@class='is-shown']/th/a/text()") == ["/"]
+    links = page.xpath("//table[contains(@class, 'graded')]//tbody//th/a/@href")
+    rows = cells_of(page)
+    assert [row[0] for row in rows] == ["/", "/a", "/b", "/b?x=1"]
+    assert rows[1][1:5] == ["Grade C 71", "", "", "Grade C 71"]
+    for link, row in zip(links, rows, strict=True):
+        shown = client.get(f"/o/home/sites/example.com{link}")
+        assert f"{row[0]} over time" in text_of(shown)
+    found = page_of(client.get("/o/home/sites/example.com?q=X%3D1"))
+    assert [row[0] for row in cells_of(found)] == ["/b?x=1"]
+
+
+def test_pages_of_a_site_are_paged_by_address_there_and_back(home: Member) -> None:
+    paths = sorted(f"/{n:02}" for n in range(60))
+    many(home, [f"https://example.com{path}" for path in paths for _ in range(3)])
+    many(home, ["https://example.co/00", "https://example.com.au/00"])
+    client = browser_of(home)
+    pages = walk(client, "/o/home/sites/example.com", "next")
+    assert [len(page) for page in pages] == [25, 25, 10]
+    assert flat(pages) == paths
+    back = walk(client, f"/o/home/sites/example.com?after=https://example.com{paths[49]}", "prev")
+    assert flat(reversed(back)) == paths
+
+
+def test_an_address_longer_than_an_index_takes_is_shown(home: Member) -> None:
+    long = f"https://example.com/{'x' * 3000}"
+    finished_scan(home, url=long)
+    page = browser_of(home).get(f"/o/home/sites/example.com?page={long}")
+    assert cells_of(page_of(page))[0][1] == "Grade C 71"
 
 
 def test_sites_are_paged_by_name_there_and_back(home: Member) -> None:
@@ -228,23 +275,32 @@ def test_sites_are_searched_to_an_end(home: Member, monkeypatch: pytest.MonkeyPa
     assert flat(walk(client, "/o/home/sites/?q=RARE", "next")) == ["h25-rare.example.com"]
 
 
-def test_a_site_shows_its_trends_with_the_numbers_and_its_scans(home: Member) -> None:
+def test_a_site_shows_the_trends_of_a_page_with_the_numbers(home: Member) -> None:
     for minutes in (30, 20, 10):
         finished_scan(home, url="https://example.com/a", age=timedelta(minutes=minutes))
     finished_scan(home, url="https://example.com/a", type="seo")
-    finished_scan(home, url="https://www.example.com/other")
-    page = page_of(browser_of(home).get("/o/home/sites/example.com"))
-    titles = page.xpath("//*[local-name()='svg'][contains(@aria-label, 'Scores of')]//*[local-name()='title']/text()")
-    assert [title.rpartition(", ")[2] for title in titles] == ["/a", "/a", "/a"]
+    finished_scan(home, url="https://example.com/b")
+    page = page_of(browser_of(home).get("/o/home/sites/example.com?page=https://example.com/a"))
     assert page.xpath("//*[contains(@aria-label, 'Scores of 3 scans')]")
-    numbers = page.xpath("//details[1]//tbody//td[1]/a")
-    assert [each.text_content() for each in numbers[:3]] == ["/a", "/a", "/a"]
+    numbers = page.xpath("//section[contains(@class, 'trend')]//details")[0].xpath(".//tbody//td")
+    assert [each.text_content() for each in numbers] == ["71 (C)"] * 3
     assert "One result so far" in page.text_content()
-    assert len(page.xpath("//caption[text()='Scans']/..//tbody/tr")) == 4
-    assert "www.example.com" not in page.text_content()
     assert page.xpath("//a[contains(@href, '/o/home/scans/new?url=')]/@href") == [
         "/o/home/scans/new?url=https%3A//example.com/"
     ]
+
+
+def test_a_trend_says_where_the_rules_changed(home: Member) -> None:
+    for minutes, version in ((30, "old"), (20, "old"), (10, "new"), (5, "new")):
+        scan = finished_scan(home, age=timedelta(minutes=minutes))
+        assert Scan.objects.get(id=scan.id).catalogue_version == "test"
+        Scan.objects.filter(id=scan.id).update(catalogue_version=version)
+    client = browser_of(home)
+    for path in ("/o/home/sites/example.com", f"/report/{scan.id}"):
+        page = page_of(client.get(path))
+        assert len(page.xpath("//*[@class='plot']//*[local-name()='polyline']")) == 2, path
+        assert "interrupted where the rules changed" in page.text_content()
+    assert len(page_of(client.get("/o/home/")).xpath("//*[contains(@class, 'spark')]/*[local-name()='polyline']")) == 2
 
 
 @pytest.mark.parametrize("host", ["nowhere.example.com", "%00", "EXAMPLE.COM", ""])

@@ -1,0 +1,293 @@
+"""What the page of an audit shows. Every list is bounded and served by an index."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import BooleanField, ExpressionWrapper, F, Q, QuerySet
+from django.urls import reverse
+from django.utils.text import capfirst
+
+from accounts import access
+from reports.models import Report
+from reports.page.explanations import advice
+from reports.page.report_page import ReportPage, report_page
+from scans.audits.progress import Progress, progress_of
+from scans.models import Audit, AuditFinding, AuditPage, Scan, path_of
+
+FINDINGS_SIZE = 20
+PAGES_SIZE = 50
+MAX_PAGE = 1_000
+LABELS = dict(Scan.Type.choices)
+NOT_RUN = "Could not run"
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """A type's score, and the way to what is said of it; without a score, `note` says why."""
+
+    type: str
+    label: str
+    score: int | None
+    grade: str | None
+    note: str
+    query: str
+    is_current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TypeReport:
+    """A type of an audit of one page: the scan, and what its report says in short, once there is one."""
+
+    scan: Scan
+    url: str
+    page: ReportPage | None
+    report: Report | None
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A page on which a finding was made; `url` is the finding in its report."""
+
+    path: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The same finding on pages of an audit; `points` are what the type's score wins with all of them mended.
+
+    `place` is what it names on the first of them, empty where it names nothing.
+    """
+
+    type: str
+    title: str
+    place: str
+    severity: str
+    status: str
+    message: str
+    fix: str
+    pages: int
+    judged: int
+    points: float
+    samples: tuple[Sample, ...]
+
+    @property
+    def more(self) -> int:
+        """How many pages beside the samples."""
+        return self.pages - len(self.samples)
+
+
+@dataclass(frozen=True, slots=True)
+class PageGrade:
+    """A type's cell in the row of a page: a score, or in words what there is in its place."""
+
+    label: str
+    score: int | None
+    grade: str | None
+    note: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageRow:
+    url: str
+    path: str
+    status: str
+    tone: str
+    problem: str
+    grades: tuple[PageGrade | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A part of a list and the query strings of those beside it; None where there is nothing more."""
+
+    rows: Sequence[Any]
+    newer: str | None
+    older: str | None
+
+
+STATUSES = {
+    "done": ("Looked at", (AuditPage.Status.DONE,)),
+    "failed": ("Failed", (AuditPage.Status.FAILED,)),
+    "waiting": ("Not yet", (AuditPage.Status.WAITING, AuditPage.Status.RELEASED)),
+    "left_out": ("Left out", (AuditPage.Status.LEFT_OUT,)),
+}
+PAGE_TONES = {AuditPage.Status.DONE: "good", AuditPage.Status.FAILED: "bad", AuditPage.Status.RELEASED: "accent"}
+PAGE_STATUSES = {
+    AuditPage.Status.WAITING: "Waits",
+    AuditPage.Status.RELEASED: "Running",
+    AuditPage.Status.DONE: "Looked at",
+    AuditPage.Status.FAILED: "Failed",
+    AuditPage.Status.LEFT_OUT: "Left out",
+}
+
+
+def scans_of_page(audit: Audit) -> dict[str, Scan]:
+    """The scans of an audit of one page by type, in the order of the audit's types; one query."""
+    found = access.rows(Scan, audit.organization_id).filter(audit_page__audit=audit)
+    by_type = {scan.type: scan for scan in found}
+    return {type: by_type[type] for type in audit.types if type in by_type}
+
+
+def progress(audit: Audit, scans: Mapping[str, Scan]) -> Progress:
+    """`scans` are those of an audit of one page."""
+    return progress_of(audit, next((scan for scan in scans.values() if scan.lead_id is None), None))
+
+
+def gauges(audit: Audit, scans: Mapping[str, Scan], shown: str) -> list[Gauge]:
+    """One for each type of the audit; `shown` is the type that the page is about."""
+    scores = audit.scores
+    return [
+        Gauge(
+            type=type,
+            label=LABELS[type],
+            score=scores[type]["score"],
+            grade=scores[type]["grade"],
+            note=_note(audit, type, scans.get(type)),
+            query=urlencode({"type": type}),
+            is_current=type == shown,
+        )
+        for type in audit.types
+    ]
+
+
+def _note(audit: Audit, type: str, scan: Scan | None) -> str:
+    if audit.kind != Audit.Kind.PAGE:
+        judged = audit.totals.get(type, {}).get("pages", 0)
+        if judged:
+            return f"{judged:,} page{'' if judged == 1 else 's'}"
+        return NOT_RUN if audit.is_final else "No page yet"
+    if scan is None or scan.status == Scan.Status.QUEUED:
+        return "Not begun" if audit.is_final else "Waits"
+    if scan.status == Scan.Status.SCANNING:
+        return f"{scan.percent} %"
+    if scan.status == Scan.Status.FAILED:
+        return "Cancelled" if scan.error_code == "SCAN_CANCELLED" else NOT_RUN
+    return "Partial" if scan.status == Scan.Status.PARTIAL else ""
+
+
+def type_report(scan: Scan, now: datetime) -> TypeReport:
+    """What the page of an audit of one page says of a type."""
+    url = reverse("report-page", args=[scan.id])
+    if scan.status not in Scan.REPORTED:
+        return TypeReport(scan, url, None, None, advice(scan.error_code) if scan.error_code else "")
+    reports = access.rows(Report, scan.organization_id).filter(scan_id=scan.id, expires_at__gt=now)
+    has_screenshot = ExpressionWrapper(Q(screenshot__isnull=False), BooleanField())
+    report = reports.defer("body", "screenshot", "waterfall").annotate(has_screenshot=has_screenshot).first()
+    page = report_page(report.document, report.facts) if report else None
+    return TypeReport(scan, url, page, report, "")
+
+
+def findings(audit: Audit, query: Mapping[str, str], type: str) -> Listed:
+    """Those of a type, or of all: first what wins most where it is mended on all pages."""
+    rows = AuditFinding.objects.filter(audit=audit)
+    if type:
+        rows = rows.filter(type=type)
+    filters = {"type": type} if type else {}
+    return _listed(
+        rows.order_by(F("points").desc(), "id"),
+        query,
+        FINDINGS_SIZE,
+        filters,
+        lambda found: [_finding(audit, each) for each in found],
+    )
+
+
+def _finding(audit: Audit, found: AuditFinding) -> Finding:
+    judged = audit.totals.get(found.type, {}).get("pages", 0)
+    anchor = f"#check-{found.check_id}"
+    return Finding(
+        type=LABELS[found.type],
+        title=found.title,
+        place=next((str(each.get("place") or "") for each in found.samples), ""),
+        severity=found.severity,
+        status=found.status,
+        message=found.message,
+        fix=found.fix,
+        pages=found.pages_affected,
+        judged=judged,
+        points=round(found.points / judged, 1) if judged else 0.0,
+        samples=tuple(
+            Sample(path_of(each["url"]), reverse("report-page", args=[each["scan"]]) + anchor) for each in found.samples
+        ),
+    )
+
+
+def pages(audit: Audit, query: Mapping[str, str]) -> Listed:
+    """Pages by `status` and a text in the address (`q`), as they were found or, with `order=worst`, lowest first."""
+    rows = AuditPage.objects.filter(audit=audit)
+    filters = {"show": "pages"} | page_filters(query)
+    if filters.get("status"):
+        rows = rows.filter(status__in=STATUSES[filters["status"]][1])
+    if filters.get("q"):
+        rows = rows.filter(url__icontains=filters["q"])
+    if filters.get("order"):
+        ordered = rows.order_by(F("worst_score").asc(nulls_last=True), "position")
+    else:
+        ordered = rows.order_by("position")
+    return _listed(ordered, query, PAGES_SIZE, filters, lambda found: _page_rows(audit, found))
+
+
+def page_filters(query: Mapping[str, str]) -> dict[str, str]:
+    """What the pages are filtered and ordered by, without what makes no sense."""
+    known = {"status": STATUSES, "order": ("worst",)}
+    filters = {name: value for name, values in known.items() if (value := query.get(name, "")) in values}
+    text = query.get("q", "").replace("\0", "").strip()[:200]
+    return filters | ({"q": text} if text else {})
+
+
+def _page_rows(audit: Audit, found: Sequence[AuditPage]) -> list[PageRow]:
+    failed = [page.id for page in found if page.status == AuditPage.Status.FAILED]
+    reasons: dict[int, str] = {}
+    if failed:
+        scans = access.rows(Scan, audit.organization_id).filter(audit_page__in=failed, lead=None)
+        reasons = dict(scans.values_list("audit_page_id", "error_message"))
+    return [
+        PageRow(
+            url=page.url,
+            path=path_of(page.url),
+            status=PAGE_STATUSES[AuditPage.Status(page.status)],
+            tone=PAGE_TONES.get(AuditPage.Status(page.status), ""),
+            problem=reasons.get(page.id, ""),
+            grades=tuple(_page_grade(page, type) if type in audit.types else None for type in Scan.Type.values),
+        )
+        for page in found
+    ]
+
+
+def _page_grade(page: AuditPage, type: str) -> PageGrade | None:
+    result = page.results.get(type)
+    if result is None:
+        return None
+    note = "" if result["score"] is not None else "Failed"
+    url = reverse("report-page", args=[result["scan"]])
+    return PageGrade(str(LABELS[type]), result["score"], result["grade"], note, url)
+
+
+def _listed(
+    ordered: QuerySet[Any], query: Mapping[str, str], size: int, filters: Mapping[str, str], shown: Any
+) -> Listed:
+    """Part `part` of the rows, from 1."""
+    raw = query.get("part", "")
+    part = min(int(raw), MAX_PAGE) if raw.isascii() and raw.isdecimal() and len(raw) < 6 else 1
+    part = max(part, 1)
+    found = list(ordered[(part - 1) * size : part * size + 1])
+    newer = urlencode({**filters, "part": part - 1}) if part > 1 else None
+    older = urlencode({**filters, "part": part + 1}) if len(found) > size else None
+    return Listed(shown(found[:size]), newer, older)
+
+
+def left_out(audit: Audit) -> int:
+    """How many pages were found and not looked at, because the audit ended before."""
+    return AuditPage.objects.filter(audit=audit, status=AuditPage.Status.LEFT_OUT).count()
+
+
+def status_label(audit: Audit) -> str:
+    return capfirst(audit.get_status_display())

@@ -1,0 +1,99 @@
+"""The page of an audit and what belongs to it: for members, and for anybody with the link while it is shared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.core.exceptions import BadRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+from django_htmx.http import HttpResponseClientRefresh
+
+from config.web.shared_pages import for_who_may_see, surroundings
+from reports.page.references import safe_link
+from scans.audits.visibility import SeenAudit, seen_by, set_sharing
+from scans.dashboard import audit_page
+from scans.models import Audit, Scan
+
+
+def _not_found(request: HttpRequest) -> HttpResponse:
+    context = {"thing": "scan", "days": settings.REPORT_RETENTION_DAYS}
+    return render(request, "report/not_found.html", context, status=404)
+
+
+_for_who_may_see = for_who_may_see(look=seen_by, id_name="audit_id", page="audit-page", not_found=_not_found)
+
+
+@require_safe
+@_for_who_may_see
+def audit(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
+    """A page with its types, or a site with what is to be fixed and its pages; how far it is, while it runs."""
+    context = _context(request, seen)
+    if seen.is_expired:
+        return render(request, "audit/expired.html", context | {"days": settings.REPORT_RETENTION_DAYS}, status=404)
+    found, scans, shown = context["audit"], context["scans"], context["shown"]
+    if found.kind == Audit.Kind.PAGE:
+        scan = scans.get(shown)
+        context["part"] = audit_page.type_report(scan, seen.now) if scan and scan.is_final else None
+        return render(request, "audit/page.html", context)
+    context |= {
+        "is_pages": request.GET.get("show") == "pages",
+        "left_out": audit_page.left_out(found) if found.is_final else 0,
+        "types": Scan.Type.choices,
+    }
+    if context["is_pages"]:
+        context |= {
+            "pages": audit_page.pages(found, request.GET),
+            "filters": audit_page.page_filters(request.GET),
+            "statuses": [(value, label) for value, (label, _) in audit_page.STATUSES.items()],
+        }
+    else:
+        context["findings"] = audit_page.findings(found, request.GET, shown)
+    return render(request, "audit/site.html", context)
+
+
+@require_safe
+@_for_who_may_see
+def progress(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
+    """What the page of a running audit asks for every few seconds; at another status, that page is to load anew."""
+    if not request.htmx:  # type: ignore[attr-defined]  # django-htmx
+        return redirect("audit-page", seen.audit.id)
+    if seen.audit.status != request.GET.get("status"):
+        return HttpResponseClientRefresh()
+    return render(request, "audit/_live.html", _context(request, seen) | {"is_fragment": True})
+
+
+@require_POST
+@_for_who_may_see
+def share(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
+    """The switch: `shared` is `on` or `off`. Back to the page afterwards."""
+    is_shared = {"on": True, "off": False}.get(request.POST.get("shared", ""))
+    if is_shared is None:
+        raise BadRequest
+    if set_sharing(seen, is_shared=is_shared):
+        shared = "Anybody with the link can read this and its reports now."
+        private = "Only members can read this now, and those of its reports that are not shared themselves."
+        messages.success(request, shared if is_shared else private)
+    return redirect("audit-page", seen.audit.id)
+
+
+def _context(request: HttpRequest, seen: SeenAudit) -> dict[str, Any]:
+    found = seen.audit
+    is_page = found.kind == Audit.Kind.PAGE
+    scans = audit_page.scans_of_page(found) if is_page else {}
+    asked = request.GET.get("type", "")
+    usual = next((type for type, scan in scans.items() if scan.status in Scan.REPORTED), found.types[0])
+    shown = asked if asked in found.types else usual if is_page else ""
+    return {
+        **surroundings(seen),
+        "audit": found,
+        "link": safe_link(found.url),
+        "scans": scans,
+        "shown": shown,
+        "gauges": audit_page.gauges(found, scans, shown),
+        "progress": audit_page.progress(found, scans),
+        "base_url": settings.BASE_URL,
+    }

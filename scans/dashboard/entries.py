@@ -1,0 +1,163 @@
+"""Rows of lists: what was asked for at once is one row, whatever its number of types and pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import F
+from django.urls import reverse
+from django.utils.text import capfirst
+
+from accounts import access
+from scans.audits.progress import Progress, progress_of
+from scans.models import Audit, Scan, is_kept
+
+TONES = {
+    Scan.Status.COMPLETED: "good",
+    Scan.Status.PARTIAL: "warn",
+    Scan.Status.FAILED: "bad",
+    Scan.Status.SCANNING: "accent",
+    Audit.Status.DISCOVERING: "accent",
+    Audit.Status.RUNNING: "accent",
+}
+STATUSES = {Scan.Status.SCANNING: "Running", Audit.Status.DISCOVERING: "Running"}
+CANCELLED = "Cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """What is known of one type: the score and its grade, None without; `url` is where the report is, if it is kept."""
+
+    label: str
+    score: int | None = None
+    grade: str | None = None
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An audit, or a scan that none stands for. `grades` are in the order of the types, None for what was not asked.
+
+    `page_url` leads to the report or the audit, None when it is not kept any more. `scope` says what more than one
+    page it is about.
+    """
+
+    id: str
+    is_audit: bool
+    url: str
+    page_url: str | None
+    scope: str
+    grades: tuple[Grade | None, ...]
+    status: str
+    tone: str
+    problem: str
+    created_at: datetime
+    is_final: bool
+    can_cancel: bool
+    progress: Progress | None
+
+    @property
+    def moment(self) -> str:
+        return f"{self.created_at:%Y-%m-%d %H:%M}"
+
+    @property
+    def known_grades(self) -> list[Grade]:
+        return [each for each in self.grades if each is not None]
+
+    @property
+    def types(self) -> str:
+        """Those that were asked for, in words."""
+        labels = [each.label for each in self.known_grades]
+        return "all four" if len(labels) == len(Scan.Type) else ", ".join(labels)
+
+
+def entries(organization_id: int, rows: Sequence[Audit | Scan]) -> list[Entry]:
+    """The rows of a list, in its order; one query."""
+    belonging = _belonging(organization_id, rows)
+    return [
+        audit_entry(row, belonging.get(row.id, []))
+        if isinstance(row, Audit)
+        else _scan_entry(row, belonging.get(row.id, []))
+        for row in rows
+    ]
+
+
+def audit_entry(audit: Audit, scans: Sequence[Scan]) -> Entry:
+    """`scans` are those of an audit of one page."""
+    scores = audit.scores
+    reports = {scan.type: reverse("report-page", args=[scan.id]) for scan in scans if scan.status in Scan.REPORTED}
+    kept = is_kept(audit.released_at or audit.created_at)
+    lead = next((scan for scan in scans if scan.lead_id is None), None)
+    return Entry(
+        id=audit.id,
+        is_audit=True,
+        url=audit.url,
+        page_url=reverse("audit-page", args=[audit.id]) if kept else None,
+        scope=_scope(audit),
+        grades=tuple(
+            Grade(label, url=reports.get(type) if kept else None, **scores[type]) if type in scores else None
+            for type, label in Scan.Type.choices
+        ),
+        status=STATUSES.get(audit.status, capfirst(audit.get_status_display())),
+        tone=TONES.get(audit.status, ""),
+        problem=audit.error_message,
+        created_at=audit.created_at,
+        is_final=audit.is_final,
+        # Of several pages: on the audit's page, which says what becomes of them.
+        can_cancel=audit.kind == Audit.Kind.PAGE
+        and not audit.is_final
+        and (lead is None or lead.status == Scan.Status.QUEUED),
+        progress=None if audit.is_final else progress_of(audit, lead),
+    )
+
+
+def _scan_entry(scan: Scan, companions: Sequence[Scan]) -> Entry:
+    scans = {each.type: each for each in (scan, *companions)}
+    kept = scan.is_kept
+    is_cancelled = scan.error_code == "SCAN_CANCELLED"
+    return Entry(
+        id=scan.id,
+        is_audit=False,
+        url=scan.url,
+        page_url=reverse("report-page", args=[scan.id]) if kept else None,
+        scope="",
+        grades=tuple(
+            Grade(label, found.score, found.grade, reverse("report-page", args=[found.id]) if kept else None)
+            if (found := scans.get(type))
+            else None
+            for type, label in Scan.Type.choices
+        ),
+        status=CANCELLED if is_cancelled else STATUSES.get(scan.status, capfirst(scan.get_status_display())),
+        tone="" if is_cancelled else TONES.get(scan.status, ""),
+        problem=scan.error_message,
+        created_at=scan.created_at,
+        is_final=scan.is_final,
+        can_cancel=scan.status == Scan.Status.QUEUED,
+        progress=None if scan.is_final else Progress.of_scan(scan),
+    )
+
+
+def _scope(audit: Audit) -> str:
+    if audit.kind == Audit.Kind.PAGE:
+        return ""
+    pages = audit.pages_planned or audit.pages_found
+    counted = f"{pages:,} page{'' if pages == 1 else 's'}"
+    if audit.kind == Audit.Kind.SITE:
+        return f"Whole site, {counted}" if pages else "Whole site"
+    return f"{counted}, this one first"
+
+
+def _belonging(organization_id: int, rows: Iterable[Audit | Scan]) -> dict[str, list[Scan]]:
+    """By ID: the scans of audits of one page, and those that a scan leads whose audit is not kept any more."""
+    audits = [row.id for row in rows if isinstance(row, Audit) and row.kind == Audit.Kind.PAGE]
+    leads = [row.id for row in rows if isinstance(row, Scan)]
+    scans = access.rows(Scan, organization_id).defer("skipped_checks", "error_message")
+    found: dict[str, list[Scan]] = {}
+    if audits or leads:
+        of_audits = scans.filter(audit_page__audit__in=audits).annotate(of=F("audit_page__audit_id"))
+        led = scans.filter(lead__in=leads).annotate(of=F("lead_id"))
+        for scan in of_audits.union(led, all=True):
+            found.setdefault(scan.of, []).append(scan)  # type: ignore[attr-defined]  # annotated
+    return found

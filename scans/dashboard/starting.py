@@ -1,0 +1,66 @@
+"""Audits that members start, on the pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from accounts.authentication import member_caller
+from accounts.roles import MemberRequest
+from config.api.errors import refuse_in_maintenance
+from config.api.throttling import refuse_over_rate
+from scans.audits.services import create_audit
+from scans.dashboard.forms import ScanForm
+from scans.models import Audit, AuditPage
+from scans.policy import scan_policy
+from scans.reachability import has_scheme, with_scheme
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The audit's ID; `note` says which scheme was taken where none was entered."""
+
+    audit_id: str
+    note: str = ""
+
+
+def start(request: MemberRequest, form: ScanForm) -> Started:
+    """What a valid form asks for. Raises the refusals of the API."""
+    caller = member_caller(request.membership)
+    refuse_over_rate(request, caller)
+    refuse_in_maintenance()
+    entered = form.cleaned_data["url"].strip()
+    if not entered or has_scheme(entered):
+        return Started(_create(request, form.body(entered)))
+    url = with_scheme(entered, scan_policy(), caller.organization_id)
+    if url.startswith("https:"):
+        note = f"You entered no https:// or http://. The scan uses {url}"
+    else:
+        note = f"Nothing answers over https there, so the scan uses {url}"
+    return Started(_create(request, form.body(url)), note)
+
+
+def start_again(request: MemberRequest, audit: Audit) -> Started:
+    """The same audit once more. Raises the refusals of the API."""
+    caller = member_caller(request.membership)
+    refuse_over_rate(request, caller)
+    refuse_in_maintenance()
+    body: dict[str, Any] = {"types": audit.types}
+    if audit.kind == Audit.Kind.PAGES:
+        pages = AuditPage.objects.filter(audit=audit).order_by("position")
+        body["pages"] = list(pages.values_list("url", flat=True))
+    else:
+        body[audit.kind] = audit.url
+    if audit.kind == Audit.Kind.SITE:
+        # The plan may have become smaller meanwhile.
+        body["max_pages"] = min(audit.max_pages, caller.limits.pages_per_audit)
+        body |= {name: getattr(audit, name) for name in ("discover", "include", "exclude")}
+    if (given := audit.credentials) is not None:
+        body["request"] = given.request
+    return Started(_create(request, body))
+
+
+def _create(request: MemberRequest, body: dict[str, Any]) -> str:
+    created = create_audit(caller=member_caller(request.membership), body=body, idempotency_key=None)
+    audit_id: str = created.response["id"]
+    return audit_id
