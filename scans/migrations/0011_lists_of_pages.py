@@ -25,7 +25,7 @@ class Migration(migrations.Migration):
         AddIndexConcurrently(
             "scan",
             models.Index(
-                condition=models.Q(("lead", None), ("audit_page", None), ("is_background", False)),
+                condition=models.Q(("audit_page", None), ("is_background", False), ("lead", None)),
                 fields=["organization", "-created_at", "-id"],
                 name="scan_newest_single",
             ),

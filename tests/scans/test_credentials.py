@@ -156,7 +156,7 @@ def test_the_form_takes_them_and_never_shows_them_again(home: Member, target: st
     unticked = browser.post("/o/home/scans/new", entered)
     assert unticked.status_code == 400
     page = unticked.content.decode()
-    assert '<details class="key" open>' in page
+    assert '<details class="more key" open>' in page
     assert not any(each in page for each in ("value-of-the-key", "b:c", 'value="u"', "sid"))
     assert browser.post("/o/home/scans/new", entered | {"type": "seo"}).status_code == 302
     assert Scan.objects.get().credentials == Credentials(
