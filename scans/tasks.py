@@ -205,9 +205,9 @@ def discover_pages(audit_id: str) -> None:
 def sweep() -> None:
     """Every 15 seconds: nothing that was accepted stays behind. Also tells operators that the scheduler lives."""
     beat()
-    sweep_audits()
     if put_back := sweep_scans(_queue_depth):
         logger.warning("%d scans were put back into the queue", put_back)
+    sweep_audits()  # after it: the places of those that it has ended are free
 
 
 def _queue_depth() -> int:

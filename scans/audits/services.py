@@ -79,18 +79,21 @@ def create_audit(*, caller: Caller, body: Mapping[str, Any], idempotency_key: st
     policy = scan_policy()
     request = parse_audit(body, policy, caller.limits.pages_per_audit)
     if idempotency_key is None:
-        return _create(caller, request)
-    # Without the credentials, which are compared themselves.
-    digest = idempotency.digest_of({"audit": {name: body[name] for name in body if name != "request"}})
-    with transaction.atomic():
-        idempotency.hold(caller.organization_id, idempotency_key)
-        earlier = idempotency_records.find(caller.organization_id, idempotency_key, digest, request.credentials)
-        if earlier is not None:
-            return Created(earlier, replayed=True)
         created = _create(caller, request)
-        answer = created.response
-        idempotency_records.keep(caller.organization_id, idempotency_key, digest, answer, audit_id=answer["id"])
-        return created
+    else:
+        # Without the credentials, which are compared themselves.
+        digest = idempotency.digest_of({"audit": {name: body[name] for name in body if name != "request"}})
+        with transaction.atomic():
+            idempotency.hold(caller.organization_id, idempotency_key)
+            earlier = idempotency_records.find(caller.organization_id, idempotency_key, digest, request.credentials)
+            if earlier is not None:
+                return Created(earlier, replayed=True)
+            created = _create(caller, request)
+            answer = created.response
+            idempotency_records.keep(caller.organization_id, idempotency_key, digest, answer, audit_id=answer["id"])
+    # In transactions of its own, each of which locks only what one visit needs.
+    release_pages(caller.organization_id)
+    return created
 
 
 def _create(caller: Caller, request: AuditRequest) -> Created:
@@ -125,9 +128,6 @@ def _create(caller: Caller, request: AuditRequest) -> Created:
         else:
             add_pages(audit, [(each.url, each.origin) for each in request.targets])
             audit.save()
-    if request.kind != Audit.Kind.SITE:
-        release_pages(caller.organization_id)
-        audit.refresh_from_db()
     return Created(AuditSerializer(audit).data, replayed=False)
 
 
