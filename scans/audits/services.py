@@ -51,6 +51,11 @@ class AuditNotFound(Refusal):
     status = 404
 
 
+class AuditNotComplete(Refusal):
+    code = "AUDIT_NOT_COMPLETE"
+    status = 409
+
+
 class AuditLimit(Refusal):
     """As many audits of the organization are under way as may be."""
 
@@ -158,6 +163,14 @@ def find_audit(organization_id: int, audit_id: str) -> Audit:
     if found is None:
         raise AuditNotFound("There is no audit with this ID.")
     return found
+
+
+def find_ended_audit(organization_id: int, audit_id: str) -> Audit:
+    """Raises AuditNotFound, or AuditNotComplete while the audit is under way."""
+    audit = find_audit(organization_id, audit_id)
+    if not audit.is_final:
+        raise AuditNotComplete("The audit is still under way. Poll it until it has ended, or cancel it.")
+    return audit
 
 
 def cancel_audit(*, caller: Caller, audit_id: str) -> Audit:
