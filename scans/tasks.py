@@ -22,7 +22,7 @@ from config.logging import current_id
 from config.operations.heartbeat import beat
 from config.postgresql.silence import log_failure
 from scans import credentials
-from scans.audits import discovering
+from scans.audits import discovering, retention
 from scans.audits.release import release_pages
 from scans.audits.sweeping import sweep_audits
 from scans.browser import browser, close_browser
@@ -220,6 +220,12 @@ def _queue_depth() -> int:
 def forget_credentials() -> None:
     """Every night: they are kept no longer than the scan's report."""
     delete_in_batches("scans.tasks.forget_credentials", credentials.forget_credentials)
+
+
+@shared_task
+def delete_expired_audits() -> None:
+    """Every night, after their reports."""
+    delete_in_batches("scans.tasks.delete_expired_audits", retention.delete_expired)
 
 
 @shared_task

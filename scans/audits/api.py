@@ -95,6 +95,7 @@ class AuditCollection(ApiView):
         """The organization's audits, newest first."""
         limit, offset = _page(request)
         audits = access.rows(Audit, caller_of(request).organization_id)
+        audits = audits.exclude(id__in=audits.expired().values("id"))  # type: ignore[attr-defined]  # AuditQuerySet
         if (status := choice(request.query_params, "status", Audit.Status.values)) is not None:
             audits = audits.filter(status=status)
         found = audits.order_by("-created_at", "-id")[offset : offset + limit]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from config.api.errors import InvalidParams
 from config.errors import Refusal
+from scans.discovery.patterns import pattern_fault
 from scans.engine.findings import ScanType
 from scans.models import Audit
 from scans.net.credentials import Credentials, InvalidRequestField
@@ -132,4 +133,6 @@ def _patterns(value: object, name: str) -> tuple[str, ...]:
     for each in value:
         if not isinstance(each, str) or not 1 <= len(each) <= PATTERN_LENGTH or not each.isprintable():
             raise InvalidParams(f"Each pattern of {name} must have 1 to {PATTERN_LENGTH} characters, such as /docs/*.")
+        if fault := pattern_fault(each):
+            raise InvalidParams(f"A pattern of {name} can't be used: {fault}")
     return tuple(dict.fromkeys(value))

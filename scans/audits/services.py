@@ -158,9 +158,9 @@ def add_pages(audit: Audit, pages: Sequence[tuple[str, str]]) -> None:
 
 
 def find_audit(organization_id: int, audit_id: str) -> Audit:
-    """Raises AuditNotFound (unknown, or another organization's)."""
+    """Raises AuditNotFound (unknown, another organization's, or retained no longer)."""
     found = access.rows(Audit, organization_id).filter(id=audit_id).first() if is_id("aud", audit_id) else None
-    if found is None:
+    if found is None or not found.is_kept:
         raise AuditNotFound("There is no audit with this ID.")
     return found
 
