@@ -52,7 +52,7 @@ def _json(audit: Audit) -> Iterator[str]:
     yield f'{{"audit": {_text(AuditSerializer(audit).data)}, "findings": ['
     yield from _joined(_findings(audit))
     yield '], "pages": ['
-    yield from _joined(AuditPageSerializer(batch, many=True).data for batch in _pages(audit))
+    yield from _joined(list(AuditPageSerializer(batch, many=True).data) for batch in _pages(audit))
     yield "]}"
 
 
@@ -152,7 +152,7 @@ def _findings(audit: Audit, scan_type: str = "") -> Iterator[list[dict[str, Any]
         rows = rows.filter(type=scan_type)
     after = Q()
     while batch := list(rows.filter(after)[:BATCH]):
-        yield AuditFindingSerializer(batch, many=True, context={"totals": audit.totals}).data
+        yield list(AuditFindingSerializer(batch, many=True, context={"totals": audit.totals}).data)
         last = batch[-1]
         after = Q(points__lt=last.points) | Q(points=last.points, id__gt=last.id)
 

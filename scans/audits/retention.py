@@ -23,7 +23,7 @@ def delete_expired(has_time: Callable[[], bool]) -> bool:
             raise _OutOfTime
 
     try:
-        delete_with_what_refers(Audit.objects.expired(), check)  # type: ignore[attr-defined]  # AuditQuerySet
+        delete_with_what_refers(Audit.objects.expired(), check)
     except _OutOfTime:
         return False
     return True
