@@ -137,15 +137,15 @@ def refuse_more_than_left(organization_id: int, limits: TierLimits, scans: int, 
         raise _quota_exceeded(limits.scans_per_month, now, needed)
 
 
-def refund(organization_id: int, period: date) -> None:
-    """Give one scan back to the month it was taken from."""
+def refund(organization_id: int, period: date, scans: int) -> None:
+    """Give so many scans back to the month they were taken from."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            UPDATE accounts_monthlyusage SET used = used - 1
-            WHERE organization_id = %s AND period = %s AND used > 0
+            UPDATE accounts_monthlyusage SET used = greatest(used - %s, 0)
+            WHERE organization_id = %s AND period = %s
             """,
-            [organization_id, period],
+            [scans, organization_id, period],
         )
 
 

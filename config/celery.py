@@ -80,6 +80,10 @@ app.conf.update(
             "task": "scans.tasks.forget_credentials",
             "schedule": crontab(hour="3", minute="27"),
         },
+        "delete-expired-audits": {
+            "task": "scans.tasks.delete_expired_audits",
+            "schedule": crontab(hour="3", minute="32"),
+        },
         "delete-old-deliveries": {
             "task": "webhooks.tasks.delete_old_deliveries",
             "schedule": crontab(hour="3", minute="47"),

@@ -24,7 +24,7 @@ from config.web.views import docs, favicon, landing, openapi, robots, security_t
 from reports.api import ReportDiff, ReportExport, ReportView
 from reports.views import compare, export, progress, report, screenshot, share
 from scans.api import ScanCollection, ScanItem, ScanListing, UsageView
-from scans.audits.api import AuditCollection, AuditFindings, AuditItem, AuditPages
+from scans.audits.api import AuditCollection, AuditExport, AuditFindings, AuditItem, AuditPages
 from scans.dashboard import audit_views
 from scans.dashboard import views as scan_views
 from webhooks import views as webhook_views
@@ -103,6 +103,7 @@ urlpatterns = [
     path("v1/audits", AuditCollection.as_view(), name="audit-collection"),
     path("v1/audits/<any:audit_id>/pages", AuditPages.as_view(), name="audit-pages"),
     path("v1/audits/<any:audit_id>/findings", AuditFindings.as_view(), name="audit-findings"),
+    path("v1/audits/<any:audit_id>/export", AuditExport.as_view(), name="audit-export"),
     path("v1/audits/<any:audit_id>", AuditItem.as_view(), name="audit-item"),
     path("v1/usage", UsageView.as_view(), name="usage"),
     path("api/webhooks", WebhookCollection.as_view(), name="webhook-collection"),

@@ -14,7 +14,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 from django.conf import settings
 
 from config import environment
-from config.api.parsing import MAX_BODY_BYTES
+from config.api.parsing import MAX_LONG_BODY_BYTES
 
 # No request waits longer for the database; tasks and commands may. `DATABASE_URL` may say otherwise.
 settings.DATABASES["default"]["OPTIONS"].setdefault("options", "-c statement_timeout=15000 -c lock_timeout=5000")
@@ -28,14 +28,14 @@ def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> 
     """Django's application, for chunked bodies too, and without a body where HEAD asks for none.
 
     Django reads as many bytes as Content-Length says, so a chunked body would look empty. It is read here, up
-    to what the API takes and one byte more, so that the parser refuses what is larger.
+    to the most that the API takes and one byte more, so that the parser refuses what is larger.
     """
     if environ.get("SERVER_PROTOCOL") == "HTTP/1.1" and "HTTP_HOST" not in environ:
         # RFC 9112, section 3.2. Django would take the address that was connected to.
         start_response("400 Bad Request", [("Content-Type", "application/json"), ("Connection", "close")])
         return (NO_HOST,)
     if environ.get("HTTP_TRANSFER_ENCODING", "").lower() == "chunked" and environ.get("wsgi.input_terminated"):
-        body = environ["wsgi.input"].read(MAX_BODY_BYTES + 1)
+        body = environ["wsgi.input"].read(MAX_LONG_BODY_BYTES + 1)
         environ |= {"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body))}
     response = django_application(environ, start_response)
     if environ["REQUEST_METHOD"] != "HEAD":

@@ -79,13 +79,13 @@ def csv_table(document: Mapping[str, Any]) -> str:
     writer.writerow(CSV_COLUMNS)
     for category, check in _checks(document):
         row = {**check, "category": category, "references": "; ".join(check["references"])}
-        writer.writerow([_cell(row.get(column)) for column in CSV_COLUMNS])
+        writer.writerow([cell(row.get(column)) for column in CSV_COLUMNS])
     for skipped in document["skipped_checks"]:
         row = {**skipped, "status": "could not run", "message": skipped["reason"]}
-        writer.writerow([_cell(row.get(column)) for column in CSV_COLUMNS])
+        writer.writerow([cell(row.get(column)) for column in CSV_COLUMNS])
     for omitted in document.get("omitted_checks", ()):
         row = {**omitted, "status": "left out", "message": "Only a browser could judge it, and there was none."}
-        writer.writerow([_cell(row.get(column)) for column in CSV_COLUMNS])
+        writer.writerow([cell(row.get(column)) for column in CSV_COLUMNS])
     return output.getvalue()
 
 
@@ -102,7 +102,7 @@ def _invocation(document: Mapping[str, Any]) -> dict[str, Any]:
         "endTimeUtc": document["completed_at"],
     }
     notifications = [
-        {"level": "warning", "message": {"text": _sarif_text(f"{skipped['name']} could not run: {skipped['reason']}")}}
+        {"level": "warning", "message": {"text": sarif_text(f"{skipped['name']} could not run: {skipped['reason']}")}}
         for skipped in document["skipped_checks"]
     ]
     if sentence := judged_without_browser(document):
@@ -111,12 +111,12 @@ def _invocation(document: Mapping[str, Any]) -> dict[str, Any]:
     if "error" in document:
         error = document["error"]
         notifications.append(
-            {"level": "error", "message": {"text": _sarif_text(f"{error['code']}: {error['message']}")}}
+            {"level": "error", "message": {"text": sarif_text(f"{error['code']}: {error['message']}")}}
         )
     return invocation | ({"toolExecutionNotifications": notifications} if notifications else {})
 
 
-def _sarif_text(message: str) -> str:
+def sarif_text(message: str) -> str:
     """Brackets would be links, to wherever a site says (SARIF 2.1.0, section 3.11.6)."""
     return re.sub(r"[\\\[\]]", r"\\\g<0>", message)
 
@@ -141,14 +141,15 @@ def _result(document: Mapping[str, Any], rule_index: int, category: str, check: 
         "ruleIndex": rule_index,
         "level": SARIF_LEVELS[check["severity"]],
         "kind": "fail",  # any other kind may have no level (section 3.27.9); `status` tells a warning apart
-        "message": {"text": _sarif_text(check["message"])},
+        "message": {"text": sarif_text(check["message"])},
         "locations": [{"physicalLocation": {"artifactLocation": {"uri": document["url"]}}}],
         "partialFingerprints": {"checkOfPage/v1": f"{check['id']} {document['url']}"},
         "properties": {"status": check["status"], "severity": check["severity"], "category": category},
     }
 
 
-def _cell(value: object) -> object:
+def cell(value: object) -> object:
+    """A cell of a CSV file that no spreadsheet takes for a formula."""
     if isinstance(value, str) and value.startswith(FORMULA_STARTS):
         return f"'{value}"
     return value

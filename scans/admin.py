@@ -21,7 +21,7 @@ from django.utils import timezone
 from accounts.admin import OrganizationAdmin
 from accounts.models import Organization, User
 from config.web.admin import ReadOnlyAdmin, link, page_of
-from scans.models import BlockedDomain, Scan
+from scans.models import Audit, BlockedDomain, Scan
 from scans.services import NotRequeued, requeue_scan
 from scans.visits.queue import MAX_ATTEMPTS
 from webhooks.models import Delivery
@@ -58,12 +58,19 @@ class ScanAdmin(ReadOnlyAdmin):
     list_display = (*("id", "status", "type", "created_at", "organization", "score", "error_code", "address"),)
     list_filter = ("status", "type", "created_at")
     list_select_related = ("organization",)
-    ids = {"scan": "id__startswith", "rpt": "report__id__startswith", "evt": "events__id__startswith"}
-    search_help_text = "The beginning of the ID of a scan, its report or an event, or an organization's slug or name."
+    ids = {
+        "scan": "id__startswith",
+        "rpt": "report__id__startswith",
+        "evt": "events__id__startswith",
+        "aud": "audit_page__audit__id__startswith",
+    }
+    search_help_text = (
+        "The beginning of the ID of a scan, its report, its audit or an event, or an organization's slug or name."
+    )
     actions = ("requeue",)
     fields = (
         *("id", "organization", "api_key", "created_by", "type", "url", "status", "score", "grade", "report_page"),
-        *("error_code", "error_message", "skipped_checks", "timeline"),
+        *("audit", "error_code", "error_message", "skipped_checks", "timeline"),
         *("percent", "phase", "checks_done", "checks_total", "attempts", "enqueued_at", "lease_expires_at", "period"),
     )
 
@@ -75,6 +82,10 @@ class ScanAdmin(ReadOnlyAdmin):
     @admin.display(description="report page")
     def report_page(self, scan: Scan) -> str:
         return link(reverse("report-page", args=[scan.id]), "Open (members only, unless the report is shared)")
+
+    @admin.display(description="audit")
+    def audit(self, scan: Scan) -> str:
+        return link(page_of(scan.audit_page.audit), scan.audit_page.audit_id) if scan.audit_page else "-"
 
     @admin.display(description="timeline")
     def timeline(self, scan: Scan) -> str:
@@ -100,6 +111,45 @@ class ScanAdmin(ReadOnlyAdmin):
     def has_requeue_permission(self, request: HttpRequest) -> bool:
         """Whoever may change scans, if scans could be changed."""
         return request.user.has_perm("scans.change_scan")
+
+
+@admin.register(Audit)
+class AuditAdmin(ReadOnlyAdmin):
+    list_display = ("id", "status", "kind", "created_at", "organization", "pages", "error_code", "address")
+    list_filter = ("status", "kind", "created_at")
+    list_select_related = ("organization",)
+    ids = {"aud": "id__startswith", "scan": "pages__scans__id__startswith", "evt": "events__id__startswith"}
+    search_help_text = "The beginning of the ID of an audit, one of its scans or an event, or an organization's slug."
+    fields = (
+        *("id", "organization", "api_key", "created_by", "kind", "url", "types", "status", "error_code"),
+        *("error_message", "pages", "results", "findings_count", "scans", "deliveries", "notes"),
+        *("discover", "include", "exclude", "max_pages", "created_at", "started_at", "released_at", "completed_at"),
+        *("shared_at", "attempts", "worker", "enqueued_at", "lease_expires_at"),
+    )
+
+    @admin.display(description="url")
+    def address(self, audit: Audit) -> str:
+        """Not all of an address that is long."""
+        return truncatechars(audit.url, SHOWN_URL)
+
+    @admin.display(description="pages")
+    def pages(self, audit: Audit) -> str:
+        """As they are counted on the audit's own row."""
+        ended = f"{audit.pages_done} done, {audit.pages_failed} failed"
+        return f"{ended}, of {audit.pages_planned} planned and {audit.pages_found} found"
+
+    @admin.display(description="results")
+    def results(self, audit: Audit) -> str:
+        return ", ".join(f"{each} {score['score']} ({score['grade']})" for each, score in audit.scores.items())
+
+    @admin.display(description="scans")
+    def scans(self, audit: Audit) -> str:
+        query = urlencode({"q": audit.id})
+        return link(f"{reverse('admin:scans_scan_changelist')}?{query}", f"Show them ({audit.scans_done} have ended)")
+
+    @admin.display(description="deliveries")
+    def deliveries(self, audit: Audit) -> str:
+        return link(f"{reverse('admin:webhooks_delivery_changelist')}?{urlencode({'q': audit.id})}", "Show them")
 
 
 @dataclass(frozen=True, slots=True)

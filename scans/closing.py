@@ -7,7 +7,8 @@ from django.utils import timezone
 
 from accounts import access
 from accounts.models import Organization
-from scans.models import Audit, AuditPage, Scan, ScanCount
+from scans.audits.services import cancel
+from scans.models import Audit, Scan, ScanCount
 
 
 def stop_scans(*, organization: Organization, **_: object) -> None:
@@ -15,7 +16,6 @@ def stop_scans(*, organization: Organization, **_: object) -> None:
     unfinished = access.rows(Scan, organization.id).filter(status__in=(Scan.Status.QUEUED, Scan.Status.SCANNING))
     # Scans before audits, as who ends a visit locks them.
     stopped = [each.pk for each in unfinished.locked().only("pk")]  # type: ignore[attr-defined]  # ScanQuerySet
-    audits = access.rows(Audit, organization.id).exclude(status__in=Audit.FINAL)
     Scan.objects.filter(pk__in=stopped).update(
         status=Scan.Status.FAILED,
         completed_at=timezone.now(),
@@ -26,12 +26,12 @@ def stop_scans(*, organization: Organization, **_: object) -> None:
         error_code="SCAN_CANCELLED",
         error_message="The organization was deleted.",
     )
+    audits = access.rows(Audit, organization.id).exclude(status__in=Audit.FINAL)
+    for audit in audits.select_for_update(no_key=True).order_by("id"):
+        cancel(audit)
     for model in (Scan, Audit):
         kept = access.rows(model, organization.id).filter(encrypted_credentials__isnull=False)
         kept.update(encrypted_credentials=None)
-    waiting = AuditPage.objects.filter(audit__in=audits, status=AuditPage.Status.WAITING)
-    waiting.update(status=AuditPage.Status.LEFT_OUT)
-    audits.update(status=Audit.Status.CANCELLED, completed_at=timezone.now(), claim_token=None, lease_expires_at=None)
 
 
 def forget_counts(*, instance: Model, **_: object) -> None:

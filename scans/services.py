@@ -128,8 +128,8 @@ def _create(caller: Caller, target: Target, scan_type: ScanType, credentials: Cr
 
 def _refuse_when_overloaded() -> None:
     limit = settings.SCAN_QUEUE_LIMIT
-    # Asks for the row after the last that may wait, instead of counting all.
-    if Scan.objects.visits().filter(status=Scan.Status.QUEUED)[limit : limit + 1].exists():
+    # Asks for the row after the last that may wait, instead of counting all. Pages of audits delay nobody.
+    if Scan.objects.visits().filter(status=Scan.Status.QUEUED, is_background=False)[limit : limit + 1].exists():
         raise ServiceUnavailable("Too many scans are waiting. Try again later.")
     if not redis_answers():
         raise ServiceUnavailable("The queue does not answer. Try again in a few seconds.")

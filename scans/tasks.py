@@ -22,7 +22,7 @@ from config.logging import current_id
 from config.operations.heartbeat import beat
 from config.postgresql.silence import log_failure
 from scans import credentials
-from scans.audits import discovering
+from scans.audits import discovering, retention
 from scans.audits.release import release_pages
 from scans.audits.sweeping import sweep_audits
 from scans.browser import browser, close_browser
@@ -205,9 +205,9 @@ def discover_pages(audit_id: str) -> None:
 def sweep() -> None:
     """Every 15 seconds: nothing that was accepted stays behind. Also tells operators that the scheduler lives."""
     beat()
-    sweep_audits()
     if put_back := sweep_scans(_queue_depth):
         logger.warning("%d scans were put back into the queue", put_back)
+    sweep_audits()  # after it: the places of those that it has ended are free
 
 
 def _queue_depth() -> int:
@@ -220,6 +220,12 @@ def _queue_depth() -> int:
 def forget_credentials() -> None:
     """Every night: they are kept no longer than the scan's report."""
     delete_in_batches("scans.tasks.forget_credentials", credentials.forget_credentials)
+
+
+@shared_task
+def delete_expired_audits() -> None:
+    """Every night, after their reports."""
+    delete_in_batches("scans.tasks.delete_expired_audits", retention.delete_expired)
 
 
 @shared_task

@@ -20,7 +20,7 @@ SHOWN_ATTEMPTS = 50
 
 
 def deliveries_of(id: str, text: str = "Show them") -> SafeString:
-    """A link to the deliveries of a webhook, an event or a scan."""
+    """A link to the deliveries of a webhook, an event, a scan or an audit."""
     return link(f"{reverse('admin:webhooks_delivery_changelist')}?{urlencode({'q': id})}", text)
 
 
@@ -46,11 +46,11 @@ class WebhookAdmin(ReadOnlyAdmin):
 
 @admin.register(Event)
 class EventAdmin(ReadOnlyAdmin):
-    list_display = ("id", "kind", "scan_id", "organization", "created_at")
+    list_display = ("id", "kind", "scan_id", "audit_id", "organization", "created_at")
     list_select_related = ("organization",)
-    ids = {"evt": "id__startswith", "scan": "scan__id__startswith"}
-    search_help_text = "The beginning of an event's or a scan's ID, or an organization's slug or name."
-    fields = ("id", "kind", "scan", "organization", "created_at", "deliveries", "payload")
+    ids = {"evt": "id__startswith", "scan": "scan__id__startswith", "aud": "audit__id__startswith"}
+    search_help_text = "The beginning of the ID of an event, a scan or an audit, or an organization's slug or name."
+    fields = ("id", "kind", "scan", "audit", "organization", "created_at", "deliveries", "payload")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Event]:
         return super().get_queryset(request).defer("body")
@@ -82,9 +82,10 @@ class DeliveryAdmin(ReadOnlyAdmin):
         "evt": "event__id__startswith",
         "wh": "webhook__id__startswith",
         "scan": "event__scan__id__startswith",
+        "aud": "event__audit__id__startswith",
     }
     search_help_text = (
-        "The beginning of the ID of a delivery, webhook, event or scan, or an organization's slug or name."
+        "The beginning of the ID of a delivery, webhook, event, scan or audit, or an organization's slug or name."
     )
     fields = (
         *("id", "webhook", "event", "status", "attempts_made", "next_attempt_at", "lease_expires_at"),

@@ -98,6 +98,7 @@ class DeliveryDetailSerializer(serializers.Serializer):
     event_id = serializers.RegexField(rf"^evt_{ID}$")
     event = serializers.ChoiceField(EventKind.choices, source="event.kind")
     scan_id = serializers.RegexField(rf"^scan_{ID}$", source="event.scan_id", allow_null=True)
+    audit_id = serializers.RegexField(rf"^aud_{ID}$", source="event.audit_id", allow_null=True)
     test = serializers.BooleanField(source="event.is_test")
     status = serializers.ChoiceField(Delivery.Status.choices)
     created_at = serializers.DateTimeField()

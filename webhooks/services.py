@@ -233,7 +233,7 @@ def recover_failed(*, organization_id: int, webhook_id: str, since: datetime, ac
         webhook = access_webhook(organization_id, webhook_id)
         _refuse_disabled(webhook)
         failed = webhook.deliveries.filter(status=Delivery.Status.FAILED, created_at__gte=since)
-        recovered = failed.exclude(event__scan=None).update(
+        recovered = failed.exclude(event__scan=None, event__audit=None).update(
             status=Delivery.Status.PENDING,
             attempts_made=0,
             next_attempt_at=timezone.now(),

@@ -9,10 +9,10 @@ from django.db import transaction
 from django.db.models import CASCADE
 
 from accounts.models import Organization, User
+from config.postgresql.deletion import delete_with_what_refers
 
 # Longer than any request that began before; one that looks later finds no key and no membership.
 GRACE = timedelta(minutes=2)
-BATCH = 200  # scans, each with its report and its events
 
 
 class OutOfTime(Exception):
@@ -39,9 +39,7 @@ def _delete_organization(organization: Organization, deadline: float) -> None:
         if relation.on_delete is not CASCADE:
             continue
         rows = relation.related_model._default_manager.filter(organization_id=organization.pk)
-        while ids := list(rows.values_list("pk", flat=True)[:BATCH]):
-            _check(deadline)
-            rows.filter(pk__in=ids).delete()
+        delete_with_what_refers(rows, lambda: _check(deadline))
     with transaction.atomic():
         # Nobody can refer to it any more from here on; what came meanwhile goes with it.
         Organization.objects.select_for_update().get(pk=organization.pk).delete()

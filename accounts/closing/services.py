@@ -37,12 +37,13 @@ def close_organization(organization: Organization) -> None:
     with transaction.atomic():
         organization = lock(organization.id)
         now = timezone.now()
-        slug = f"closed-{random_base62(16).lower()}"
-        Organization.objects.filter(id=organization.id).update(closed_at=now, slug=slug)
         access.rows(ApiKey, organization.id).filter(revoked_at=None).update(revoked_at=now)
         access.rows(Invitation, organization.id).filter(accepted_at=None, revoked_at=None).update(revoked_at=now)
         access.rows(Membership, organization.id).delete()
         organization_closed.send(Organization, organization=organization)
+        # At last, as a new name waits for all who refer to the row: those who end a scan must not wait for us as well.
+        slug = f"closed-{random_base62(16).lower()}"
+        Organization.objects.filter(id=organization.id).update(closed_at=now, slug=slug)
 
 
 def only_owned(user: User) -> list[Organization]:

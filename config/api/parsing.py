@@ -1,4 +1,4 @@
-"""The body parser: JSON objects up to 64 KiB, and a named refusal for everything else."""
+"""The body parsers: JSON objects up to a size, and a named refusal for everything else."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from config.api.errors import InvalidParams, PayloadTooLarge
 from config.errors import Refusal
 
 MAX_BODY_BYTES = 64 * 1024
+# Of requests that name many addresses; the server takes no more of any.
+MAX_LONG_BODY_BYTES = 1024 * 1024
 # As the address of a target or a receiver begins.
 WEB_ADDRESS = r"^[hH][tT][tT][pP][sS]?://"
 
@@ -25,6 +27,7 @@ class StrictJSONParser(BaseParser):
     """Reads one JSON object, UTF-8, without NaN and the like."""
 
     media_type = "application/json"
+    max_bytes = MAX_BODY_BYTES
 
     def parse(
         self,
@@ -36,9 +39,9 @@ class StrictJSONParser(BaseParser):
         request = (parser_context or {}).get("request")
         if request is not None and request.headers.get("Content-Encoding", "identity").lower() != "identity":
             raise UnsupportedEncoding("Send the body as it is: no Content-Encoding is supported.")
-        body = stream.read(MAX_BODY_BYTES + 1)
-        if len(body) > MAX_BODY_BYTES:
-            raise PayloadTooLarge(f"The body is larger than {MAX_BODY_BYTES // 1024} KiB.")
+        body = stream.read(self.max_bytes + 1)
+        if len(body) > self.max_bytes:
+            raise PayloadTooLarge(f"The body is larger than {self.max_bytes // 1024} KiB.")
         try:
             value = json.loads(body.decode(), parse_constant=_refuse_constant)
         # RecursionError: a body of nothing but opening brackets.
@@ -47,6 +50,12 @@ class StrictJSONParser(BaseParser):
         if not isinstance(value, dict):
             raise InvalidParams("The body must be a JSON object.")
         return value
+
+
+class LongJSONParser(StrictJSONParser):
+    """The same for up to 1 MiB."""
+
+    max_bytes = MAX_LONG_BODY_BYTES
 
 
 def _refuse_constant(name: str) -> None:

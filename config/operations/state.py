@@ -19,7 +19,7 @@ from kombu.exceptions import OperationalError
 from config.cache import outage
 from config.operations.heartbeat import last_beat
 from scans.browser import browser_program, missing_packages
-from scans.models import WITHOUT_LEASE, Scan
+from scans.models import WITHOUT_LEASE, Audit, AuditPage, Scan
 from scans.net.browser import sandbox_problem
 from scans.visits.queue import types_of
 from webhooks.models import Delivery, Webhook
@@ -76,6 +76,8 @@ class Operations:
     oldest: datetime | None
     running: int
     interrupted: int
+    audits: int
+    waiting_pages: int
     failures: tuple[tuple[str, int], ...]
     pending: int
     due: int
@@ -97,7 +99,7 @@ class Operations:
 
 
 def operations() -> Operations:
-    """Eight queries, each served by an index of what is unfinished or new; at most a second for Redis and workers."""
+    """Ten queries, each served by an index of what is unfinished or new; at most a second for Redis and workers."""
     now = timezone.now()
     depths = _depths()
     serving = _workers() if depths is not None else None
@@ -113,6 +115,8 @@ def operations() -> Operations:
     failed = Scan.objects.filter(status=Scan.Status.FAILED, created_at__gt=now - PERIOD)
     reasons = failed.values_list("error_code").annotate(count=Count("id")).order_by("-count", "error_code")
     waiting = Delivery.objects.filter(status=Delivery.Status.PENDING, is_held=False, webhook__enabled=True)
+    audits = Audit.objects.exclude(status__in=Audit.FINAL)
+    pages = AuditPage.objects.filter(audit__in=audits, status=AuditPage.Status.WAITING)
     deliveries = waiting.aggregate(
         pending=Count("id"),
         due=Count("id", Q(next_attempt_at__lt=now)),
@@ -127,6 +131,8 @@ def operations() -> Operations:
         queues=tuple(_queues(depths, serving, by_type)),
         workers=None if serving is None else tuple(sorted(serving)),
         **unfinished,
+        audits=audits.count(),
+        waiting_pages=pages.count(),
         failures=tuple((code or "no code", count) for code, count in reasons),
         pending=deliveries["pending"],
         due=deliveries["due"],

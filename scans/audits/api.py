@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from django.db.models import F
+from django.http import StreamingHttpResponse
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -11,10 +13,14 @@ from accounts import access
 from accounts.authentication import caller_of
 from config.api import idempotency
 from config.api.pagination import MAX_OFFSET, choice, integer
+from config.api.parsing import LongJSONParser
 from config.api.schema import RATE_HEADERS, headers, id_parameter, responses
 from config.api.views import ApiView, json_body
+from reports.exports import FORMATS
 from scans.audits import services
+from scans.audits.exports import MEDIA_TYPES, export
 from scans.audits.serializers import (
+    AuditExportSerializer,
     AuditFindingListSerializer,
     AuditFindingSerializer,
     AuditListSerializer,
@@ -35,6 +41,8 @@ NOT_FOUND = "`AUDIT_NOT_FOUND`: no such audit, or another organization's."
 
 class AuditCollection(ApiView):
     """POST and GET /v1/audits."""
+
+    parser_classes = [LongJSONParser]
 
     @extend_schema(
         operation_id="create_audit",
@@ -60,7 +68,7 @@ class AuditCollection(ApiView):
             e400="`INVALID_URL`, `INVALID_PAGES`, `URL_NOT_REACHABLE` or `INVALID_PARAMS`.",
             e403="`DOMAIN_BLOCKED`: the target is not publicly accessible, or blocked here.",
             e409="`IDEMPOTENCY_CONFLICT`: a request with this key is still in progress.",
-            e413="`PAYLOAD_TOO_LARGE`: over 64 KiB.",
+            e413="`PAYLOAD_TOO_LARGE`: over 1 MiB.",
             e415="`UNSUPPORTED_MEDIA_TYPE`: the body is not JSON.",
             e422="`IDEMPOTENCY_MISMATCH`: the key was used with another body.",
             e429="`RATE_LIMITED`, `QUOTA_EXCEEDED`, or `CONCURRENT_LIMIT`: too many audits are under way.",
@@ -87,6 +95,7 @@ class AuditCollection(ApiView):
         """The organization's audits, newest first."""
         limit, offset = _page(request)
         audits = access.rows(Audit, caller_of(request).organization_id)
+        audits = audits.exclude(id__in=audits.expired().values("id"))  # type: ignore[attr-defined]  # AuditQuerySet
         if (status := choice(request.query_params, "status", Audit.Status.values)) is not None:
             audits = audits.filter(status=status)
         found = audits.order_by("-created_at", "-id")[offset : offset + limit]
@@ -130,6 +139,41 @@ class AuditItem(ApiView):
     def delete(self, request: Request, audit_id: str) -> Response:
         """What runs ends, and what waits does not begin. One that has ended stays as it is."""
         return Response(AuditSerializer(services.cancel_audit(caller=caller_of(request), audit_id=audit_id)).data)
+
+
+class AuditExport(ApiView):
+    """GET /v1/audits/:id/export."""
+
+    @extend_schema(
+        operation_id="export_audit",
+        summary="Export an audit that has ended as JSON, SARIF or CSV",
+        tags=["Audits"],
+        parameters=[
+            id_parameter("audit_id", "aud"),
+            OpenApiParameter("format", str, enum=FORMATS, default="json"),
+            *RATE_HEADERS,
+            *headers([200], Content_Disposition=(str, "A file name for the download.")),
+        ],
+        responses=responses(
+            {
+                (200, "application/json"): AuditExportSerializer,
+                (200, "application/sarif+json"): OpenApiTypes.OBJECT,
+                (200, "text/csv"): OpenApiTypes.STR,
+            },
+            e400="`INVALID_PARAMS`: an unknown format.",
+            e404=NOT_FOUND,
+            e409="`AUDIT_NOT_COMPLETE`: the audit is still under way.",
+        ),
+    )
+    def get(self, request: Request, audit_id: str) -> StreamingHttpResponse:
+        """JSON has all findings and pages; CSV one line for each finding; SARIF 2.1.0 one run for each type."""
+        export_format = choice(request.query_params, "format", FORMATS) or "json"
+        audit = services.find_ended_audit(caller_of(request).organization_id, audit_id)
+        response = StreamingHttpResponse(export(audit, export_format), content_type=MEDIA_TYPES[export_format])
+        response["Content-Disposition"] = f'attachment; filename="{audit.id}.{export_format}"'
+        response["Cache-Control"] = "private, no-cache"
+        response["Vary"] = "Authorization"
+        return response
 
 
 class AuditPages(ApiView):

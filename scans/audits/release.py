@@ -87,7 +87,6 @@ def _release(audit: Audit, page: AuditPage, now: datetime) -> None:
     changed = AuditPage.objects.filter(id=page.id, status=AuditPage.Status.WAITING)
     if not changed.update(status=AuditPage.Status.RELEASED):
         raise RuntimeError("the organization's lock did not hold")
-    Audit.objects.filter(id=audit.id).update(released_at=now, started_at=audit.started_at or now)
     lead, *others = _led(audit.types)
     made = functools.partial(
         Scan,
@@ -104,6 +103,8 @@ def _release(audit: Audit, page: AuditPage, now: datetime) -> None:
     )
     leading = made(type=lead)
     Scan.objects.bulk_create([leading, *(made(type=each, lead=leading) for each in others)])
+    # After the scans, as who ends a visit locks them and their counters before the audit.
+    Audit.objects.filter(id=audit.id).update(released_at=now, started_at=audit.started_at or now)
     transaction.on_commit(lambda: enqueue(leading.id, ScanType(lead)))
 
 

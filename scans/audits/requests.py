@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from config.api.errors import InvalidParams
 from config.errors import Refusal
+from scans.discovery.patterns import pattern_fault
 from scans.engine.findings import ScanType
 from scans.models import Audit
 from scans.net.credentials import Credentials, InvalidRequestField
@@ -22,7 +23,6 @@ PATTERN_LENGTH = 500
 USUAL_MAX_PAGES = 100
 # Of one list; whoever mends these finds the others.
 TOLD = 20
-COMMON = frozenset({"types", "request"})
 OF_A_SITE = frozenset({"discover", "max_pages", "include", "exclude"})
 
 
@@ -56,7 +56,7 @@ def parse_audit(body: Mapping[str, object], policy: Policy, pages_per_audit: int
     if len(named) != 1:
         raise InvalidParams("Send exactly one of page, pages and site.")
     kind = named[0]
-    allowed = COMMON | {kind} | (OF_A_SITE if kind == Audit.Kind.SITE else frozenset())
+    allowed = {kind, "types"} | (OF_A_SITE if kind == Audit.Kind.SITE else frozenset())
     if unknown := sorted(set(body) - allowed):
         raise InvalidParams(f"{unknown[0]} is no field of an audit with {kind}.")
     types = _types(body.get("types"))
@@ -97,9 +97,10 @@ def _chosen(value: object, name: str, known: Sequence[str]) -> tuple[str, ...]:
 def _pages(value: object, policy: Policy, pages_per_audit: int) -> tuple[Target, ...]:
     if not isinstance(value, list) or not value:
         raise InvalidParams("pages must be a list of addresses.")
-    most = min(MAX_LISTED, pages_per_audit)
-    if len(value) > most:
-        raise InvalidParams(f"pages has {len(value)} addresses; your plan allows {most} in one audit.")
+    if len(value) > pages_per_audit:
+        raise InvalidParams(f"pages has {len(value)} addresses; your plan allows {pages_per_audit} in one audit.")
+    if len(value) > MAX_LISTED:
+        raise InvalidParams(f"pages has {len(value)} addresses; a list may have {MAX_LISTED}.")
     targets: dict[str, Target] = {}
     wrong: list[str] = []
     for position, each in enumerate(value, 1):
@@ -132,4 +133,6 @@ def _patterns(value: object, name: str) -> tuple[str, ...]:
     for each in value:
         if not isinstance(each, str) or not 1 <= len(each) <= PATTERN_LENGTH or not each.isprintable():
             raise InvalidParams(f"Each pattern of {name} must have 1 to {PATTERN_LENGTH} characters, such as /docs/*.")
+        if fault := pattern_fault(each):
+            raise InvalidParams(f"A pattern of {name} can't be used: {fault}")
     return tuple(dict.fromkeys(value))

@@ -198,6 +198,14 @@ class AuditFindingListSerializer(_ListSerializer):
     findings = AuditFindingSerializer(many=True)
 
 
+class AuditExportSerializer(serializers.Serializer):
+    """The JSON export of an audit: all of it in one document."""
+
+    audit = AuditSerializer()
+    findings = AuditFindingSerializer(many=True)
+    pages = AuditPageSerializer(many=True)
+
+
 def _worst_pages(audit: Audit) -> dict[str, list[dict[str, Any]]]:
     """Those with the lowest scores, by type, lowest first; of the pages that are worst for any type."""
     judged = AuditPage.objects.filter(audit=audit, worst_score__isnull=False).order_by("worst_score", "position")

@@ -51,6 +51,11 @@ class AuditNotFound(Refusal):
     status = 404
 
 
+class AuditNotComplete(Refusal):
+    code = "AUDIT_NOT_COMPLETE"
+    status = 409
+
+
 class AuditLimit(Refusal):
     """As many audits of the organization are under way as may be."""
 
@@ -79,18 +84,21 @@ def create_audit(*, caller: Caller, body: Mapping[str, Any], idempotency_key: st
     policy = scan_policy()
     request = parse_audit(body, policy, caller.limits.pages_per_audit)
     if idempotency_key is None:
-        return _create(caller, request)
-    # Without the credentials, which are compared themselves.
-    digest = idempotency.digest_of({"audit": {name: body[name] for name in body if name != "request"}})
-    with transaction.atomic():
-        idempotency.hold(caller.organization_id, idempotency_key)
-        earlier = idempotency_records.find(caller.organization_id, idempotency_key, digest, request.credentials)
-        if earlier is not None:
-            return Created(earlier, replayed=True)
         created = _create(caller, request)
-        answer = created.response
-        idempotency_records.keep(caller.organization_id, idempotency_key, digest, answer, audit_id=answer["id"])
-        return created
+    else:
+        # Without the credentials, which are compared themselves.
+        digest = idempotency.digest_of({"audit": {name: body[name] for name in body if name != "request"}})
+        with transaction.atomic():
+            idempotency.hold(caller.organization_id, idempotency_key)
+            earlier = idempotency_records.find(caller.organization_id, idempotency_key, digest, request.credentials)
+            if earlier is not None:
+                return Created(earlier, replayed=True)
+            created = _create(caller, request)
+            answer = created.response
+            idempotency_records.keep(caller.organization_id, idempotency_key, digest, answer, audit_id=answer["id"])
+    # In transactions of its own, each of which locks only what one visit needs.
+    release_pages(caller.organization_id)
+    return created
 
 
 def _create(caller: Caller, request: AuditRequest) -> Created:
@@ -125,9 +133,6 @@ def _create(caller: Caller, request: AuditRequest) -> Created:
         else:
             add_pages(audit, [(each.url, each.origin) for each in request.targets])
             audit.save()
-    if request.kind != Audit.Kind.SITE:
-        release_pages(caller.organization_id)
-        audit.refresh_from_db()
     return Created(AuditSerializer(audit).data, replayed=False)
 
 
@@ -153,11 +158,19 @@ def add_pages(audit: Audit, pages: Sequence[tuple[str, str]]) -> None:
 
 
 def find_audit(organization_id: int, audit_id: str) -> Audit:
-    """Raises AuditNotFound (unknown, or another organization's)."""
+    """Raises AuditNotFound (unknown, another organization's, or retained no longer)."""
     found = access.rows(Audit, organization_id).filter(id=audit_id).first() if is_id("aud", audit_id) else None
-    if found is None:
+    if found is None or not found.is_kept:
         raise AuditNotFound("There is no audit with this ID.")
     return found
+
+
+def find_ended_audit(organization_id: int, audit_id: str) -> Audit:
+    """Raises AuditNotFound, or AuditNotComplete while the audit is under way."""
+    audit = find_audit(organization_id, audit_id)
+    if not audit.is_final:
+        raise AuditNotComplete("The audit is still under way. Poll it until it has ended, or cancel it.")
+    return audit
 
 
 def cancel_audit(*, caller: Caller, audit_id: str) -> Audit:

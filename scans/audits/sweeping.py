@@ -57,4 +57,4 @@ def _fail_interrupted() -> None:
 def _organizations_with_waiting_pages() -> list[int]:
     waiting = AuditPage.objects.filter(audit=OuterRef("pk"), status=AuditPage.Status.WAITING)
     audits = Audit.objects.filter(Exists(waiting), status=Audit.Status.RUNNING)
-    return list(audits.values_list("organization_id", flat=True).distinct()[:AT_ONCE])
+    return list(audits.order_by().values_list("organization_id", flat=True).distinct())

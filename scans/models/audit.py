@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any, ClassVar
 
 from django.conf import settings
@@ -16,6 +17,14 @@ from scans.engine.scoring import mean_grade, rounded
 from scans.models.keyed import Keyed
 
 UNFINISHED = ("queued", "discovering", "running")
+
+
+class AuditQuerySet(models.QuerySet["Audit"]):
+    def expired(self) -> AuditQuerySet:
+        """Those that have ended, and whose last scan's report is retained no longer."""
+        before = timezone.now() - timedelta(days=settings.REPORT_RETENTION_DAYS)
+        last = Q(released_at__lte=before) | Q(released_at=None)
+        return self.filter(last, created_at__lte=before, status__in=Audit.FINAL)
 
 
 class Audit(Keyed):
@@ -79,6 +88,8 @@ class Audit(Keyed):
     worker = models.CharField(max_length=100, blank=True, default="")
     enqueued_at = models.DateTimeField(default=timezone.now)
 
+    objects: ClassVar[models.Manager[Audit]] = AuditQuerySet.as_manager()
+
     class Meta:
         indexes = [
             models.Index(fields=["organization", "-created_at", "-id"], name="audit_newest_first"),
@@ -101,6 +112,12 @@ class Audit(Keyed):
     @property
     def is_final(self) -> bool:
         return self.status in self.FINAL
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether a report of its scans is still retained, or may still come."""
+        last = self.released_at or self.created_at
+        return not self.is_final or last > timezone.now() - timedelta(days=settings.REPORT_RETENTION_DAYS)
 
     @property
     def failure(self) -> Audit | None:

@@ -6,9 +6,10 @@ Scans of several types that look at a page together, a visit, have one claim: th
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -79,23 +80,30 @@ def claim_next(scan_id: str, worker: Worker) -> ScanClaim | None:
 def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # noqa: B008  # it is frozen
     """Take the next attempt of a visit, by the scan that leads; None when it has ended, or runs elsewhere."""
     token = uuid.uuid4()
-    scans = Scan.objects.visits().filter(id=scan_id, attempts__lt=MAX_ATTEMPTS)
-    claimed = (scans.filter(status=Scan.Status.QUEUED) | scans.without_lease()).update(
-        status=Scan.Status.SCANNING,
-        attempts=F("attempts") + 1,
-        claim_token=token,
-        lease_expires_at=_lease(),
-        started_at=Now(),
-        worker=worker.name[:100],
-    )
-    if not claimed:
+    leads = Scan.objects.visits().filter(id=scan_id, attempts__lt=MAX_ATTEMPTS)
+    free = leads.filter(status=Scan.Status.QUEUED) | leads.without_lease()
+    if not free.select_for_update(no_key=True).exists():
         return None
-    scan = Scan.objects.select_related("audit_page").get(id=scan_id)
-    others = scan.companions.order_by("created_at", "id")
-    others.update(status=Scan.Status.SCANNING, claim_token=token, lease_expires_at=_lease(), started_at=Now())
-    types = (ScanType(scan.type), *map(ScanType, others.values_list("type", flat=True)))
-    audit_id = scan.audit_page.audit_id if scan.audit_page and scan.is_background else ""
-    return ScanClaim(scan_id, token, scan.url, types, scan.organization_id, audit_id)
+    scans = list(Scan.objects.of_visit(scan_id).locked().select_related("audit_page"))
+    for scan in by_type(scans):
+        claimed: dict[str, Any] = {"attempts": F("attempts") + 1, "worker": worker.name[:100]}
+        Scan.objects.filter(id=scan.id).update(
+            status=Scan.Status.SCANNING,
+            claim_token=token,
+            lease_expires_at=_lease(),
+            started_at=Now(),
+            **(claimed if scan.lead_id is None else {}),
+        )
+    lead = scans[0]
+    audit_id = lead.audit_page.audit_id if lead.audit_page and lead.is_background else ""
+    return ScanClaim(
+        scan_id, token, lead.url, tuple(ScanType(each.type) for each in scans), lead.organization_id, audit_id
+    )
+
+
+def by_type(scans: Iterable[Scan]) -> list[Scan]:
+    """In the order in which the scans of a visit are saved, as each save locks the counters of its type."""
+    return sorted(scans, key=lambda scan: scan.type)
 
 
 def _lease() -> CombinedExpression:
@@ -141,9 +149,11 @@ def finish_scan(claim: ScanClaim, *results: ScanResult) -> bool:
         scans = {ScanType(each.type): each for each in held.locked()}
         if scans.keys() != set(claim.types):
             return False
-        for result in results:
-            _end_with(scans[result.type], result)
-        settle_page([(scans[result.type], result) for result in results])
+        found = {result.type: result for result in results}
+        _refund([scans[each] for each, result in found.items() if _is_refunded(result.error)])
+        for scan in by_type(scans.values()):
+            _end_with(scan, found[ScanType(scan.type)])
+        settle_page([(scans[each], result) for each, result in found.items()])
     return True
 
 
@@ -155,7 +165,7 @@ def _end_with(scan: Scan, result: ScanResult) -> None:
     scan.skipped_checks = [{"name": skipped.name, "reason": skipped.reason} for skipped in result.skipped_checks]
     scan.checks_total = len(result.checks) + len(result.skipped_checks)
     scan.checks_done = len(result.checks)
-    end_scan(scan, result.error)
+    _end(scan, result.error)
     if result.error is None:
         Report.objects.create(**build_report(scan, result))
     record_scan_end(scan, findings=sum(1 for check in result.checks if check.status != "pass"))
@@ -175,21 +185,30 @@ def fail_scans(scans: QuerySet[Scan], error: ScanError) -> int:
 def fail_visit(scans: QuerySet[Scan], error: ScanError) -> Sequence[Scan]:
     """End all scans of a visit as failed; the caller holds the lock of the one that leads. Those that had not ended."""
     rows = list(scans.unfinished().locked())  # type: ignore[attr-defined]  # ScanQuerySet
-    for scan in rows:
+    if _is_refunded(error):
+        _refund(rows)
+    for scan in by_type(rows):
         scan.status = Scan.Status.FAILED
-        end_scan(scan, error)
+        _end(scan, error)
         record_scan_end(scan, findings=0)
     settle_page([(scan, None) for scan in rows])
     return rows
 
 
-def end_scan(scan: Scan, error: ScanError | None) -> None:
-    """Write that it is over; what is not the site's doing is given back to the quota."""
+def _end(scan: Scan, error: ScanError | None) -> None:
     scan.completed_at = timezone.now()
     scan.percent, scan.phase = 100, "done"
     scan.claim_token = scan.lease_expires_at = None
     if error is not None:
         scan.error_code, scan.error_message = error.code, error.message
-        if error.code in REFUNDED:
-            usage.refund(scan.organization_id, scan.period)
     scan.save()
+
+
+def _is_refunded(error: ScanError | None) -> bool:
+    return error is not None and error.code in REFUNDED
+
+
+def _refund(scans: Sequence[Scan]) -> None:
+    """Give them back to their month; before they are saved, as scans are taken from it before they are made."""
+    if scans:
+        usage.refund(scans[0].organization_id, scans[0].period, len(scans))

@@ -145,9 +145,14 @@ def _rows(scan: Scan, result: ScanResult, url: str) -> Iterator[dict[str, Any]]:
                 "fingerprint": fingerprint,
                 "status": check.status,
                 "severity": str(check.severity),
-                "title": check.title,
-                "message": check.message,
-                "fix": check.fix or "",
+                "title": _storable(check.title),
+                "message": _storable(check.message),
+                "fix": _storable(check.fix or ""),
                 "points": check.points / len(places),
-                "sample": {"url": url, "scan": scan.id, "place": place},
+                "sample": {"url": url, "scan": scan.id, "place": _storable(place)},
             }
+
+
+def _storable(text: str) -> str:
+    """Without what PostgreSQL's jsonb refuses; a report is text, and may have it."""
+    return text.replace("\0", "")

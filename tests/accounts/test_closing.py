@@ -13,11 +13,11 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts import members
-from accounts.closing import deletion
 from accounts.closing.deletion import GRACE, delete_closed
 from accounts.closing.services import NO_ADDRESS, close_account, close_organization_as_owner
 from accounts.models import AuditEvent, Membership, Organization, User
 from accounts.services import AccountRefused, create_api_key, ensure_organization
+from config.postgresql import deletion as batches
 from reports.models import Report
 from scans.models import Scan, ScanCount
 from scans.visits.claims import claim_scan, finish_scan
@@ -82,7 +82,7 @@ def test_an_organization_of_the_same_name_is_another_one(home: Member) -> None:
 def test_all_its_rows_go_and_no_others(
     home: Member, stranger: Member, monkeypatch: pytest.MonkeyPatch, target: str
 ) -> None:
-    monkeypatch.setattr(deletion, "BATCH", 2)
+    monkeypatch.setattr(batches, "BATCH", 2)
     for member in (home, stranger):
         assert member.api.post("/api/webhooks", {"url": target, "events": ["scan.completed"]}).status_code == 201
         for _ in range(3):

@@ -19,32 +19,38 @@ import yaml
 from django.conf import settings as django_settings
 from django.http import HttpResponse
 from django.test import Client
+from django.utils import timezone
 
 from accounts.models import Tier
 from config.errors import Refusal
 from config.ids import new_report_id, new_scan_id
 from reports.models import Report
 from scans import tasks
+from scans.audits.requests import parse_audit
 from scans.engine.catalogue import probes
 from scans.engine.result import ScanFailed
-from scans.models import Scan
+from scans.models import Audit, Scan
 from scans.net.errors import NetError
 from scans.net.targets import InvalidUrl
+from scans.policy import scan_policy
 from tests.sites.sample import sample_site
 from tests.sites.server import Answer
 from tests.world import attempt_deliveries, finished_scan, make_scan, member_of
 from webhooks.delivery.schedule import PAUSES
 from webhooks.delivery.signing import signature_headers
+from webhooks.events import example as example_of
 from webhooks.events import payload
 from webhooks.models import EventKind
 
 ROOT = Path(__file__).resolve().parents[2]
 DOC = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+AUDITS = (ROOT / "docs" / "audits.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$|^<!-- (.+?) -->$", re.MULTILINE | re.DOTALL)
 A_WORKER_RUNS = "a worker runs the scan here"
 AN_EARLIER_REPORT = "the page has an earlier report here"
+A_WORKER_RUNS_THE_AUDIT = "a worker runs the audit here"
 A_WORKER_DELIVERS = "a worker delivers here"
-ID_IN_TEXT = re.compile(r"(scan|rpt|wh|evt|dlv)_[0-9A-Za-z]{22}")
+ID_IN_TEXT = re.compile(r"(scan|rpt|wh|evt|dlv|aud)_[0-9A-Za-z]{22}")
 # What was seen differs from check to check.
 OPAQUE = {"evidence"}
 
@@ -81,7 +87,7 @@ def blocks(language: str) -> list[str]:
 
 
 def examples() -> Iterator[Example]:
-    found = BLOCK.findall(DOC)
+    found = BLOCK.findall(DOC + AUDITS)
     for position, (language, text, stage) in enumerate(found):
         if stage:
             yield Example(stage)
@@ -132,7 +138,8 @@ class Session:
 
     def _remember(self, method: str, response: Any) -> None:
         if method == "POST" and response.status_code == 202:
-            self.variables["DELIVERY"] = response.json()["id"]
+            created = response.json()["id"]
+            self.variables["AUDIT" if created.startswith("aud_") else "DELIVERY"] = created
         if method == "POST" and response.status_code == 201:
             created = response.json()["id"]
             if created.startswith("wh_"):
@@ -174,7 +181,7 @@ def masked(text: str) -> str:
 def assert_is_shown(example: Example, response: Any) -> None:
     shown = example.answer
     assert shown is not None
-    got = response.content.decode()
+    got = response.getvalue().decode()
     assert (response.status_code, response.reason_phrase) == (shown.status, shown.start.split(" ", 2)[2]), got
     for name, value in shown.headers.items():
         assert masked(response.headers.get(name, "(none)")) == masked(value), f"{name} after {example.command}"
@@ -210,11 +217,15 @@ def test_every_example_gives_the_answer_that_it_shows(session: Session, monkeypa
             assert report.is_success, report
         elif example.command == AN_EARLIER_REPORT:
             add_earlier_report(session.variables["ID"])
+        elif example.command == A_WORKER_RUNS_THE_AUDIT:
+            while (waiting := Scan.objects.visits().filter(status="queued", is_background=True).first()) is not None:
+                tasks.run_scan(waiting.id)
+            assert Audit.objects.get(id=session.variables["AUDIT"]).status == "completed"
         else:
             assert example.command == A_WORKER_RUNS
             tasks.run_scan(session.variables["ID"])
             assert Scan.objects.get(id=session.variables["ID"]).status == "completed"
-    documented = {(method, re.sub(r"(scan|wh|dlv)_[^/]+", "{id}", path)) for method, path in session.requests}
+    documented = {(method, re.sub(r"(scan|wh|dlv|aud)_[^/]+", "{id}", path)) for method, path in session.requests}
     assert documented - {("GET", "/readyz")} == endpoints()
 
 
@@ -288,9 +299,29 @@ def test_the_table_of_reasons_why_scans_fail_is_complete() -> None:
 
 
 def test_the_table_of_plans_shows_a_fresh_installation(db: None) -> None:
-    columns = ("scans_per_month", "concurrent_scans", "requests_per_minute", "webhooks")
+    columns = ("scans_per_month", "concurrent_scans", "requests_per_minute", "webhooks", "pages_per_audit")
     rows = {row[0]: [int(cell.replace(",", "")) for cell in row[1:]] for row in table("plan")}
     assert rows == {name: numbers for name, *numbers in Tier.objects.values_list("name", *columns)}
+
+
+def test_the_plans_of_audits_are_those_of_a_fresh_installation(db: None) -> None:
+    rows = dict(re.findall(r"^\| (free|pro|business|enterprise) \| ([\d,]+) \|$", AUDITS, re.MULTILINE))
+    found = {name: int(number.replace(",", "")) for name, number in rows.items()}
+    assert found == dict(Tier.objects.values_list("name", "pages_per_audit"))
+    assert f"{django_settings.REPORT_RETENTION_DAYS} days after its last page" in AUDITS
+
+
+def test_the_bodies_of_audits_are_accepted_and_the_event_is_one(db: None) -> None:
+    bodies = [json.loads(text) for name, text, _ in BLOCK.findall(AUDITS) if name == "json"]
+    requests, (event,) = [each for each in bodies if "event" not in each], [each for each in bodies if "event" in each]
+    assert [parse_audit(each, scan_policy(), 100).kind for each in requests] == ["page", "site"]
+    assert places(event) == places(
+        {
+            each: value
+            for each, value in json.loads(example_of(EventKind.AUDIT_COMPLETED, timezone.now())).items()
+            if each != "test"
+        }
+    )
 
 
 def delivery() -> Message:

@@ -95,6 +95,7 @@ SARIF: dict[str, Any] = {
                 "kind": {"const": "fail"},
                 "level": {"enum": ["note", "warning", "error"]},
                 "message": TEXT,
+                "occurrenceCount": {"type": "integer", "minimum": 1},
                 "locations": {
                     "type": "array",
                     "items": {

@@ -20,7 +20,7 @@ from webhooks.services import MAX_FORMER_SECRETS
 
 DETAIL = {"id", "url", "events", "created_at", "enabled", "disabled_at", "disabled_reason", "failing_since"}
 DELIVERY = {
-    *("id", "event_id", "event", "scan_id", "test", "status"),
+    *("id", "event_id", "event", "scan_id", "audit_id", "test", "status"),
     *("created_at", "next_attempt_at", "finished_at", "attempts"),
 }
 

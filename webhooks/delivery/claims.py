@@ -81,8 +81,8 @@ TAKE = """
         FOR NO KEY UPDATE SKIP LOCKED
     )
     RETURNING delivery.id, delivery.webhook_id, delivery.attempts_made + 1, webhook.url,
-        webhook.failing_since IS NOT NULL, event.id, event.kind, event.body, event.scan_id IS NULL,
-        webhook.encrypted_secret, ARRAY(
+        webhook.failing_since IS NOT NULL, event.id, event.kind, event.body,
+        event.scan_id IS NULL AND event.audit_id IS NULL, webhook.encrypted_secret, ARRAY(
             SELECT former.encrypted_secret FROM webhooks_formersecret AS former
             WHERE former.webhook_id = webhook.id AND former.expires_at > %(now)s ORDER BY former.expires_at, former.id
         )

@@ -9,6 +9,7 @@ import pytest
 from django.db import OperationalError
 from redis.exceptions import ConnectionError as RedisConnectionError
 
+from accounts.models import Tier
 from scans import api as scans_api
 from tests.world import Api, Member
 
@@ -104,6 +105,19 @@ def test_a_body_over_64_KiB_is_PAYLOAD_TOO_LARGE(home: Member, size: int) -> Non
 def test_a_body_of_64_KiB_is_read(home: Member) -> None:
     body = b'{"url": "' + b"a" * (64 * 1024 - 11) + b'"}'
     assert refusal(home.api.post("/v1/scan", body)) == (400, "INVALID_URL")
+
+
+def test_an_audit_of_1000_pages_fits_into_a_body(home: Member) -> None:
+    Tier.objects.update(pages_per_audit=1000, scans_per_month=10_000)
+    pages = [f"https://example.com/{'a' * 900}/{number}" for number in range(1000)]
+    assert len(json.dumps({"pages": pages})) > 900_000
+    assert home.api.post("/v1/audits", {"pages": pages}).status_code == 202
+
+
+def test_a_body_of_an_audit_over_1_MiB_is_PAYLOAD_TOO_LARGE(home: Member) -> None:
+    body = b'{"page": "' + b"a" * (1024 * 1024 - 12) + b'"}'
+    assert refusal(home.api.post("/v1/audits", body)) == (400, "INVALID_URL")
+    assert refusal(home.api.post("/v1/audits", body + b" ")) == (413, "PAYLOAD_TOO_LARGE")
 
 
 def test_the_key_is_judged_before_the_body(db: None) -> None:

@@ -1,0 +1,24 @@
+"""Rows and what refers to them, deleted in small transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.db.models import CASCADE, QuerySet
+
+BATCH = 200
+
+
+def delete_with_what_refers(rows: QuerySet[Any], check: Callable[[], None]) -> None:
+    """Delete all of these rows, batch by batch: before each batch, in the same way, what goes with it.
+
+    So that no statement is long, however much there is of one row. `check` is called before each batch, and may raise.
+    """
+    while ids := list(rows.values_list("pk", flat=True)[:BATCH]):
+        for relation in rows.model._meta.related_objects:
+            if relation.on_delete is CASCADE:
+                of_batch = {f"{relation.field.name}__in": ids}
+                delete_with_what_refers(relation.related_model._base_manager.filter(**of_batch), check)
+        check()
+        rows.model._base_manager.filter(pk__in=ids).delete()
