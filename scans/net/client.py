@@ -19,6 +19,7 @@ from scans.net.dialer import Dial, Dialer
 from scans.net.dns_records import DnsAnswer, Lookup, SystemLookup
 from scans.net.errors import NotReachable, TimedOut, TooManyRedirects, Untrusted
 from scans.net.failures import NoAnswer, named_errors
+from scans.net.http.answers import Answers, Reuse, Wish, key_of
 from scans.net.http.connections import CurrentExchange, GuardedAdapter, TargetedRequest, Trust, tls_context
 from scans.net.http.decoding import ACCEPT_ENCODING, decode
 from scans.net.http.messages import LenientResponse, read_body
@@ -38,7 +39,8 @@ class Network:
     """One scan's way out. Thread-safe; `close()` ends whatever still waits in other threads.
 
     `resolver`, `lookup` and `dialer` are the seams for tests; a dialer takes address, port and seconds, and returns
-    a connected socket or raises OSError. `time_limit_s` holds for everything together.
+    a connected socket or raises OSError. `time_limit_s` holds for everything together. `answers` may outlive it: what
+    is taken from them costs no request.
     """
 
     def __init__(
@@ -50,8 +52,10 @@ class Network:
         dialer: Dial | None = None,
         limits: Limits = DEFAULT_LIMITS,
         time_limit_s: float = 60.0,
+        answers: Answers | None = None,
     ) -> None:
         self.policy = policy
+        self._answers = answers or Answers()
         self.limits = limits
         self._meter = Meter(limits)
         self._begin = time.monotonic()
@@ -149,24 +153,48 @@ class Network:
         timeout_s: float | None = None,
         verify: bool = True,
         decode: bool = True,
+        reuse: Reuse = Reuse.NEVER,
     ) -> Response:
         """One request and its answer; redirects are not followed.
 
         `max_bytes` cuts the body, compressed or not. With `verify` an untrusted certificate raises Untrusted.
         Without it the certificate is checked first and the reason for distrust stands in `Response.tls`;
-        outdated TLS is spoken too. Without `decode` the body is as it came, still compressed.
-        Raises any NetError, or InvalidUrl.
+        outdated TLS is spoken too. Without `decode` the body is as it came, still compressed. An answer that may be
+        reused serves whoever else asks for the same, also later and for less. Raises any NetError, or InvalidUrl.
         """
         target = url if isinstance(url, Target) else parse_target(url, self.policy)
+        limit = self.limits.decoded_bytes if max_bytes is None else max_bytes
+        ask = functools.partial(self._ask, target, method, headers or {}, data, limit, timeout_s, verify, decode)
+        if reuse is Reuse.NEVER or method != "GET":
+            return ask()
+        key = key_of(target.url, headers or {}, decode=decode)
+        if reuse is Reuse.ALLOWED:
+            wait_s = self._deadline.within(timeout_s or self.limits.total_s).check()
+            return self._answers.answer(key, Wish(limit, verify), ask, wait_s)
+        response = ask()
+        self._answers.keep_beginning(key, response)
+        return response
+
+    def _ask(
+        self,
+        target: Target,
+        method: str,
+        headers: Mapping[str, str],
+        data: bytes | None,
+        max_bytes: int,
+        timeout_s: float | None,
+        verify: bool,
+        decode: bool,
+    ) -> Response:
         self._meter.request(target.host)
         deadline = self._deadline.within(timeout_s or self.limits.total_s)
         deadline.check()
         send = functools.partial(
             self._exchange,
             target=target,
-            request=self._request(target, method, headers or {}, data),
+            request=self._request(target, method, headers, data),
             deadline=deadline,
-            max_bytes=self.limits.decoded_bytes if max_bytes is None else max_bytes,
+            max_bytes=max_bytes,
             decode_body=decode,
         )
         if verify or not target.is_https:
@@ -190,6 +218,7 @@ class Network:
         timeout_s: float | None = None,
         verify: bool = True,
         decode: bool = True,
+        reuse: Reuse = Reuse.NEVER,
     ) -> tuple[Response, ...]:
         """Fetch and follow redirects, judging every hop like the first. The last response is the final one.
 
@@ -211,6 +240,7 @@ class Network:
                 timeout_s=timeout_s,
                 verify=verify,
                 decode=decode,
+                reuse=reuse,
             )
             responses.append(response)
             trail.keep_cookies(hop, response)

@@ -16,6 +16,7 @@ from scans.engine.seo.metadata import SocialMetadata
 from scans.engine.seo.visible_text import read_missing_page_words
 from scans.net.client import Network
 from scans.net.errors import BudgetExceeded, NetError, TimedOut
+from scans.net.http.answers import Reuse
 from scans.net.targets import InvalidUrl
 
 MAX_ALTERNATES = 10
@@ -57,7 +58,9 @@ def alternate_answers(page: Page, alternates: Alternates, canonicals: Canonicals
 def _answer(url: str, page: Page, network: Network, timeout_s: float) -> PageAnswer:
     try:
         target = page.target.join(url)
-        response = network.fetch(target, headers=ACCEPT, max_bytes=PAGE_BYTES, timeout_s=timeout_s, verify=False)
+        response = network.fetch(
+            target, headers=ACCEPT, max_bytes=PAGE_BYTES, timeout_s=timeout_s, verify=False, reuse=Reuse.ALLOWED
+        )
     except (TimedOut, BudgetExceeded):
         raise
     except (NetError, InvalidUrl) as error:
@@ -88,7 +91,12 @@ def social_image(page: Page, social: SocialMetadata, network: Network) -> Social
     try:
         target = page.target.join(social.image)
         response = network.follow(
-            target, headers={"Accept": "image/*,*/*;q=0.8"}, max_bytes=IMAGE_BYTES, timeout_s=TIMEOUT_S, verify=False
+            target,
+            headers={"Accept": "image/*,*/*;q=0.8"},
+            max_bytes=IMAGE_BYTES,
+            timeout_s=TIMEOUT_S,
+            verify=False,
+            reuse=Reuse.ALLOWED,
         )[-1]
     except (TimedOut, BudgetExceeded):
         raise
