@@ -16,6 +16,8 @@ from datetime import UTC, datetime
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from scans.engine.shared import Shared
+
 from benchmarks.browser import POLICY, TIME_LIMIT_S, cpu_s
 from scans.engine.browser.visit import Browser
 from scans.engine.browser.warm import WarmBrowser
@@ -23,7 +25,6 @@ from scans.engine.catalogue import Probe
 from scans.engine.findings import ScanType
 from scans.engine.result import Budget
 from scans.engine.run import scan
-from scans.engine.shared import Shared
 from scans.memory import give_back, use_one_heap
 from scans.net.browser import find_browser
 from scans.net.client import Network
