@@ -5,12 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from benchmarks import admin, api, browser, clients, pages, scans, visits, vitals, webhooks
+from benchmarks import admin, api, audits, browser, clients, pages, scans, visits, vitals, webhooks
 
 PARTS = {
     "scans": scans.main,
     "browser": browser.main,
     "visits": visits.main,
+    "audits": audits.main,
     "vitals": vitals.main,
     "webhooks": webhooks.main,
     "api": api.main,
