@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from benchmarks import admin, api, audits, browser, clients, pages, scans, visits, vitals, webhooks
+from benchmarks import admin, api, audits, browser, clients, lists, pages, scans, visits, vitals, webhooks
 
 PARTS = {
     "scans": scans.main,
@@ -17,6 +17,7 @@ PARTS = {
     "api": api.main,
     "clients": clients.main,
     "pages": pages.main,
+    "lists": lists.main,
     "admin": admin.main,
 }
 

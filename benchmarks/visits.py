@@ -16,13 +16,12 @@ from datetime import UTC, datetime
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from scans.engine.shared import Shared
-
 from benchmarks.browser import POLICY, TIME_LIMIT_S, cpu_s
 from scans.engine.browser.visit import Browser
 from scans.engine.browser.warm import WarmBrowser
 from scans.engine.catalogue import Probe
 from scans.engine.findings import ScanType
+from scans.engine.kept_evidence import Kept
 from scans.engine.result import Budget
 from scans.engine.run import scan
 from scans.memory import give_back, use_one_heap
@@ -50,17 +49,17 @@ class Cost:
     requests: Counter[str]
 
 
-class Kept:
+class Evidence:
     """Evidence of the origin, as `scans.visits.origin_evidence` keeps it in Redis."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, str], Shared] = {}
+        self._kept: dict[tuple[str, str], Kept] = {}
 
-    def find(self, origin: str, probe: Probe) -> Shared | None:
+    def find(self, origin: str, probe: Probe) -> Kept | None:
         return self._kept.get((origin, probe.name))
 
     def keep(self, origin: str, probe: Probe, evidence: object) -> None:
-        self._kept[origin, probe.name] = Shared(evidence, datetime.now(UTC))
+        self._kept[origin, probe.name] = Kept(evidence, datetime.now(UTC))
 
 
 class Bench:
@@ -77,7 +76,7 @@ class Bench:
 
     def cost_in_audit(self, browser: Browser | None) -> Cost:
         """The same for pages of an audit, after its first, by one process."""
-        answers, shared = Answers(), Kept()
+        answers, shared = Answers(), Evidence()
         paths = page_paths(PAGES)[7 : 8 + ROUNDS]
         return self._median([self._visit(ALL, browser, path, answers, shared) for path in paths])
 
@@ -95,7 +94,7 @@ class Bench:
         browser: Browser | None,
         path: str = PATH,
         answers: Answers | None = None,
-        shared: Kept | None = None,
+        shared: Evidence | None = None,
     ) -> Cost:
         began, before_s = time.monotonic(), cpu_s()
         with Network(self.policy, time_limit_s=TIME_LIMIT_S, answers=answers) as network:
