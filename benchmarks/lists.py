@@ -33,7 +33,8 @@ AUDIT_FINDINGS = """
         audit_id, type, check_id, fingerprint, status, severity, title, message, fix, pages_affected, points, samples
     )
     SELECT %(audit)s, (%(types)s::text[])[1 + n %% 4], 'check-' || n %% 100, substr(md5(n::text), 1, 16),
-        'fail', 'medium', 'A title', repeat('Some words of a message. ', 8), repeat('How to mend it. ', 20), 1 + n %% 10000, n * 0.37,
+        'fail', 'medium', 'A title', repeat('Some words of a message. ', 8), repeat('How to mend it. ', 20),
+        1 + n %% 10000, n * 0.37,
         (
             SELECT jsonb_agg(jsonb_build_object(
                 'url', 'https://example.com/page/' || sample, 'scan', 'scan_' || substr(md5(n::text), 1, 22),
