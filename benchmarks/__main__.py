@@ -5,17 +5,19 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from benchmarks import admin, api, browser, clients, pages, scans, visits, vitals, webhooks
+from benchmarks import admin, api, audits, browser, clients, lists, pages, scans, visits, vitals, webhooks
 
 PARTS = {
     "scans": scans.main,
     "browser": browser.main,
     "visits": visits.main,
+    "audits": audits.main,
     "vitals": vitals.main,
     "webhooks": webhooks.main,
     "api": api.main,
     "clients": clients.main,
     "pages": pages.main,
+    "lists": lists.main,
     "admin": admin.main,
 }
 

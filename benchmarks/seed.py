@@ -74,5 +74,5 @@ def _real_report(organization_id: int) -> str:
         claim = claim_scan(row.id)
         assert claim is not None
         with Network(policy) as network:
-            assert finish_scan(claim, scan(target, ScanType.SECURITY, network, Budget()))
+            assert finish_scan(claim, *scan(target, [ScanType.SECURITY], network, Budget()))
     return row.id

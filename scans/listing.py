@@ -22,12 +22,19 @@ FILTERS = ("status", "type")
 LIST_QUERY = """
     SELECT (
         SELECT coalesce(json_agg(summary), '[]') FROM (
-            SELECT {summary} FROM scans_scan AS scan WHERE organization_id = %(organization)s{conditions}
-            ORDER BY scan.created_at DESC, id DESC {page}
+            SELECT {summary} FROM {source} ORDER BY scan.created_at DESC, id DESC {page}
         ) AS summary
     )::text, (
         SELECT coalesce(sum(count), 0)::bigint FROM scans_scancount WHERE organization_id = %(organization)s{conditions}
     ), {used}
+"""
+FIRST_PAGE = "scans_scan AS scan WHERE organization_id = %(organization)s{conditions}"
+# What is passed over is read from the index alone.
+LATER_PAGE = """
+    scans_scan AS scan JOIN (
+        SELECT id FROM scans_scan WHERE organization_id = %(organization)s{conditions}
+        ORDER BY created_at DESC, id DESC LIMIT %(limit)s OFFSET %(offset)s
+    ) AS page USING (id)
 """
 
 
@@ -41,11 +48,13 @@ def scan_list(
     now: datetime,
 ) -> str:
     """The answer of GET /v1/scans as JSON text: newest first; the ID settles ties, so pages never overlap."""
+    conditions = "".join(f" AND {column} = %({column})s" for column in FILTERS if column in filters)
     query = LIST_QUERY.format(
         summary=_summary_columns(),
-        conditions="".join(f" AND {column} = %({column})s" for column in FILTERS if column in filters),
+        source=(LATER_PAGE if offset else FIRST_PAGE).format(conditions=conditions),
+        conditions=conditions,
         # The first page has a text of its own: without the numbers PostgreSQL would plan it anew every time.
-        page="LIMIT %(limit)s OFFSET %(offset)s" if offset else f"LIMIT {limit:d}",
+        page="" if offset else f"LIMIT {limit:d}",
         used=USED,
     )
     ((scans, total, used),) = access.fetch_rows(

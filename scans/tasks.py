@@ -36,6 +36,7 @@ from scans.net.policy import Policy
 from scans.net.targets import parse_target
 from scans.policy import scan_policy
 from scans.visits import claims
+from scans.visits.kept_answers import answers_of
 from scans.visits.origin_evidence import OriginEvidence
 from scans.visits.queue import QUEUES, Worker
 from scans.visits.sweeping import sweep_scans
@@ -117,10 +118,11 @@ def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
     started_at = datetime.now(UTC)
     limit_s = settings.SCAN_TIME_LIMIT_S
     shared = OriginEvidence(claim.audit_id) if claim.audit_id else None
+    answers = answers_of(claim.audit_id) if claim.audit_id else None
     try:
         target = parse_target(claim.url, policy)
         given = credentials.credentials_of(claim.scan_id, target)
-        network = Network(policy, time_limit_s=limit_s, credentials=given)
+        network = Network(policy, time_limit_s=limit_s, credentials=given, answers=answers)
         with network, _Reporter(claim, network) as reporter:
             budget = Budget(time_limit_s=limit_s)
             results = scan(target, claim.types, network, budget, reporter.tell, browser(), shared)

@@ -233,7 +233,9 @@ class AuditFindings(ApiView):
         findings = audit.findings.all()
         if (scan_type := choice(request.query_params, "type", Scan.Type.values)) is not None:
             findings = findings.filter(type=scan_type)
-        found = findings.order_by(F("points").desc(), "id")[offset : offset + limit]
+        order = (F("points").desc(), "id")
+        # What is passed over is read from the index alone.
+        found = findings.filter(id__in=findings.order_by(*order).values("id")[offset : offset + limit]).order_by(*order)
         return Response(
             {
                 "findings": AuditFindingSerializer(found, many=True, context={"totals": audit.totals}).data,

@@ -143,7 +143,11 @@ class AuditPageSerializer(serializers.Serializer):
 
     url = serializers.CharField()
     status = serializers.ChoiceField(AuditPage.Status.choices)
-    results = serializers.DictField(child=PageScanSerializer())
+    results = serializers.SerializerMethodField()
+
+    @extend_schema_field(serializers.DictField(child=PageScanSerializer()))
+    def get_results(self, page: AuditPage) -> dict[str, Any]:
+        return page.results  # as it was written
 
 
 class SamplePageSerializer(serializers.Serializer):
@@ -167,11 +171,15 @@ class AuditFindingSerializer(serializers.Serializer):
     fix = serializers.CharField()
     pages_affected = serializers.IntegerField(min_value=1)
     points = serializers.SerializerMethodField()
-    sample_pages = SamplePageSerializer(source="samples", many=True)
+    sample_pages = serializers.SerializerMethodField()
 
     def get_points(self, finding: AuditFinding) -> float:
         judged = self.context["totals"].get(finding.type, {}).get("pages", 0)
         return round(finding.points / judged, 1) if judged else 0.0
+
+    @extend_schema_field(SamplePageSerializer(many=True))
+    def get_sample_pages(self, finding: AuditFinding) -> list[dict[str, str]]:
+        return finding.samples  # as they were written
 
 
 class _ListSerializer(serializers.Serializer):
@@ -209,13 +217,12 @@ class AuditExportSerializer(serializers.Serializer):
 def _worst_pages(audit: Audit) -> dict[str, list[dict[str, Any]]]:
     """Those with the lowest scores, by type, lowest first; of the pages that are worst for any type."""
     judged = AuditPage.objects.filter(audit=audit, worst_score__isnull=False).order_by("worst_score", "position")
-    pages = list(judged[: WORST_PAGES * len(audit.types) * 5])
+    pages = list(judged.values_list("url", "results")[: WORST_PAGES * len(audit.types) * 5])
     found: dict[str, list[dict[str, Any]]] = {}
     for each in audit.types:
-        scored = [(page, page.results[each]) for page in pages if page.results.get(each, {}).get("score") is not None]
+        scored = [(url, results[each]) for url, results in pages if results.get(each, {}).get("score") is not None]
         scored.sort(key=lambda pair: pair[1]["score"])
         found[each] = [
-            {"url": page.url, "scan_id": result["scan"], "score": result["score"]}
-            for page, result in scored[:WORST_PAGES]
+            {"url": url, "scan_id": result["scan"], "score": result["score"]} for url, result in scored[:WORST_PAGES]
         ]
     return found

@@ -20,6 +20,7 @@ from scans.net.dialer import Dial, Dialer
 from scans.net.dns_records import DnsAnswer, Lookup, SystemLookup
 from scans.net.errors import NotReachable, TimedOut, TooManyRedirects, Untrusted
 from scans.net.failures import NoAnswer, named_errors
+from scans.net.http.answers import Answers, Reuse, Wish, key_of
 from scans.net.http.connections import CurrentExchange, GuardedAdapter, TargetedRequest, Trust, tls_context
 from scans.net.http.decoding import ACCEPT_ENCODING, decode
 from scans.net.http.messages import LenientResponse, read_body
@@ -39,9 +40,9 @@ class Network:
     """One scan's way out. Thread-safe; `close()` ends whatever still waits in other threads.
 
     `resolver`, `lookup` and `dialer` are the seams for tests; a dialer takes address, port and seconds, and returns
-    a connected socket or raises OSError. `time_limit_s` holds for everything together. `credentials` are sent only
-    where they are asked for (`with_credentials`), and only in requests to their own origin, redirects included, and
-    never over a certificate that is not trusted.
+    a connected socket or raises OSError. `time_limit_s` holds for everything together. `answers` may outlive it: what
+    is taken from them costs no request. `credentials` are sent only where they are asked for (`with_credentials`), and
+    only in requests to their own origin, redirects included, and never over a certificate that is not trusted.
     """
 
     def __init__(
@@ -54,9 +55,11 @@ class Network:
         limits: Limits = DEFAULT_LIMITS,
         time_limit_s: float = 60.0,
         credentials: OriginCredentials | None = None,
+        answers: Answers | None = None,
     ) -> None:
         self.policy = policy
         self.credentials = credentials
+        self._answers = answers or Answers()
         self.limits = limits
         self._meter = Meter(limits)
         self._begin = time.monotonic()
@@ -155,6 +158,7 @@ class Network:
         verify: bool = True,
         decode: bool = True,
         with_credentials: bool = False,
+        reuse: Reuse = Reuse.NEVER,
     ) -> Response:
         """One request and its answer; redirects are not followed.
 
@@ -162,22 +166,48 @@ class Network:
         Without it the certificate is checked first and the reason for distrust stands in `Response.tls`;
         outdated TLS is spoken too. Without `decode` the body is as it came, still compressed.
         `with_credentials` is for the page and what belongs to it. What asks for what anybody can see goes without.
-        Raises any NetError, or InvalidUrl.
+        An answer that may be reused serves whoever else asks for the same, also later and for less. Raises any
+        NetError, or InvalidUrl.
         """
         target = url if isinstance(url, Target) else parse_target(url, self.policy)
+        limit = self.limits.decoded_bytes if max_bytes is None else max_bytes
+        anonymous = with_referrer(headers or {}, target)
+        shown = anonymous
+        if with_credentials and self.credentials is not None:
+            shown = self.credentials.added_to(anonymous, target.origin)
+        ask = functools.partial(self._ask, target, method, shown, anonymous, data, limit, timeout_s, verify, decode)
+        if reuse is Reuse.NEVER or method != "GET":
+            return ask()
+        # With the credentials: what they open is no answer to who asks without.
+        key = key_of(target.url, shown, decode=decode)
+        if reuse is Reuse.ALLOWED:
+            wait_s = self._deadline.within(timeout_s or self.limits.total_s).check()
+            return self._answers.answer(key, Wish(limit, verify), ask, wait_s)
+        response = ask()
+        self._answers.keep_beginning(key, response)
+        return response
+
+    def _ask(
+        self,
+        target: Target,
+        method: str,
+        shown: Mapping[str, str],
+        anonymous: Mapping[str, str],
+        data: bytes | None,
+        max_bytes: int,
+        timeout_s: float | None,
+        verify: bool,
+        decode: bool,
+    ) -> Response:
         self._meter.request(target.host)
         deadline = self._deadline.within(timeout_s or self.limits.total_s)
         deadline.check()
-        headers = with_referrer(headers or {}, target)
-        shown = headers
-        if with_credentials and self.credentials is not None:
-            shown = self.credentials.added_to(headers, target.origin)
         send = functools.partial(
             self._exchange,
             target=target,
             request=self._request(target, method, shown, data),
             deadline=deadline,
-            max_bytes=self.limits.decoded_bytes if max_bytes is None else max_bytes,
+            max_bytes=max_bytes,
             decode_body=decode,
         )
         if verify or not target.is_https:
@@ -189,8 +219,8 @@ class Network:
             except Untrusted as error:
                 self._distrusted[origin] = error.reason
         # Nobody knows who that is, so it is shown nothing.
-        anonymous = self._request(target, method, headers, data)
-        return send(request=anonymous, trust=Trust.NONE, trust_error=self._distrusted[origin])
+        unknown = self._request(target, method, anonymous, data)
+        return send(request=unknown, trust=Trust.NONE, trust_error=self._distrusted[origin])
 
     def follow(
         self,
@@ -204,6 +234,7 @@ class Network:
         verify: bool = True,
         decode: bool = True,
         with_credentials: bool = False,
+        reuse: Reuse = Reuse.NEVER,
     ) -> tuple[Response, ...]:
         """Fetch and follow redirects, judging every hop like the first. The last response is the final one.
 
@@ -226,6 +257,7 @@ class Network:
                 verify=verify,
                 decode=decode,
                 with_credentials=with_credentials,
+                reuse=reuse,
             )
             responses.append(response)
             trail.keep_cookies(hop, response)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from scans.net.client import Network
+from scans.net.http.answers import Reuse
 from scans.net.http.decoding import decode
 from scans.net.http.response import Response
 from scans.net.targets import Target
@@ -30,6 +31,7 @@ def fetch_sitemap(target: Target, network: Network, *, max_bytes: int, timeout_s
         verify=False,
         decode=False,
         with_credentials=True,
+        reuse=Reuse.ALLOWED,
     )
     return _decoded(hops[-1])
 

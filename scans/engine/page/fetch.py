@@ -18,6 +18,7 @@ from scans.engine.page.references import References, references
 from scans.engine.result import ScanFailed
 from scans.net.client import Network
 from scans.net.errors import NetError, TlsFailed
+from scans.net.http.answers import Reuse
 from scans.net.http.response import Response
 from scans.net.targets import DEFAULT_PORTS, Target
 
@@ -128,7 +129,15 @@ def _load(target: Target, network: Network) -> tuple[Response, ...]:
 
 
 def _follow(target: Target, network: Network) -> tuple[Response, ...]:
-    return network.follow(target, headers=ACCEPT, max_bytes=PAGE_MAX_BYTES, verify=False, with_credentials=True)
+    # A link on another page may lead here.
+    return network.follow(
+        target,
+        headers=ACCEPT,
+        max_bytes=PAGE_MAX_BYTES,
+        verify=False,
+        with_credentials=True,
+        reuse=Reuse.FOR_OTHERS,
+    )
 
 
 def plain_twin(target: Target) -> Target:

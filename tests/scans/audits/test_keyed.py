@@ -71,7 +71,7 @@ def test_the_pages_of_a_site_are_found_with_them(home: Member, site: Site) -> No
 
 def test_the_same_key_with_another_secret_is_another_request(home: Member) -> None:
     body = {"pages": pages(1), "types": ["seo"], "request": REQUEST}
-    headers = {"HTTP_IDEMPOTENCY_KEY": "one"}
+    headers = {"Idempotency_Key": "one"}
     first = home.api.post("/v1/audits", body, **headers)
     again = home.api.post("/v1/audits", body, **headers)
     assert (again.status_code, again.json(), again["Idempotent-Replayed"]) == (202, first.json(), "true")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,10 +16,12 @@ from scans.engine.result import Budget, CheckResult, Progress, ScanResult
 from scans.engine.run import scan
 from scans.net.browser import find_browser
 from scans.net.client import Network
+from scans.net.http.answers import Answers
 from scans.net.targets import parse_target
 from tests.scans.engine.cast import POLICY
 from tests.sites.sample import sample_site
 from tests.sites.server import Answer, Site
+from tests.sites.templated import page_paths, templated_site
 
 ALL = tuple(ScanType)
 PATIENCE_S = 60.0
@@ -100,6 +103,36 @@ def test_what_a_page_has_no_answer_for_is_not_asked(site: Site) -> None:
     site.requests.clear()
     visited(site, ScanType.SEO, path="/gone")
     assert together == len(site.requests)
+
+
+def test_what_several_types_read_is_asked_for_once(site: Site) -> None:
+    site.requests.clear()
+    visited(site, *ALL)
+    asked = Counter(each.path for each in site.requests)
+    assert [asked[each] for each in ("/menu.js", "/style.css", "/order", "/robots.txt", "/sitemap.xml")] == [1] * 5
+
+
+def test_pages_of_an_audit_do_not_ask_again_for_what_they_share() -> None:
+    with templated_site(6) as site:
+        answers = Answers()
+        for path in page_paths(3):
+            with Network(POLICY, time_limit_s=PATIENCE_S, answers=answers) as network:
+                target = parse_target(site.url + path, POLICY)
+                results = scan(target, ALL, network, Budget(PATIENCE_S))
+                assert {each.status for each in results} == {"completed"}
+        asked = Counter(each.path for each in site.requests)
+    shared = [
+        each
+        for each in asked
+        if each.startswith(("/js/", "/css/", "/images/", "/sitemap", "/zoom")) and each[-1] != "/"
+    ]
+    assert len(shared) > 30
+    # For networks an image is asked for as they do, without a page that refers to it.
+    assert {each: asked[each] for each in shared if asked[each] > 1} == {"/images/0.png": 2}
+    # Each page by its own visit: to read it, to time it twice, and for two foreign origins. Links lead to all of them.
+    page_by_page = [asked[each] for each in page_paths(6)]
+    assert max(page_by_page[:3]) <= 6
+    assert page_by_page[3:] == [1, 1, 1]
 
 
 def test_progress_tells_each_types_checks(site: Site) -> None:

@@ -15,13 +15,14 @@ from dataclasses import replace
 from scans.engine.browser.evidence import BrowserLoad
 from scans.engine.catalogue import probe
 from scans.engine.page.css import Allowance, style_references
-from scans.engine.page.evidence import Document, Page
+from scans.engine.page.evidence import Page
 from scans.engine.page.image_headers import ImageFormat, ImageHeader, read_image_header
-from scans.engine.page.references import Reference, ResourceKind, keep, references
+from scans.engine.page.references import Reference, References, ResourceKind, keep
 from scans.engine.performance.browser_resources import from_log, is_worth_fetching, merged
 from scans.engine.performance.evidence import Resource, Resources, Timing
 from scans.net.client import Network
 from scans.net.errors import BudgetExceeded, NetError, TimedOut
+from scans.net.http.answers import Reuse
 from scans.net.targets import InvalidUrl
 
 MAX_RESOURCES = 150
@@ -45,7 +46,7 @@ PICTURES = frozenset({ResourceKind.IMAGE, ResourceKind.ICON})
 
 @probe()
 def resources(
-    page: Page, document: Document, timing: Timing, network: Network, load: BrowserLoad | None = None
+    page: Page, references: References, timing: Timing, network: Network, load: BrowserLoad | None = None
 ) -> Resources:
     """The sub-resources that the browser loaded; without one those that the markup asks for, and those of the
     style sheets among them, one level.
@@ -56,7 +57,7 @@ def resources(
     loader = _Loader(page, network)
     if load is not None and load.first.requests:
         return _of_browser(page, load, loader)
-    first = references(document)
+    first = references.items
     items = loader.load(first[:MAX_RESOURCES], depth=1)
     known = {each.url for each in first}
     second = [each for each in _of_style_sheets(items) if each.url not in known]
@@ -90,7 +91,6 @@ class _Loader:
         self._spent = threading.Event()
         self._lock = threading.Lock()
         self._unheld = HELD_BYTES
-        self._is_untrusted = page.response.tls is not None and page.response.tls.trust_error is not None
 
     def load(self, wanted: Sequence[Reference], depth: int) -> list[Resource]:
         """What came of each, in order, without those that there was no time or budget for."""
@@ -117,9 +117,10 @@ class _Loader:
                 },
                 max_bytes=MEDIA_BYTES if wanted.kind is ResourceKind.MEDIA else MAX_BYTES,
                 timeout_s=timeout_s,
-                # Whoever got past the page's bad certificate loads the same host's files, too.
-                verify=not (own and self._is_untrusted),
+                # Whoever got to the page, be it past a bad certificate, loads the same host's files, too.
+                verify=not own,
                 with_credentials=True,
+                reuse=Reuse.ALLOWED,
             )
         except BudgetExceeded:
             self._spent.set()

@@ -19,6 +19,7 @@ from scans.engine.security.file_signatures import source_map
 from scans.engine.security.sensitive_files import JSON_BYTES, SensitiveFile, files_of, identify
 from scans.net.client import Network
 from scans.net.errors import Blocked, BudgetExceeded, NetError, TimedOut
+from scans.net.http.answers import Reuse
 from scans.net.http.response import Response
 from scans.net.targets import InvalidUrl, Target
 
@@ -88,20 +89,21 @@ class _Asker:
         self._silent = 0
         self._compared = 0
 
-    def answer(self, file: SensitiveFile) -> PathAnswer:
+    def answer(self, file: SensitiveFile, reuse: Reuse = Reuse.NEVER) -> PathAnswer:
         try:
-            return self._judge(file)
+            return self._judge(file, reuse)
         except (_Stopped, NetError) as error:
             return PathAnswer(file.path, None, error=str(error))
 
     def source_map(self, script: Target) -> PathAnswer | None:
         """What comes from where a script's map is, or is usual; None where the script has none of its own."""
         try:
-            response = self._fetch(script.path, SCRIPT_BYTES)
+            # As the page asks for it, so that others need not.
+            response = self._fetch(script.path, SCRIPT_BYTES, Reuse.ALLOWED, Referer=self._page.target.url)
             map_path = self._map_path(script, response)
         except (_Stopped, NetError) as error:
             return PathAnswer(script.path, None, error=str(error))
-        return None if map_path is None else self.answer(SensitiveFile(map_path, source_map, JSON_BYTES))
+        return None if map_path is None else self.answer(SensitiveFile(map_path, source_map, JSON_BYTES), Reuse.ALLOWED)
 
     def _map_path(self, script: Target, response: Response) -> str | None:
         """The path of a script's map on the page's origin; None where it is elsewhere, or inside the script."""
@@ -116,8 +118,8 @@ class _Asker:
             return None
         return target.path if target.origin == script.origin else None
 
-    def _judge(self, file: SensitiveFile) -> PathAnswer:
-        response = self._fetch(file.path, file.max_bytes)
+    def _judge(self, file: SensitiveFile, reuse: Reuse) -> PathAnswer:
+        response = self._fetch(file.path, file.max_bytes, reuse)
         matched = identify(file, response)
         is_exposed = matched is not None and not self._is_soft_404(file, response)
         return PathAnswer(
@@ -152,7 +154,7 @@ class _Asker:
         for path in siblings(file.path):
             yield path, self._fetch(path, file.max_bytes)
 
-    def _fetch(self, path: str, max_bytes: int) -> Response:
+    def _fetch(self, path: str, max_bytes: int, reuse: Reuse = Reuse.NEVER, **headers: str) -> Response:
         left_s = self._ends - time.monotonic()
         if left_s <= 0:
             self._stop("The time for this was used up.")
@@ -162,9 +164,11 @@ class _Asker:
         try:
             response = self._network.fetch(
                 target.join(f"{target.origin}{path}"),
+                headers=headers,
                 max_bytes=max_bytes,
                 timeout_s=min(TIMEOUT_S, left_s),
                 verify=False,
+                reuse=reuse,
             )
         except BudgetExceeded as error:
             self._stop(str(error))

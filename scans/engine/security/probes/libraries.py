@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+from dataclasses import replace
 
 import ada_url
 
@@ -15,12 +16,15 @@ from scans.engine.security.evidence import LoadedScripts, Script
 from scans.engine.security.javascript_libraries import by_address
 from scans.net.client import Network
 from scans.net.errors import BudgetExceeded, NetError, TimedOut
+from scans.net.http.answers import Reuse
 from scans.net.targets import InvalidUrl
 
 MAX_SCRIPTS = 40
 MAX_READ = 8
 AT_ONCE = 4
-MAX_BYTES = 64 * 1024
+READ_BYTES = 64 * 1024
+# As much as others want of a script, so that it is asked for once.
+MAX_BYTES = 1024 * 1024
 
 
 @probe()
@@ -48,10 +52,12 @@ def _beginning(url: str, page: Page, network: Network) -> str:
             max_bytes=MAX_BYTES,
             verify=False,
             with_credentials=True,
+            reuse=Reuse.ALLOWED,
         )
     except (TimedOut, BudgetExceeded):
         raise
     except (NetError, InvalidUrl):
         return ""
     raise_if_rate_limited(response)
-    return decode(response)[0] if response.status == 200 else ""
+    beginning = replace(response, body=response.body[:READ_BYTES])
+    return decode(beginning)[0] if response.status == 200 else ""

@@ -16,6 +16,7 @@ from scans.engine.seo.metadata import SocialMetadata
 from scans.engine.seo.visible_text import read_missing_page_words
 from scans.net.client import Network
 from scans.net.errors import BudgetExceeded, NetError, TimedOut
+from scans.net.http.answers import Reuse
 from scans.net.targets import InvalidUrl
 
 MAX_ALTERNATES = 10
@@ -58,7 +59,13 @@ def _answer(url: str, page: Page, network: Network, timeout_s: float) -> PageAns
     try:
         target = page.target.join(url)
         response = network.fetch(
-            target, headers=ACCEPT, max_bytes=PAGE_BYTES, timeout_s=timeout_s, verify=False, with_credentials=True
+            target,
+            headers=ACCEPT,
+            max_bytes=PAGE_BYTES,
+            timeout_s=timeout_s,
+            verify=False,
+            with_credentials=True,
+            reuse=Reuse.ALLOWED,
         )
     except (TimedOut, BudgetExceeded):
         raise
@@ -96,6 +103,7 @@ def social_image(page: Page, social: SocialMetadata, network: Network) -> Social
             timeout_s=TIMEOUT_S,
             verify=False,
             with_credentials=True,
+            reuse=Reuse.ALLOWED,
         )[-1]
     except (TimedOut, BudgetExceeded):
         raise

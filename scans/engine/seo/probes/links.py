@@ -14,6 +14,7 @@ from scans.engine.page.fetch import ACCEPT, RateLimitedBySite, SiteProtected, ch
 from scans.engine.seo.evidence import LinkAnswer, LinkAnswers
 from scans.net.client import Network
 from scans.net.errors import BudgetExceeded, NetError, NotReachable, Refused
+from scans.net.http.answers import Reuse
 from scans.net.http.response import Response
 from scans.net.targets import InvalidUrl, Target
 
@@ -106,7 +107,12 @@ class _Asker:
         for _ in range(2):
             left_s = max(self._ends - time.monotonic(), 0.1)
             response = self._network.follow(
-                target, headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=min(TIMEOUT_S, left_s), verify=False
+                target,
+                headers=ACCEPT,
+                max_bytes=MAX_BYTES,
+                timeout_s=min(TIMEOUT_S, left_s),
+                verify=False,
+                reuse=Reuse.ALLOWED,
             )[-1]
             if not 500 <= response.status < 600:
                 break

@@ -7,7 +7,7 @@ import threading
 import time
 
 from scans.engine.findings import ScanType
-from scans.engine.page.fetch import fetch_page, parse_document
+from scans.engine.page.fetch import fetch_page, page_references, parse_document
 from scans.engine.performance.evidence import Resources
 from scans.engine.performance.probes.resources import HELD_BYTES, resources
 from scans.engine.performance.probes.timing import timing
@@ -25,7 +25,7 @@ def scanned(site: Site) -> ScanResult:
 
 def loaded(site: Site, network: Network) -> Resources:
     page = fetch_page(target(site.url), network)
-    return resources(page, parse_document(page), timing(page, network), network)
+    return resources(page, page_references(parse_document(page)), timing(page, network), network)
 
 
 def test_a_small_page_is_a_completed_report_of_at_most_an_a() -> None:

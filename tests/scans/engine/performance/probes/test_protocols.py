@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from scans.engine.page.fetch import fetch_page, parse_document
+from scans.engine.page.fetch import fetch_page, page_references, parse_document
 from scans.engine.performance.evidence import Protocols
 from scans.engine.performance.probes.protocols import protocols
 from scans.engine.performance.probes.resources import resources
@@ -45,7 +45,7 @@ def asked(site: Site, count: int, headers: dict[str, str] | None = None, *, gone
     policy = Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file)
     with Network(policy) as network:
         page = fetch_page(parse_target(site.url, policy), network)
-        found = resources(page, parse_document(page), timing(page, network), network)
+        found = resources(page, page_references(parse_document(page)), timing(page, network), network)
         assert [each.status for each in found.items] == [200] * count
         if gone:
             site.__exit__()

@@ -10,7 +10,7 @@ import pytest
 from scans.engine.browser.evidence import BrowserLoad, Load, LoadedRequest
 from scans.engine.findings import ScanType
 from scans.engine.page.evidence import Page
-from scans.engine.page.fetch import fetch_page, parse_document
+from scans.engine.page.fetch import fetch_page, page_references, parse_document
 from scans.engine.page.image_headers import ImageFormat, ImageHeader
 from scans.engine.page.references import ResourceKind
 from scans.engine.performance.evidence import Protocols, Resource, Resources, Timing
@@ -34,7 +34,7 @@ def loaded(site: Site, markup: str, limits: Limits = Limits()) -> Resources:  # 
     site.routes["/"] = Answer(head("", markup))
     with Network(POLICY, limits=limits) as network:
         page = fetch_page(target(site.url), network)
-        return probe.resources(page, parse_document(page), timing(page, network), network)
+        return probe.resources(page, page_references(parse_document(page)), timing(page, network), network)
 
 
 def by_path(site: Site, found: Resources) -> dict[str, Resource]:
@@ -185,7 +185,7 @@ def seen_by_browser(site: Site, *requests: LoadedRequest) -> Resources:
     with Network(POLICY) as network:
         page = fetch_page(target(site.url), network)
         seen = browser_load(request(page.target.url, None, 0.0, 0.1), *requests)
-        return probe.resources(page, parse_document(page), Timing((0.1,)), network, visit(seen))
+        return probe.resources(page, page_references(parse_document(page)), Timing((0.1,)), network, visit(seen))
 
 
 def browser_load(*requests: LoadedRequest) -> Load:
@@ -253,7 +253,7 @@ def test_a_browser_that_saw_nothing_leaves_it_to_the_markup(site: Site) -> None:
     with Network(POLICY) as network:
         page = fetch_page(target(site.url), network)
         empty = visit(browser_load())
-        found = probe.resources(page, parse_document(page), Timing((0.1,)), network, empty)
+        found = probe.resources(page, page_references(parse_document(page)), Timing((0.1,)), network, empty)
     assert [each.url for each in found.items] == [f"{site.url}/a.png"]
 
 
