@@ -56,7 +56,7 @@ def parse_audit(body: Mapping[str, object], policy: Policy, pages_per_audit: int
     if len(named) != 1:
         raise InvalidParams("Send exactly one of page, pages and site.")
     kind = named[0]
-    allowed = {kind, "types"} | (OF_A_SITE if kind == Audit.Kind.SITE else frozenset())
+    allowed = {kind, "types", "request"} | (OF_A_SITE if kind == Audit.Kind.SITE else frozenset())
     if unknown := sorted(set(body) - allowed):
         raise InvalidParams(f"{unknown[0]} is no field of an audit with {kind}.")
     types = _types(body.get("types"))

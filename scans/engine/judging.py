@@ -266,7 +266,7 @@ class Judgement:
         facts |= {"checks_planned": len(self.plan.checks), "checks_known": len(checks_of(self.type))}
         if self._seen is not None and self._seen.product:
             facts["browser"] = self._seen.product
-            if self._seen.axe is not None:
+            if self._seen.axe is not None and self.type is ScanType.ACCESSIBILITY:
                 facts["axe_core"] = self._seen.axe.version
                 if self._seen.axe.frames_left_out:
                     facts["frames_not_judged"] = self._seen.axe.frames_left_out
