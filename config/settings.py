@@ -65,6 +65,7 @@ SCAN_NAME_SERVERS: tuple[str, ...] = read(
 SCAN_ALLOWED_PORTS = read(
     "SCAN_ALLOWED_PORTS", environment.ports, frozenset({80, 443, 8080, 8443}), "Ports, separated by commas."
 )
+SCAN_VISITS_PER_HOST = read("SCAN_VISITS_PER_HOST", environment.positive, 4, "How many visits, such as 4.")
 SCAN_TIME_LIMIT_S = read("SCAN_TIME_LIMIT", environment.positive, 60, "Seconds for one scan, such as 60.")
 SCAN_CA_BUNDLE = read(
     "SCAN_CA_BUNDLE", environment.certificates, None, "A PEM file with certificates to trust as well."

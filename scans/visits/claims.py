@@ -13,7 +13,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Greatest, Now
 from django.utils import timezone
@@ -56,6 +56,7 @@ class ScanClaim:
     url: str
     types: tuple[ScanType, ...]
     organization_id: int
+    host: str = ""
     audit_id: str = ""
 
 
@@ -96,9 +97,8 @@ def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # 
         )
     lead = scans[0]
     audit_id = lead.audit_page.audit_id if lead.audit_page and lead.is_background else ""
-    return ScanClaim(
-        scan_id, token, lead.url, tuple(ScanType(each.type) for each in scans), lead.organization_id, audit_id
-    )
+    types = tuple(ScanType(each.type) for each in scans)
+    return ScanClaim(scan_id, token, lead.url, types, lead.organization_id, lead.host, audit_id)
 
 
 def by_type(scans: Iterable[Scan]) -> list[Scan]:
@@ -116,7 +116,8 @@ def wake_next(claim: ScanClaim) -> None:
     queue = queue_of(claim.types[0])
     waiting = Scan.objects.visits().filter(status=Scan.Status.QUEUED, type__in=types_of(queue))
     if queue != BROWSER_QUEUE:
-        waiting = waiting.filter(is_background=True)  # nothing else is kept back there
+        # Nothing else is kept back there.
+        waiting = waiting.filter(Q(is_background=True) | Q(host=claim.host))
     for next_id in waiting.values_list("id", flat=True)[:1]:
         enqueue(next_id, claim.types[0])
 

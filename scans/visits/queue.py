@@ -3,7 +3,7 @@
 What was interrupted goes first, then what somebody waits for, then the pages of audits. Among equals it is the turn of
 the organization that has the fewest visits running, among those the one that waited longest since its last turn; its
 oldest is taken. However many one has queued, another's single scan is next. Audits of several pages leave one place of
-every worker to what somebody waits for.
+every worker to what somebody waits for. No host is visited more often at once than it may be, whoever asks.
 """
 
 from __future__ import annotations
@@ -50,6 +50,9 @@ NEXT = f"""
         FROM scans_scan
         WHERE status = 'scanning' AND lead_id IS NULL AND NOT {RUN_OUT} AND type = ANY(%(types)s)
         GROUP BY organization_id
+    ), crowded AS (
+        SELECT host FROM scans_scan WHERE status = 'scanning' AND lead_id IS NULL AND NOT {RUN_OUT}
+        GROUP BY host HAVING count(*) >= %(per_host)s
     )
     (
         SELECT 1 AS rank, id, organization_id FROM scans_scan
@@ -63,7 +66,7 @@ NEXT = f"""
         CROSS JOIN LATERAL (
             SELECT id, created_at, is_background FROM scans_scan
             WHERE organization_id = waiting.organization_id AND status = 'queued' AND lead_id IS NULL
-                AND type = ANY(%(types)s) AND attempts < %(max_attempts)s
+                AND type = ANY(%(types)s) AND attempts < %(max_attempts)s AND host NOT IN (SELECT host FROM crowded)
             ORDER BY is_background, created_at, id LIMIT 1
         ) AS scan
         WHERE CASE WHEN scan.is_background
@@ -125,6 +128,7 @@ def next_in_turn(queue: str, worker: Worker) -> tuple[str, int] | None:
         "worker": worker.name,
         "share": _share(queue, worker),
         "background": max(1, worker.places - 1),
+        "per_host": settings.SCAN_VISITS_PER_HOST,
         "longest": LONGEST_LEASE,
         "max_attempts": MAX_ATTEMPTS,
     }

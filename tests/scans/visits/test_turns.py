@@ -28,6 +28,11 @@ def taken(scan: Scan, worker: Worker = WORKER) -> Scan | None:
     return claim and Scan.objects.get(id=claim.scan_id)
 
 
+@pytest.fixture(autouse=True)
+def _one_host_for_all(settings) -> None:
+    settings.SCAN_VISITS_PER_HOST = 100
+
+
 @pytest.fixture
 def with_browser(settings) -> None:
     settings.SCAN_BROWSER = "auto"
@@ -161,3 +166,25 @@ def test_scans_of_a_visit_are_one_in_the_queue(home: Member) -> None:
     assert (claim.scan_id, claim.types) == (lead.id, ("security", "seo"))
     assert taken(follower) is None
     assert set(Scan.objects.values_list("status", flat=True)) == {"scanning"}
+
+
+def test_no_host_is_visited_more_often_at_once_than_it_may_be(
+    home: Member, stranger: Member, settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.SCAN_VISITS_PER_HOST = 2
+    mine, theirs = queued(home, 3), queued(stranger, 2)
+    elsewhere = make_scan(home, type="security", url="https://example.org/")
+    claims = [claim_next(mine[0].id, WORKER) for _ in range(3)]
+    assert [claim and claim.host for claim in claims] == ["example.com", "example.com", "example.org"]
+    assert claims[2] is not None
+    assert claims[2].scan_id == elsewhere.id
+    assert taken(mine[0]) is None
+    told: list[str] = []
+    monkeypatch.setattr("scans.visits.claims.enqueue", lambda scan_id, _: told.append(scan_id))
+    first = claims[0]
+    assert first is not None
+    finish_scan(first, make_result(Scan.objects.get(id=first.scan_id)))
+    wake_next(first)
+    assert len(told) == 1, "whose message came too early is told again"
+    assert taken(theirs[0]) is not None
+    assert taken(theirs[0]) is None
