@@ -147,11 +147,16 @@ TEMPLATES = [
             "builtins": ["accounts.templatetags.addresses"],
         },
     },
-    # For what the report page has hundreds of: config/templatetags/fast.py. It escapes what it writes.
+    # For what pages have hundreds of: config/templatetags/fast.py. It escapes what it writes.
     {
         "BACKEND": "django.template.backends.jinja2.Jinja2",
         "DIRS": [BASE_DIR / "templates" / "jinja2"],
-        "OPTIONS": {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True},
+        "OPTIONS": {
+            "environment": "config.templatetags.fast.environment",
+            "undefined": StrictUndefined,
+            "trim_blocks": True,
+            "lstrip_blocks": True,
+        },
     },
 ]
 

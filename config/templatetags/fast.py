@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import template
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.safestring import SafeString
+from jinja2 import Environment
+
+from config.templatetags.reading import breakable
 
 register = template.Library()
 
@@ -13,3 +19,11 @@ register = template.Library()
 def jinja(name: str, **context: object) -> SafeString:
     """A template of templates/jinja2, which escapes by itself, with these values."""
     return SafeString(render_to_string(name, context, using="jinja2"))
+
+
+def environment(**options: Any) -> Environment:
+    """What those templates know beside Jinja2's own."""
+    made = Environment(**options)  # noqa: S701  # Django asks for escaping
+    made.filters["breakable"] = breakable
+    made.globals["address"] = reverse
+    return made

@@ -42,7 +42,7 @@ def audit(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
     context |= {
         "is_pages": request.GET.get("show") == "pages",
         "left_out": audit_page.left_out(found) if found.is_final else 0,
-        "types": Scan.Type.choices,
+        "labels": [label for _, label in Scan.Type.choices],
     }
     if context["is_pages"]:
         context |= {

@@ -162,7 +162,7 @@ def sites(request: MemberRequest) -> HttpResponse:
     """All hosts, each with the last grades of the page that stands for it."""
     text = scan_lists.search_text(request.GET).lower()
     found = site_page(request.membership.organization_id, text=text, **_place(request))
-    context = {"section": "sites", "page": found, "text": text, "types": Scan.Type.choices}
+    context = {"section": "sites", "page": found, "text": text, "labels": LABELS}
     return render(request, "dashboard/sites.html", context)
 
 
@@ -195,7 +195,7 @@ def site(request: MemberRequest, host: str) -> HttpResponse:
         "most": TREND_SCANS,
         "pages": page_page(organization_id, host, text=text, **_place(request)),
         "text": text,
-        "types": Scan.Type.choices,
+        "labels": LABELS,
     }
     return render(request, "dashboard/site.html", context)
 

@@ -208,7 +208,7 @@ def test_sites_show_the_last_grades_of_their_start_page(home: Member) -> None:
     assert [row[:5] for row in cells] == [
         ["a.example.com", "Grade C 71", "", "", "Grade C 71"],
         ["b.example.com:8443", "", "", "", ""],
-        ["c.example.com/x", "", "Grade C 71", "", ""],
+        ["c.example.com /x", "", "Grade C 71", "", ""],
     ]
     assert cells[1][5] == "None yet"
     assert links == [f"/report/{last.id}"]
