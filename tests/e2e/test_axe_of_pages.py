@@ -29,9 +29,11 @@ SETTLED = """async () => {
   await new Promise(shown => requestAnimationFrame(() => requestAnimationFrame(shown)));
   for (let each; (each = document.getAnimations()[0]);) each.finish();
 }"""
-# What a keyboard must reach: everything that shows and does something.
+KEYBOARD = ("login", "keys", "report-browser", "overview", "webhook", "scan-new-site", "audit-site")
+# What a keyboard must reach: everything that shows and does something; of buttons of which one is chosen, that one.
 REACHABLE = """() => [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
   .filter(each => each.checkVisibility({visibilityProperty: true}) && !each.disabled && each.type !== "hidden")
+  .filter(each => each.type !== "radio" || each.checked)
   .filter(each => !each.closest("[popover]:not(:popover-open)") && each.tabIndex >= 0).length"""
 FOCUSED = """() => {
   const at = document.activeElement;
@@ -112,7 +114,9 @@ def test_a_page_is_accessible_in_both_themes_and_never_scrolls_sideways(stage: S
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("width", [390, 1440])
-@pytest.mark.parametrize("name", ["login", "keys", "report-browser", "overview", "webhook"])
+@pytest.mark.parametrize(
+    "name", ["login", "keys", "report-browser", "overview", "webhook", "scan-new-site", "audit-site"]
+)
 def test_a_keyboard_reaches_everything_and_its_place_is_seen(stage: Stage, name: str, width: int) -> None:
     def look(page: Page) -> list[dict[str, Any]]:
         reachable = page.evaluate(REACHABLE)

@@ -1,0 +1,137 @@
+"""A page and a site, scanned by a person in a real browser: by keyboard, followed, cancelled, shared."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.e2e.conftest import Running
+from tests.e2e.pages import Window
+from tests.e2e.test_journeys import (  # noqa: F401  # fixtures
+    ORGANIZATION,
+    SCAN_S,
+    Gate,
+    Journey,
+    Person,
+    browser,
+    people,
+    sign_up,
+    travel,
+    with_scripts,
+)
+from tests.sites.server import Answer, Site
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
+
+GAUGES = ("Security", "Performance", "Accessibility", "SEO")
+
+
+def ended(person: Person, text: str) -> None:
+    """What shows when the scan is done; without scripts the page loads anew by itself."""
+    expect(person.page.get_by_text(text).first).to_be_visible(timeout=1000 * SCAN_S)
+
+
+def shop(site: Site) -> str:
+    """A small site of its own below a path, whose pages link to each other; where it begins."""
+    begin = f"/shop-{uuid.uuid4().hex}"
+    links = "".join(f"<p><a href='{begin}/{name}'>{name}</a></p>" for name in ("bread", "cakes"))
+    page = f"<!doctype html><html lang='en'><title>A bakery</title><body><h1>Bread</h1>{links}</body></html>"
+    headers = {"Content-Type": "text/html; charset=utf-8"}
+    for name in ("", "/bread", "/cakes"):
+        site.routes[begin + name] = Answer(page, headers=headers)
+    return site.url_as("localhost") + begin
+
+
+def test_a_page_is_scanned_by_keyboard_with_one_click(running: Running, browser: Window) -> None:  # noqa: F811
+    """On the free plan, which has two places: all four types take one of them."""
+    gate = Gate(running.site)
+
+    def act(chromium: Browser) -> None:
+        with people(chromium, running, with_scripts=True) as bring:
+            ada = bring()
+            sign_up(ada)
+            ada.page.get_by_label("Address", exact=True).focus()
+            ada.page.keyboard.type(gate.url)
+            ada.page.keyboard.press("Enter")
+            expect(ada.page.get_by_role("progressbar")).to_be_visible()
+            assert "/audit/aud_" in ada.page.url
+            address = ada.page.url
+            gate.open()
+            ended(ada, "Fix first")
+            assert ada.page.url == address
+            gauges = ada.page.get_by_role("navigation", name="Scores by type").get_by_role("link")
+            expect(gauges).to_have_count(4)
+            for name, gauge in zip(GAUGES, gauges.all(), strict=True):
+                expect(gauge).to_contain_text(name)
+                expect(gauge).to_contain_text("of 100")
+            gauges.nth(3).focus()
+            ada.page.keyboard.press("Enter")
+            ada.told("The whole SEO report")
+            ada.section("Scans")
+            row = ada.page.get_by_role("row", name=gate.url)
+            expect(row).to_have_count(1)
+            expect(row.get_by_role("link", name="of 100, the report")).to_have_count(4)
+
+    browser.do(act)
+
+
+def test_a_site_is_scanned_followed_and_shared(running: Running, travel: Callable[[Journey], None]) -> None:  # noqa: F811
+    def journey(bring: Callable[[], Person]) -> None:
+        ada, visitor = bring(), bring()
+        sign_up(ada)
+        begin = shop(running.site)
+        path = begin.rpartition("/")[2]
+        ada.page.get_by_label("Address", exact=True).fill(begin)
+        expect(ada.page.get_by_text("Which pages of the site")).to_be_hidden()
+        ada.page.get_by_label("The whole site").check()
+        ada.page.get_by_text("Which pages of the site").click()
+        ada.page.get_by_label("Only these pages").fill(f"/{path}*")
+        for other in ("Performance", "Accessibility"):
+            ada.page.get_by_label(other).uncheck()
+        ada.press("Start the scan")
+        ended(ada, "Fix once, better on")
+        ended(ada, "Scan again")
+        ada.page.get_by_role("navigation", name="Parts").get_by_role("link", name="Pages").click()
+        expect(ada.page.get_by_role("row", name=f"/{path}/bread")).to_contain_text("Looked at")
+        expect(ada.page.get_by_role("main").get_by_role("rowheader")).to_have_count(3)
+
+        address = ada.page.url.partition("?")[0]
+        visitor.page.goto(address)
+        assert visitor.page.url.startswith(f"{visitor.base}/login/?next=/audit/")
+        ada.page.locator("summary", has_text="Share").click()
+        ada.press("Share with a link")
+        ada.told("Anybody with the link can read this and its reports now.")
+        visitor.page.goto(address)
+        visitor.told("What to fix")
+        assert ORGANIZATION not in visitor.page.content()
+        visitor.page.goto(f"{address}?show=pages")
+        visitor.page.get_by_role("link", name="of 100, the report").first.click()
+        expect(visitor.page.get_by_role("heading", name="Fix first")).to_be_visible()
+        ada.page.locator("summary", has_text="Shared").click()
+        ada.press("Stop sharing")
+        visitor.page.goto(address)
+        assert "/login/" in visitor.page.url
+
+    travel(journey)
+
+
+def test_what_runs_is_cancelled_after_a_question(running: Running, travel: Callable[[Journey], None]) -> None:  # noqa: F811
+    gate = Gate(running.site)
+
+    def journey(bring: Callable[[], Person]) -> None:
+        ada = bring()
+        sign_up(ada)
+        ada.page.get_by_label("Address", exact=True).fill(gate.url)
+        ada.page.get_by_label("The whole site").check()
+        ada.press("Start the scan")
+        expect(ada.page.get_by_role("progressbar")).to_be_visible()
+        ada.page.locator("summary", has_text="Cancel").click()
+        ada.press("Cancel the scan")
+        ada.told("Cancelled. What had not begun does not count against your quota.")
+        gate.open()
+        expect(ada.page.get_by_role("progressbar")).to_have_count(0)
+
+    travel(journey)
