@@ -40,6 +40,9 @@ def discover_pages(audit_id: str, worker: Worker) -> None:
     pages = [(url, parse_target(url, policy).origin) for url in found.pages]
     if not services.finish_discovery(claim, pages, found=found.found, notes=found.notes, error=found.error):
         logger.warning("the pages of %s were looked for by another attempt, or it was cancelled", audit_id)
+    # The place goes to what was kept from it when its message came.
+    if (following := services.next_discovery()) is not None:
+        services.enqueue_discovery(following)
 
 
 def _discover(audit: Audit, claim: services.DiscoveryClaim) -> Discovery:

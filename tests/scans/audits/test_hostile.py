@@ -267,6 +267,19 @@ def test_two_audits_of_one_organization_take_turns(roomy: Member) -> None:
         assert shown(roomy, audit)["status"] == "completed"
 
 
+def test_organizations_take_turns_where_sites_are_searched(roomy: Member, stranger: Member) -> None:
+    with mock.patch.object(services, "refuse_unreachable"):
+        mine = [created(roomy, {"site": "https://example.com/"})["id"] for _ in range(3)]
+        theirs = created(stranger, {"site": "https://example.com/"})["id"]
+    worker = Worker("one", 4)
+    assert services.claim_discovery(mine[0], worker)
+    assert services.claim_discovery(mine[1], worker) is None
+    assert services.next_discovery() == theirs
+    assert services.claim_discovery(theirs, worker)
+    assert services.claim_discovery(mine[1], Worker("two", 4))
+    assert services.next_discovery() == mine[2]
+
+
 def test_a_single_scan_is_accepted_and_taken_before_the_pages_of_an_audit(roomy: Member, target: str) -> None:
     created(roomy, {"pages": pages(50), "types": ["seo"]})
     assert visit(roomy)
