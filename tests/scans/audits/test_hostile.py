@@ -17,6 +17,7 @@ from kombu.exceptions import OperationalError as BrokerError
 from accounts.closing.services import close_organization
 from accounts.models import MonthlyUsage, Tier
 from accounts.usage import month_of
+from scans import tasks
 from scans.audits import release, services
 from scans.audits.release import release_pages
 from scans.audits.sweeping import sweep_audits
@@ -181,6 +182,31 @@ def test_a_message_that_redis_does_not_take_is_sent_by_the_sweeper(roomy: Member
     Scan.objects.update(enqueued_at=timezone.now() - timedelta(minutes=1))
     assert sweep_scans(lambda: 0, lambda scan_id, _: told.append(scan_id)) == 1
     assert told == [Scan.objects.get().id]
+
+
+def test_a_database_that_is_away_at_the_end_of_a_visit_loses_nothing(
+    roomy: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    created(roomy, {"pages": pages(3), "types": ["seo"]})
+    scan = Scan.objects.get()
+    away: list[BaseException | None] = [OperationalError("away"), None]
+
+    def finish(*args: Any) -> bool:
+        if (failure := away.pop(0)) is not None:
+            raise failure
+        return finish_scan(*args)
+
+    monkeypatch.setattr(tasks, "FINISH_PAUSE_S", 0)
+    monkeypatch.setattr(tasks, "_visit", lambda *_: (make_result(scan),))
+    # A test's transaction is in this connection.
+    monkeypatch.setattr(tasks, "connection", mock.Mock())
+    monkeypatch.setattr(tasks.claims, "finish_scan", finish)
+    with mock.patch.object(tasks, "release_pages", side_effect=OperationalError("away again")):
+        tasks.run_scan(scan.id)
+    scan.refresh_from_db()
+    assert (scan.status, running_visits(roomy.organization.id)) == ("completed", 0)
+    sweep_audits()
+    assert running_visits(roomy.organization.id) == 2
 
 
 def test_an_interrupted_visit_is_given_back_and_the_audit_goes_on(roomy: Member) -> None:
