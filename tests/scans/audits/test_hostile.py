@@ -18,12 +18,13 @@ from accounts.closing.services import close_organization
 from accounts.models import MonthlyUsage, Tier
 from accounts.usage import month_of
 from scans import tasks
-from scans.audits import release, services
+from scans.audits import discovering, release, services
 from scans.audits.release import release_pages
 from scans.audits.sweeping import sweep_audits
+from scans.discovery.discover import Discovery
 from scans.engine.findings import HIGH, ScanType
 from scans.engine.result import CategoryResult, CheckResult
-from scans.models import Audit, AuditFinding, AuditPage, IdempotencyRecord, Scan
+from scans.models import Audit, AuditFinding, AuditPage, BlockedDomain, IdempotencyRecord, Scan
 from scans.visits.claims import claim_next, finish_scan
 from scans.visits.queue import Worker, running_visits
 from scans.visits.sweeping import INTERRUPTED, sweep_scans
@@ -207,6 +208,42 @@ def test_a_database_that_is_away_at_the_end_of_a_visit_loses_nothing(
     assert (scan.status, running_visits(roomy.organization.id)) == ("completed", 0)
     sweep_audits()
     assert running_visits(roomy.organization.id) == 2
+
+
+def test_a_database_that_is_away_at_the_end_of_a_search_loses_nothing(
+    roomy: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mock.patch.object(services, "refuse_unreachable"):
+        audit = created(roomy, {"site": "https://example.com/", "types": ["seo"]})
+    found = Discovery(pages=tuple(pages(2)), notes=("A note.",), is_complete=True, found=2)
+    away: list[BaseException | None] = [OperationalError("away"), None]
+    finish_discovery = services.finish_discovery
+
+    def finish(*args: Any, **columns: Any) -> bool:
+        if (failure := away.pop(0)) is not None:
+            raise failure
+        return finish_discovery(*args, **columns)
+
+    monkeypatch.setattr(discovering, "FINISH_PAUSE_S", 0)
+    monkeypatch.setattr(discovering, "_discover", lambda *_: found)
+    monkeypatch.setattr(discovering, "connection", mock.Mock())
+    monkeypatch.setattr(services, "finish_discovery", finish)
+    discovering.discover_pages(audit["id"], Worker("one", 8))
+    assert (shown(roomy, audit)["status"], shown(roomy, audit)["notes"]) == ("running", ["A note."])
+
+
+def test_a_site_that_is_blocked_while_it_is_searched_fails_by_name(
+    roomy: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mock.patch.object(services, "refuse_unreachable"):
+        audit = created(roomy, {"site": "https://example.com/", "types": ["seo"]})
+    found = Discovery(pages=tuple(pages(2)), notes=(), is_complete=True, found=2)
+    monkeypatch.setattr(discovering, "_discover", lambda *_: found)
+    BlockedDomain.objects.create(domain="example.com")
+    discovering.discover_pages(audit["id"], Worker("one", 8))
+    ended = shown(roomy, audit)
+    assert (ended["status"], ended["error"]["code"]) == ("failed", "DOMAIN_BLOCKED")
+    assert used(roomy) == 0
 
 
 def test_an_interrupted_visit_is_given_back_and_the_audit_goes_on(roomy: Member) -> None:
