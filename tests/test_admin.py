@@ -23,12 +23,12 @@ from accounts.usage import month_of
 from config import encryption
 from config.web.admin import UncountedAdmin
 from reports.models import Report
-from scans.models import BlockedDomain, Scan
+from scans.models import Audit, BlockedDomain, Scan
 from tests.world import Member, browser_of, finished_scan, make_scan, person_of
 from webhooks.delivery.signing import new_secret
 from webhooks.models import Delivery, Event, EventKind, Webhook
 
-READ_ONLY = (Scan, Report, Webhook, Event, Delivery, AuditEvent, Invitation)
+READ_ONLY = (Scan, Audit, Report, Webhook, Event, Delivery, AuditEvent, Invitation)
 MODELS = (Organization, Tier, Membership, User, ApiKey, BlockedDomain, *READ_ONLY)
 
 
@@ -50,6 +50,14 @@ def furnished(home: Member) -> list[str]:
         encrypted_secret=encryption.encrypt(secret),
     )
     finished_scan(home)
+    Audit.objects.create(
+        organization=home.organization,
+        kind=Audit.Kind.PAGE,
+        url="https://example.com/",
+        types=["seo"],
+        max_pages=1,
+        encrypted_credentials=encryption.encrypt(secret),
+    )
     BlockedDomain.objects.create(domain="blocked.test")
     Invitation.objects.create(
         organization=home.organization, email="asked@people.test", expires_at=timezone.now() + timedelta(days=7)

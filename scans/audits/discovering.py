@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import InterfaceError, OperationalError, connection
@@ -25,6 +26,7 @@ logger = logging.getLogger(__name__)
 TIME_LIMIT_S = 300
 # So that the search ends by its own time, which has the better words.
 NETWORK_LIMIT_S = TIME_LIMIT_S + 5
+FINISH_PAUSE_S = 1.0
 # Well within the lease, so that one late write does not lose it.
 RENEW_EVERY_S = services.DISCOVERY_LEASE_S / 4
 
@@ -35,11 +37,33 @@ def discover_pages(audit_id: str, worker: Worker) -> None:
     if claim is None:
         return
     audit = Audit.objects.get(id=audit_id)
-    found = _discover(audit, claim)
-    policy = scan_policy()
-    pages = [(url, parse_target(url, policy).origin) for url in found.pages]
-    if not services.finish_discovery(claim, pages, found=found.found, notes=found.notes, error=found.error):
+    if not _finish(claim, _discover(audit, claim)):
         logger.warning("the pages of %s were looked for by another attempt, or it was cancelled", audit_id)
+    # The place goes to what was kept from it when its message came.
+    if (following := services.next_discovery()) is not None:
+        services.enqueue_discovery(following)
+
+
+def _finish(claim: services.DiscoveryClaim, found: Discovery) -> bool:
+    """As `finish_discovery`, which waits until the database takes it: the site has been asked, the claim is still ours.
+
+    Ends with SoftTimeLimitExceeded when the task's time is over before; the sweeper then has it searched again.
+    """
+    while True:
+        try:
+            policy = scan_policy()
+            pages = [(url, parse_target(url, policy).origin) for url in found.pages]
+            return services.finish_discovery(claim, pages, found=found.found, notes=found.notes, error=found.error)
+        except Refusal as refusal:  # the policy has changed since the search began
+            found = _failed(ScanError(refusal.code, str(refusal)))
+        except (OperationalError, InterfaceError) as error:
+            log_failure(error)
+            connection.close()
+            time.sleep(FINISH_PAUSE_S)
+
+
+def _failed(error: ScanError) -> Discovery:
+    return Discovery(pages=(), notes=(), is_complete=False, found=0, error=error)
 
 
 def _discover(audit: Audit, claim: services.DiscoveryClaim) -> Discovery:
@@ -69,7 +93,7 @@ def _discover(audit: Audit, claim: services.DiscoveryClaim) -> Discovery:
     except Exception:
         logger.exception("the pages of %s could not be looked for", audit.id)
         error = ScanError("INTERNAL_ERROR", "The search for pages failed on our side.")
-    return Discovery(pages=(), notes=(), is_complete=False, found=0, error=error)
+    return _failed(error)
 
 
 def _credentials(audit: Audit, start: Target) -> OriginCredentials | None:

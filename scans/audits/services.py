@@ -9,8 +9,8 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
-from django.db.models.functions import Now
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
 from accounts import access, usage
@@ -221,7 +221,8 @@ def enqueue_discovery(audit_id: str) -> None:
 def claim_discovery(audit_id: str, worker: Worker) -> DiscoveryClaim | None:
     """Take the next attempt at finding an audit's pages; None when it has ended or runs, or must wait for others.
 
-    Half of a worker's places, at least one, may look for pages at a time: the others are for scans.
+    Half of a worker's places, at least one, may look for pages at a time: the others are for scans. One organization
+    has half of those.
     """
     unfinished = Q(status=Audit.Status.QUEUED) | Q(status=Audit.Status.DISCOVERING, lease_expires_at__lt=Now())
     token = uuid.uuid4()
@@ -230,6 +231,9 @@ def claim_discovery(audit_id: str, worker: Worker) -> DiscoveryClaim | None:
             status=Audit.Status.DISCOVERING, worker=worker.name[:100], lease_expires_at__gt=Now()
         )
         if worker.name and here.count() >= max(1, worker.places // 2):
+            return None
+        whose = Audit.objects.filter(id=audit_id).values("organization_id")
+        if worker.name and here.filter(organization_id__in=whose).count() >= max(1, worker.places // 4):
             return None
         claimed = Audit.objects.filter(unfinished, id=audit_id, attempts__lt=MAX_ATTEMPTS).update(
             status=Audit.Status.DISCOVERING,
@@ -240,6 +244,16 @@ def claim_discovery(audit_id: str, worker: Worker) -> DiscoveryClaim | None:
             worker=worker.name[:100],
         )
     return DiscoveryClaim(audit_id, token) if claimed else None
+
+
+def next_discovery() -> str | None:
+    """The audit whose pages should be looked for next: the organization with the fewest searches, then who waited."""
+    searches = Audit.objects.filter(
+        organization_id=OuterRef("organization_id"), status=Audit.Status.DISCOVERING, lease_expires_at__gt=Now()
+    ).order_by()
+    busy = Coalesce(Subquery(searches.values("organization_id").annotate(number=Count("*")).values("number")), 0)
+    waiting = Audit.objects.filter(status=Audit.Status.QUEUED, kind=Audit.Kind.SITE).annotate(busy=busy)
+    return waiting.order_by("busy", "enqueued_at", "id").values_list("id", flat=True).first()
 
 
 def renew_discovery(claim: DiscoveryClaim, found: int) -> bool:

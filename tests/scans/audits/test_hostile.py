@@ -17,12 +17,14 @@ from kombu.exceptions import OperationalError as BrokerError
 from accounts.closing.services import close_organization
 from accounts.models import MonthlyUsage, Tier
 from accounts.usage import month_of
-from scans.audits import release, services
+from scans import tasks
+from scans.audits import discovering, release, services
 from scans.audits.release import release_pages
 from scans.audits.sweeping import sweep_audits
+from scans.discovery.discover import Discovery
 from scans.engine.findings import HIGH, ScanType
 from scans.engine.result import CategoryResult, CheckResult
-from scans.models import Audit, AuditFinding, AuditPage, IdempotencyRecord, Scan
+from scans.models import Audit, AuditFinding, AuditPage, BlockedDomain, IdempotencyRecord, Scan
 from scans.visits.claims import claim_next, finish_scan
 from scans.visits.queue import Worker, running_visits
 from scans.visits.sweeping import INTERRUPTED, sweep_scans
@@ -85,15 +87,14 @@ def test_whatever_is_sent_is_accepted_or_refused_by_name(home: Member, body: dic
         return
     assert 400 <= response.status_code < 500, response.content
     assert set(response.json()) == {"code", "error"}
-    assert response.json()["code"] in {"INVALID_PARAMS", "INVALID_URL", "INVALID_PAGES", "DOMAIN_BLOCKED"}
+    assert response.json()["code"] in {
+        "INVALID_PARAMS",
+        "INVALID_REQUEST_FIELD",
+        "INVALID_URL",
+        "INVALID_PAGES",
+        "DOMAIN_BLOCKED",
+    }
     assert len(response.content) < 20_000
-
-
-def test_a_field_that_means_nothing_is_refused_and_not_left_out(home: Member) -> None:
-    body = {"page": "https://example.com/", "request": {"headers": {"X-Key": "secret"}}}
-    response = home.api.post("/v1/audits", body)
-    assert (response.status_code, response.json()["code"]) == (400, "INVALID_PARAMS")
-    assert "secret" not in response.json()["error"]
 
 
 def test_a_page_that_is_named_twice_is_looked_at_once(roomy: Member) -> None:
@@ -184,6 +185,67 @@ def test_a_message_that_redis_does_not_take_is_sent_by_the_sweeper(roomy: Member
     assert told == [Scan.objects.get().id]
 
 
+def test_a_database_that_is_away_at_the_end_of_a_visit_loses_nothing(
+    roomy: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    created(roomy, {"pages": pages(3), "types": ["seo"]})
+    scan = Scan.objects.get()
+    away: list[BaseException | None] = [OperationalError("away"), None]
+
+    def finish(*args: Any) -> bool:
+        if (failure := away.pop(0)) is not None:
+            raise failure
+        return finish_scan(*args)
+
+    monkeypatch.setattr(tasks, "FINISH_PAUSE_S", 0)
+    monkeypatch.setattr(tasks, "_visit", lambda *_: (make_result(scan),))
+    # A test's transaction is in this connection.
+    monkeypatch.setattr(tasks, "connection", mock.Mock())
+    monkeypatch.setattr(tasks.claims, "finish_scan", finish)
+    with mock.patch.object(tasks, "release_pages", side_effect=OperationalError("away again")):
+        tasks.run_scan(scan.id)
+    scan.refresh_from_db()
+    assert (scan.status, running_visits(roomy.organization.id)) == ("completed", 0)
+    sweep_audits()
+    assert running_visits(roomy.organization.id) == 2
+
+
+def test_a_database_that_is_away_at_the_end_of_a_search_loses_nothing(
+    roomy: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mock.patch.object(services, "refuse_unreachable"):
+        audit = created(roomy, {"site": "https://example.com/", "types": ["seo"]})
+    found = Discovery(pages=tuple(pages(2)), notes=("A note.",), is_complete=True, found=2)
+    away: list[BaseException | None] = [OperationalError("away"), None]
+    finish_discovery = services.finish_discovery
+
+    def finish(*args: Any, **columns: Any) -> bool:
+        if (failure := away.pop(0)) is not None:
+            raise failure
+        return finish_discovery(*args, **columns)
+
+    monkeypatch.setattr(discovering, "FINISH_PAUSE_S", 0)
+    monkeypatch.setattr(discovering, "_discover", lambda *_: found)
+    monkeypatch.setattr(discovering, "connection", mock.Mock())
+    monkeypatch.setattr(services, "finish_discovery", finish)
+    discovering.discover_pages(audit["id"], Worker("one", 8))
+    assert (shown(roomy, audit)["status"], shown(roomy, audit)["notes"]) == ("running", ["A note."])
+
+
+def test_a_site_that_is_blocked_while_it_is_searched_fails_by_name(
+    roomy: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with mock.patch.object(services, "refuse_unreachable"):
+        audit = created(roomy, {"site": "https://example.com/", "types": ["seo"]})
+    found = Discovery(pages=tuple(pages(2)), notes=(), is_complete=True, found=2)
+    monkeypatch.setattr(discovering, "_discover", lambda *_: found)
+    BlockedDomain.objects.create(domain="example.com")
+    discovering.discover_pages(audit["id"], Worker("one", 8))
+    ended = shown(roomy, audit)
+    assert (ended["status"], ended["error"]["code"]) == ("failed", "DOMAIN_BLOCKED")
+    assert used(roomy) == 0
+
+
 def test_an_interrupted_visit_is_given_back_and_the_audit_goes_on(roomy: Member) -> None:
     audit = created(roomy, {"pages": pages(2), "types": ["seo", "security"]})
     assert used(roomy) == 2
@@ -266,6 +328,19 @@ def test_two_audits_of_one_organization_take_turns(roomy: Member) -> None:
         assert abs(done.count("a") - done.count("b")) <= 2
     for audit in (first, second):
         assert shown(roomy, audit)["status"] == "completed"
+
+
+def test_organizations_take_turns_where_sites_are_searched(roomy: Member, stranger: Member) -> None:
+    with mock.patch.object(services, "refuse_unreachable"):
+        mine = [created(roomy, {"site": "https://example.com/"})["id"] for _ in range(3)]
+        theirs = created(stranger, {"site": "https://example.com/"})["id"]
+    worker = Worker("one", 4)
+    assert services.claim_discovery(mine[0], worker)
+    assert services.claim_discovery(mine[1], worker) is None
+    assert services.next_discovery() == theirs
+    assert services.claim_discovery(theirs, worker)
+    assert services.claim_discovery(mine[1], Worker("two", 4))
+    assert services.next_discovery() == mine[2]
 
 
 def test_a_single_scan_is_accepted_and_taken_before_the_pages_of_an_audit(roomy: Member, target: str) -> None:

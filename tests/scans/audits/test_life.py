@@ -156,7 +156,7 @@ def test_an_audit_of_which_no_page_can_be_judged_has_failed(home: Member) -> Non
 
 def test_nobody_sees_anothers_audit(home: Member, stranger: Member) -> None:
     audit = created(home, {"pages": pages(1)})
-    for what in ("", "/pages", "/findings"):
+    for what in ("", "/pages", "/findings", "/export"):
         response = stranger.api.get(f"/v1/audits/{audit['id']}{what}")
         assert (response.status_code, response.json()["code"]) == (404, "AUDIT_NOT_FOUND")
     assert stranger.api.delete(f"/v1/audits/{audit['id']}").status_code == 404
