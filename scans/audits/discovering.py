@@ -29,17 +29,18 @@ NETWORK_LIMIT_S = TIME_LIMIT_S + 5
 RENEW_EVERY_S = services.DISCOVERY_LEASE_S / 4
 
 
-def discover_pages(audit_id: str, worker: Worker) -> None:
-    """One attempt at an audit of a site: what is found waits for places. Nothing where somebody else is at it."""
-    claim = services.claim_discovery(audit_id, worker)
+def discover_pages(worker: Worker) -> None:
+    """One attempt at the audit whose turn it is: what is found waits for places."""
+    claim = services.claim_discovery(worker)
     if claim is None:
         return
-    audit = Audit.objects.get(id=audit_id)
+    audit = Audit.objects.get(id=claim.audit_id)
     found = _discover(audit, claim)
     policy = scan_policy()
     pages = [(url, parse_target(url, policy).origin) for url in found.pages]
     if not services.finish_discovery(claim, pages, found=found.found, notes=found.notes, error=found.error):
-        logger.warning("the pages of %s were looked for by another attempt, or it was cancelled", audit_id)
+        logger.warning("the pages of %s were looked for by another attempt, or it was cancelled", audit.id)
+    services.wake_next_discovery()
 
 
 def _discover(audit: Audit, claim: services.DiscoveryClaim) -> Discovery:
