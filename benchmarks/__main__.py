@@ -5,13 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from benchmarks import admin, api, audits, browser, clients, lists, pages, scans, visits, vitals, webhooks
+from benchmarks import admin, api, audit_faults, audits, browser, clients, lists, pages, scans, visits, vitals, webhooks
 
 PARTS = {
     "scans": scans.main,
     "browser": browser.main,
     "visits": visits.main,
     "audits": audits.main,
+    "audit-faults": audit_faults.main,
     "vitals": vitals.main,
     "webhooks": webhooks.main,
     "api": api.main,

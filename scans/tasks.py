@@ -193,9 +193,12 @@ class _Reporter:
 
 @shared_task(soft_time_limit=discovering.TIME_LIMIT_S + 15, time_limit=discovering.TIME_LIMIT_S + 30)
 def discover_pages(audit_id: str) -> None:
-    """Run one attempt at finding the pages of a site; the sweeper takes up what is interrupted."""
+    """Run one attempt at finding the pages of a site, of the audit whose turn it is: messages only say that one waits.
+
+    The sweeper takes up what is interrupted.
+    """
     try:
-        discovering.discover_pages(audit_id, _worker)
+        discovering.discover_pages(_worker)
     except (OperationalError, InterfaceError) as error:
         log_failure(error)
         connection.close()

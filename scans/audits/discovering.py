@@ -31,17 +31,15 @@ FINISH_PAUSE_S = 1.0
 RENEW_EVERY_S = services.DISCOVERY_LEASE_S / 4
 
 
-def discover_pages(audit_id: str, worker: Worker) -> None:
-    """One attempt at an audit of a site: what is found waits for places. Nothing where somebody else is at it."""
-    claim = services.claim_discovery(audit_id, worker)
+def discover_pages(worker: Worker) -> None:
+    """One attempt at the audit whose turn it is: what is found waits for places."""
+    claim = services.claim_discovery(worker)
     if claim is None:
         return
-    audit = Audit.objects.get(id=audit_id)
+    audit = Audit.objects.get(id=claim.audit_id)
     if not _finish(claim, _discover(audit, claim)):
-        logger.warning("the pages of %s were looked for by another attempt, or it was cancelled", audit_id)
-    # The place goes to what was kept from it when its message came.
-    if (following := services.next_discovery()) is not None:
-        services.enqueue_discovery(following)
+        logger.warning("the pages of %s were looked for by another attempt, or it was cancelled", audit.id)
+    services.wake_next_discovery()
 
 
 def _finish(claim: services.DiscoveryClaim, found: Discovery) -> bool:

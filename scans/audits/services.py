@@ -32,7 +32,7 @@ from scans.models import Audit, AuditPage, Scan, sealed
 from scans.policy import scan_policy
 from scans.reachability import refuse_unreachable
 from scans.visits.claims import fail_visit
-from scans.visits.queue import Worker
+from scans.visits.queue import Worker, wait_in_line
 from scans.visits.settling import end_if_done
 
 DISCOVERY_LEASE_S = 60
@@ -218,42 +218,50 @@ def enqueue_discovery(audit_id: str) -> None:
     celery.enqueue("scans.tasks.discover_pages", audit_id)
 
 
-def claim_discovery(audit_id: str, worker: Worker) -> DiscoveryClaim | None:
-    """Take the next attempt at finding an audit's pages; None when it has ended or runs, or must wait for others.
+def waiting_discoveries() -> QuerySet[Audit]:
+    """Audits of sites whose pages nobody looks for yet, or any more."""
+    unclaimed = Q(status=Audit.Status.QUEUED) | Q(status=Audit.Status.DISCOVERING, lease_expires_at__lt=Now())
+    return Audit.objects.filter(unclaimed, kind=Audit.Kind.SITE, attempts__lt=MAX_ATTEMPTS)
 
-    Half of a worker's places, at least one, may look for pages at a time: the others are for scans. One organization
-    has half of those.
+
+def claim_discovery(worker: Worker) -> DiscoveryClaim | None:
+    """Take the audit whose turn it is to have its pages found; None when none may.
+
+    It is the turn of the organization that has fewest looked into, and of its oldest. Half of a worker's places, at
+    least one, may look for pages at a time: the others are for scans. One organization has half of those.
     """
-    unfinished = Q(status=Audit.Status.QUEUED) | Q(status=Audit.Status.DISCOVERING, lease_expires_at__lt=Now())
     token = uuid.uuid4()
     with transaction.atomic():
-        here = Audit.objects.filter(
-            status=Audit.Status.DISCOVERING, worker=worker.name[:100], lease_expires_at__gt=Now()
-        )
+        wait_in_line()  # so that each sees how many there are
+        under_way = Audit.objects.filter(status=Audit.Status.DISCOVERING, lease_expires_at__gt=Now())
+        here = under_way.filter(worker=worker.name[:100])
         if worker.name and here.count() >= max(1, worker.places // 2):
             return None
-        whose = Audit.objects.filter(id=audit_id).values("organization_id")
-        if worker.name and here.filter(organization_id__in=whose).count() >= max(1, worker.places // 4):
-            return None
-        claimed = Audit.objects.filter(unfinished, id=audit_id, attempts__lt=MAX_ATTEMPTS).update(
-            status=Audit.Status.DISCOVERING,
-            attempts=F("attempts") + 1,
-            claim_token=token,
-            lease_expires_at=Now() + timedelta(seconds=DISCOVERY_LEASE_S),
-            started_at=Now(),
-            worker=worker.name[:100],
+        same = under_way.filter(organization=OuterRef("organization")).order_by().values("organization")
+        share = Coalesce(Subquery(same.annotate(number=Count("*")).values("number")), 0)
+        waiting = waiting_discoveries().annotate(share=share).order_by("share", "created_at", "id")
+        if worker.name:
+            waiting = waiting.filter(share__lt=max(1, worker.places // 4))
+        chosen = waiting.values_list("id", flat=True).first()
+        claimed = (
+            waiting_discoveries()
+            .filter(id=chosen)
+            .update(
+                status=Audit.Status.DISCOVERING,
+                attempts=F("attempts") + 1,
+                claim_token=token,
+                lease_expires_at=Now() + timedelta(seconds=DISCOVERY_LEASE_S),
+                started_at=Now(),
+                worker=worker.name[:100],
+            )
         )
-    return DiscoveryClaim(audit_id, token) if claimed else None
+    return DiscoveryClaim(chosen, token) if chosen and claimed else None
 
 
-def next_discovery() -> str | None:
-    """The audit whose pages should be looked for next: the organization with the fewest searches, then who waited."""
-    searches = Audit.objects.filter(
-        organization_id=OuterRef("organization_id"), status=Audit.Status.DISCOVERING, lease_expires_at__gt=Now()
-    ).order_by()
-    busy = Coalesce(Subquery(searches.values("organization_id").annotate(number=Count("*")).values("number")), 0)
-    waiting = Audit.objects.filter(status=Audit.Status.QUEUED, kind=Audit.Kind.SITE).annotate(busy=busy)
-    return waiting.order_by("busy", "enqueued_at", "id").values_list("id", flat=True).first()
+def wake_next_discovery() -> None:
+    """After a discovery: its place may go to one that had none when its message came."""
+    for audit_id in waiting_discoveries().order_by("created_at").values_list("id", flat=True)[:1]:
+        enqueue_discovery(audit_id)
 
 
 def renew_discovery(claim: DiscoveryClaim, found: int) -> bool:

@@ -6,12 +6,12 @@ import logging
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from scans.audits.release import release_pages
-from scans.audits.services import MAX_ATTEMPTS, cancel_visits, enqueue_discovery, fail_audit
+from scans.audits.services import MAX_ATTEMPTS, cancel_visits, enqueue_discovery, fail_audit, waiting_discoveries
 from scans.models import Audit, AuditPage, Scan
 
 logger = logging.getLogger(__name__)
@@ -32,10 +32,7 @@ def sweep_audits() -> None:
 
 def _enqueue_lost() -> None:
     now = timezone.now()
-    unclaimed = Q(status=Audit.Status.QUEUED) | Q(status=Audit.Status.DISCOVERING, lease_expires_at__lt=Now())
-    lost = Audit.objects.filter(
-        unclaimed, kind=Audit.Kind.SITE, attempts__lt=MAX_ATTEMPTS, enqueued_at__lt=now - REQUEUE_AFTER
-    )
+    lost = waiting_discoveries().filter(enqueued_at__lt=now - REQUEUE_AFTER)
     for audit_id, enqueued_at in lost.order_by("enqueued_at").values_list("id", "enqueued_at")[:AT_ONCE]:
         # Conditional, so that two sweepers at once put it back once.
         if Audit.objects.filter(id=audit_id, enqueued_at=enqueued_at).update(enqueued_at=now):

@@ -71,7 +71,10 @@ NEXT = f"""
         ) AS scan
         WHERE CASE WHEN scan.is_background
             THEN coalesce(running.background_here, 0) < %(share)s
-                AND (SELECT coalesce(sum(background_here), 0) FROM running) < %(background)s
+                AND (SELECT coalesce(sum(background_here), 0) FROM running) < greatest(1, %(background)s - (
+                    SELECT count(*) FROM scans_audit  -- who looks for pages has a place, too
+                    WHERE status = 'discovering' AND worker = %(worker)s AND lease_expires_at > statement_timestamp()
+                ))
             ELSE coalesce(running.here, 0) < %(share)s
         END
         ORDER BY scan.is_background, coalesce(running.visits, 0), turn.taken_at NULLS FIRST, scan.created_at, scan.id
@@ -127,7 +130,7 @@ def next_in_turn(queue: str, worker: Worker) -> tuple[str, int] | None:
         "types": types_of(queue),
         "worker": worker.name,
         "share": _share(queue, worker),
-        "background": max(1, worker.places - 1),
+        "background": worker.places - 1,
         "per_host": settings.SCAN_VISITS_PER_HOST,
         "longest": LONGEST_LEASE,
         "max_attempts": MAX_ATTEMPTS,

@@ -228,7 +228,7 @@ def test_a_database_that_is_away_at_the_end_of_a_search_loses_nothing(
     monkeypatch.setattr(discovering, "_discover", lambda *_: found)
     monkeypatch.setattr(discovering, "connection", mock.Mock())
     monkeypatch.setattr(services, "finish_discovery", finish)
-    discovering.discover_pages(audit["id"], Worker("one", 8))
+    discovering.discover_pages(Worker("one", 8))
     assert (shown(roomy, audit)["status"], shown(roomy, audit)["notes"]) == ("running", ["A note."])
 
 
@@ -240,7 +240,7 @@ def test_a_site_that_is_blocked_while_it_is_searched_fails_by_name(
     found = Discovery(pages=tuple(pages(2)), notes=(), is_complete=True, found=2)
     monkeypatch.setattr(discovering, "_discover", lambda *_: found)
     BlockedDomain.objects.create(domain="example.com")
-    discovering.discover_pages(audit["id"], Worker("one", 8))
+    discovering.discover_pages(Worker("one", 8))
     ended = shown(roomy, audit)
     assert (ended["status"], ended["error"]["code"]) == ("failed", "DOMAIN_BLOCKED")
     assert used(roomy) == 0
@@ -328,19 +328,6 @@ def test_two_audits_of_one_organization_take_turns(roomy: Member) -> None:
         assert abs(done.count("a") - done.count("b")) <= 2
     for audit in (first, second):
         assert shown(roomy, audit)["status"] == "completed"
-
-
-def test_organizations_take_turns_where_sites_are_searched(roomy: Member, stranger: Member) -> None:
-    with mock.patch.object(services, "refuse_unreachable"):
-        mine = [created(roomy, {"site": "https://example.com/"})["id"] for _ in range(3)]
-        theirs = created(stranger, {"site": "https://example.com/"})["id"]
-    worker = Worker("one", 4)
-    assert services.claim_discovery(mine[0], worker)
-    assert services.claim_discovery(mine[1], worker) is None
-    assert services.next_discovery() == theirs
-    assert services.claim_discovery(theirs, worker)
-    assert services.claim_discovery(mine[1], Worker("two", 4))
-    assert services.next_discovery() == mine[2]
 
 
 def test_a_single_scan_is_accepted_and_taken_before_the_pages_of_an_audit(roomy: Member, target: str) -> None:

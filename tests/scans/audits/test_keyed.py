@@ -62,10 +62,10 @@ def test_pages_of_several_origins_cannot_have_one_key(home: Member) -> None:
 
 def test_the_pages_of_a_site_are_found_with_them(home: Member, site: Site) -> None:
     audit = created(home, {"site": f"{site.url}/", "types": ["seo"], "discover": ["links"], "request": REQUEST})
-    discover_pages(audit["id"], Worker("one", 4))
+    discover_pages(Worker("one", 4))
     assert shown(home, audit)["pages"]["found"] == 3
     without = created(home, {"site": f"{site.url}/", "types": ["seo"], "discover": ["links"]})
-    discover_pages(without["id"], Worker("one", 4))
+    discover_pages(Worker("one", 4))
     assert shown(home, without)["pages"]["found"] == 1
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from threading import Barrier
+from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
-from scans.models import Scan
+from scans.audits.services import claim_discovery
+from scans.models import Audit, Scan
 from scans.visits.claims import claim_next, finish_scan, wake_next
 from scans.visits.queue import Worker
-from tests.world import Member, make_result, make_scan
+from tests.world import Member, make_result, make_scan, member_of
 
 WORKER = Worker("one", 4)
 
@@ -120,6 +125,11 @@ def test_a_lease_from_before_the_clock_was_put_back_has_run_out(home: Member) ->
     assert taken(stuck) is None
 
 
+def make_audit(member: Member, **columns: Any) -> Audit:
+    columns = {"kind": "site", "url": "https://example.com/", "types": ["seo"], "max_pages": 10} | columns
+    return Audit.objects.create(organization=member.organization, **columns)
+
+
 def background(member: Member, count: int) -> list[Scan]:
     """Visits of an audit of several pages, oldest first."""
     scans = queued(member, count)
@@ -142,6 +152,14 @@ def test_pages_of_audits_leave_the_last_place_of_a_worker(home: Member, stranger
     (single,) = queued(home)
     assert taken(single) == single
     assert taken(mine[0], Worker("with one place", 1)) is not None, "who has but one place does all there is"
+
+
+def test_who_looks_for_pages_takes_none_of_the_places_that_are_kept_for_people(home: Member) -> None:
+    make_audit(home, status="discovering", worker="one", lease_expires_at=timezone.now() + timedelta(minutes=1))
+    pages = background(home, 4)
+    assert [taken(pages[0]) for _ in range(3)] == [pages[0], pages[1], None]
+    (single,) = queued(home)
+    assert taken(single) == single
 
 
 def test_a_place_that_a_page_of_an_audit_leaves_goes_to_the_next_of_anybody(
@@ -188,3 +206,34 @@ def test_no_host_is_visited_more_often_at_once_than_it_may_be(
     assert len(told) == 1, "whose message came too early is told again"
     assert taken(theirs[0]) is not None
     assert taken(theirs[0]) is None
+
+
+def test_organizations_take_turns_at_having_pages_looked_for(home: Member, stranger: Member) -> None:
+    first, second, _ = (make_audit(home) for _ in range(3))
+    theirs = make_audit(stranger)
+    claims = [claim_discovery(WORKER) for _ in range(2)]
+    assert [each and each.audit_id for each in claims] == [first.id, theirs.id]
+    assert claim_discovery(WORKER) is None, "half of its places"
+    Audit.objects.filter(id=theirs.id).update(status="running")
+    assert claim_discovery(WORKER) is None, "one organization has half of those"
+    Audit.objects.filter(id=first.id).update(status="running")
+    claim = claim_discovery(WORKER)
+    assert claim
+    assert claim.audit_id == second.id, "its own come in their order"
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_places_for_looking_for_pages_hold_against_all_processes_at_once() -> None:
+    barrier = Barrier(8)
+    for number in range(8):
+        make_audit(member_of(f"Number {number}"))
+
+    def claim(_: int) -> bool:
+        barrier.wait()
+        try:
+            return claim_discovery(WORKER) is not None
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(claim, range(8))) == WORKER.places // 2
