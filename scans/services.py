@@ -161,10 +161,11 @@ def requeue_scan(*, actor: User, scan_id: str) -> Scan:
     fault has ended, and its client has been told: a new scan takes its place, once, within the organization's limits.
     """
     with transaction.atomic():
-        rows = Scan.objects.select_for_update(no_key=True, of=("self",)).select_related("organization", "lead")
-        scan = rows.filter(id=scan_id).first()
-        if scan is None:
+        asked = Scan.objects.filter(id=scan_id).values_list("id", "lead_id").first()
+        if asked is None:
             raise NotRequeued("It is not there any more.")
+        list(Scan.objects.of_visit(asked[1] or asked[0]).locked())  # in the order in which all lock them
+        scan = Scan.objects.select_related("organization", "lead").get(id=scan_id)
         now = timezone.now()
         lead = scan.lead or scan
         died = Scan.objects.without_lease().filter(id=lead.id).exists()
