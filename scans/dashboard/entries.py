@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,7 +14,7 @@ from accounts import access
 from scans.audits.progress import Progress, progress_of
 from scans.models import Audit, Scan, is_kept
 
-TONES = {
+TONES: Mapping[str, str] = {
     Scan.Status.COMPLETED: "good",
     Scan.Status.PARTIAL: "warn",
     Scan.Status.FAILED: "bad",
@@ -22,7 +22,7 @@ TONES = {
     Audit.Status.DISCOVERING: "accent",
     Audit.Status.RUNNING: "accent",
 }
-STATUSES = {Scan.Status.SCANNING: "Running", Audit.Status.DISCOVERING: "Running"}
+STATUSES: Mapping[str, str] = {Scan.Status.SCANNING: "Running", Audit.Status.DISCOVERING: "Running"}
 CANCELLED = "Cancelled"
 
 
@@ -159,5 +159,5 @@ def _belonging(organization_id: int, rows: Iterable[Audit | Scan]) -> dict[str, 
         of_audits = scans.filter(audit_page__audit__in=audits).annotate(of=F("audit_page__audit_id"))
         led = scans.filter(lead__in=leads).annotate(of=F("lead_id"))
         for scan in of_audits.union(led, all=True):
-            found.setdefault(scan.of, []).append(scan)  # type: ignore[attr-defined]  # annotated
+            found.setdefault(scan.of, []).append(scan)
     return found
