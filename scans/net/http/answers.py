@@ -93,6 +93,7 @@ class Answers:
                 mine = self._under_way[key] = threading.Event()
         if under_way is not None:
             if not under_way.wait(wait_s):
+                self._end(key, under_way)  # whoever began it may have been ended at any step
                 raise TimedOut("The site did not answer in time.")
             with self._lock:
                 if (found := self._find(key, wish)) is not None:
@@ -105,9 +106,13 @@ class Answers:
             self.keep(key, response)
             return response
         finally:
-            with self._lock:
+            self._end(key, mine)
+
+    def _end(self, key: Key, asking: threading.Event) -> None:
+        with self._lock:
+            if self._under_way.get(key) is asking:
                 del self._under_way[key]
-            mine.set()
+        asking.set()
 
     def keep(self, key: Key, response: Response) -> None:
         """For who asks for the same."""

@@ -144,6 +144,8 @@ def test_who_waits_too_long_was_not_answered_in_time() -> None:
         assert began.wait(10)
         with pytest.raises(TimedOut):
             answers.answer(key(), ALL_OF_IT, _nobody, 0.01)
+        # The next one does not wait again for who may have been ended.
+        assert answers.answer(key(), ALL_OF_IT, lambda: Response(URL, 204, Headers()), 0.01).status == 204
         go.set()
         first.result()
 
