@@ -51,8 +51,9 @@ NEXT = f"""
         WHERE status = 'scanning' AND lead_id IS NULL AND NOT {RUN_OUT} AND type = ANY(%(types)s)
         GROUP BY organization_id
     ), crowded AS (
-        SELECT host FROM scans_scan WHERE status = 'scanning' AND lead_id IS NULL AND NOT {RUN_OUT}
-        GROUP BY host HAVING count(*) >= %(per_host)s
+        SELECT host, count(*) >= %(per_host)s AS is_full
+        FROM scans_scan WHERE status = 'scanning' AND lead_id IS NULL AND NOT {RUN_OUT}
+        GROUP BY host HAVING count(*) >= greatest(1, %(per_host)s - 1)  -- the last one is for people
     )
     (
         SELECT 1 AS rank, id, organization_id FROM scans_scan
@@ -66,7 +67,8 @@ NEXT = f"""
         CROSS JOIN LATERAL (
             SELECT id, created_at, is_background FROM scans_scan
             WHERE organization_id = waiting.organization_id AND status = 'queued' AND lead_id IS NULL
-                AND type = ANY(%(types)s) AND attempts < %(max_attempts)s AND host NOT IN (SELECT host FROM crowded)
+                AND type = ANY(%(types)s) AND attempts < %(max_attempts)s
+                AND host NOT IN (SELECT crowded.host FROM crowded WHERE is_full OR is_background)
             ORDER BY is_background, created_at, id LIMIT 1
         ) AS scan
         WHERE CASE WHEN scan.is_background

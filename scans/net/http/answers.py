@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from urllib.parse import urlsplit
 
+from scans.net.errors import TimedOut
 from scans.net.http.response import Response
 
 KEPT_BYTES = 16 * 1024 * 1024
@@ -82,7 +83,7 @@ class Answers:
     def answer(self, key: Key, wish: Wish, ask: Callable[[], Response], wait_s: float) -> Response:
         """The kept answer, else what `ask` brings, which is kept; raises what it raises.
 
-        Who wants what somebody is asking for at this moment waits for that, at most `wait_s`.
+        Who wants what somebody is asking for at this moment waits for that; raises TimedOut after `wait_s`.
         """
         with self._lock:
             if (found := self._find(key, wish)) is not None:
@@ -91,7 +92,9 @@ class Answers:
             if under_way is None:
                 mine = self._under_way[key] = threading.Event()
         if under_way is not None:
-            under_way.wait(wait_s)
+            if not under_way.wait(wait_s):
+                self._end(key, under_way)  # whoever began it may have been ended at any step
+                raise TimedOut("The site did not answer in time.")
             with self._lock:
                 if (found := self._find(key, wish)) is not None:
                     return found
@@ -103,9 +106,13 @@ class Answers:
             self.keep(key, response)
             return response
         finally:
-            with self._lock:
+            self._end(key, mine)
+
+    def _end(self, key: Key, asking: threading.Event) -> None:
+        with self._lock:
+            if self._under_way.get(key) is asking:
                 del self._under_way[key]
-            mine.set()
+        asking.set()
 
     def keep(self, key: Key, response: Response) -> None:
         """For who asks for the same."""

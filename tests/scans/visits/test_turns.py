@@ -208,6 +208,18 @@ def test_no_host_is_visited_more_often_at_once_than_it_may_be(
     assert taken(theirs[0]) is None
 
 
+def test_pages_of_audits_leave_the_last_place_at_a_host(home: Member, stranger: Member, settings) -> None:
+    settings.SCAN_VISITS_PER_HOST = 3
+    pages = background(home, 4)
+    worker = Worker("one", 8)
+    assert [taken(pages[0], worker) for _ in range(3)] == [pages[0], pages[1], None]
+    (single,) = queued(stranger)
+    assert taken(single, worker) == single
+    settings.SCAN_VISITS_PER_HOST = 1
+    Scan.objects.exclude(id=pages[3].id).update(status="failed", lease_expires_at=None)
+    assert taken(pages[3], worker) == pages[3], "where there is but one place, they have it"
+
+
 def test_organizations_take_turns_at_having_pages_looked_for(home: Member, stranger: Member) -> None:
     first, second, _ = (make_audit(home) for _ in range(3))
     theirs = make_audit(stranger)

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from scans.net.client import Network
-from scans.net.errors import NetError, Untrusted
+from scans.net.errors import NetError, TimedOut, Untrusted
 from scans.net.http.answers import Answers, Key, Reuse, Wish, key_of
 from scans.net.http.response import Headers, Response
 from tests.scans.engine.cast import POLICY
@@ -131,7 +131,7 @@ def test_who_waited_for_one_that_failed_asks_himself() -> None:
     assert kept(answers)
 
 
-def test_who_waits_too_long_asks_himself() -> None:
+def test_who_waits_too_long_was_not_answered_in_time() -> None:
     answers, began, go = Answers(), threading.Event(), threading.Event()
 
     def hangs() -> Response:
@@ -142,7 +142,10 @@ def test_who_waits_too_long_asks_himself() -> None:
     with ThreadPoolExecutor(1) as pool:
         first = pool.submit(answers.answer, key(), ALL_OF_IT, hangs, 10.0)
         assert began.wait(10)
-        assert answers.answer(key(), ALL_OF_IT, lambda: Response(URL, 204, headers()), 0.01).status == 204
+        with pytest.raises(TimedOut):
+            answers.answer(key(), ALL_OF_IT, _nobody, 0.01)
+        # The next one does not wait again for who may have been ended.
+        assert answers.answer(key(), ALL_OF_IT, lambda: Response(URL, 204, Headers()), 0.01).status == 204
         go.set()
         first.result()
 
