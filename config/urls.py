@@ -150,6 +150,7 @@ urlpatterns = [
     path("report/<any:scan_id>/share", share, name="report-share"),
     path("report/<any:scan_id>", report, name="report-page"),
     path("audit/<any:audit_id>/progress", audit_views.progress, name="audit-progress"),
+    path("audit/<any:audit_id>/export/<str:export_format>", audit_views.export, name="audit-page-export"),
     path("audit/<any:audit_id>/share", audit_views.share, name="audit-share"),
     path("audit/<any:audit_id>", audit_views.audit, name="audit-page"),
     path("admin/login/", admin_login),

@@ -128,6 +128,7 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "audit/<any:audit_id>": (OURS, NONE, ""),
     # A browser without htmx asks for the page itself.
     "audit/<any:audit_id>/progress": ("302 302 302 302 404 login", NONE, "/audit/{audit_id}"),
+    "audit/<any:audit_id>/export/<str:export_format>": (OURS, NONE, ""),
     "audit/<any:audit_id>/share": (NONE, TO_MEMBERS, "/audit/{audit_id}"),
 }
 
@@ -337,7 +338,8 @@ def test_strangers_learn_nothing_of_a_scan_in_whatever_state(world: World, state
 def test_strangers_learn_nothing_of_an_audit_in_whatever_state(world: World, state: str) -> None:
     audit_id = world.furnished.ids[f"{state}_id"]
     for route in [each for each in pages() if each.startswith("audit/")]:
-        path, nowhere = (address(route, {"audit_id": each}) for each in (audit_id, "aud_" + "0" * 22))
+        ids = {"export_format": "csv"}
+        path, nowhere = (address(route, ids | {"audit_id": each}) for each in (audit_id, "aud_" + "0" * 22))
         for who, expected in (("outsider", "404"), ("anonymous", "login")):
             method, data = ("post", {"shared": "on"}) if route.endswith("/share") else ("get", None)
             answer, missing = (world.ask(who, method, each, data) for each in (path, nowhere))
@@ -351,7 +353,8 @@ def test_a_shared_audit_and_its_reports_are_all_that_strangers_see(world: World)
     page, listed = f"/audit/{ids['shared_audit_id']}", f"/audit/{ids['listed_audit_id']}"
     reports = Scan.objects.filter(audit_page__audit=ids["shared_audit_id"], status__in=Scan.REPORTED)
     assert reports.count() == 3
-    paths = [page, f"{page}?type=seo", listed, f"{listed}?show=pages", *(f"/report/{each.id}" for each in reports)]
+    paths = [page, f"{page}?type=seo", f"{page}/export/csv", listed, f"{listed}?show=pages"]
+    paths += [f"/report/{each.id}" for each in reports]
     for who in STRANGERS:
         for path in paths:
             answer = world.ask(who, "get", path)

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
@@ -31,7 +32,7 @@ class SeenThing(Protocol):
 
 
 S = TypeVar("S", bound=SeenThing)
-View: TypeAlias = Callable[..., HttpResponse]
+View: TypeAlias = Callable[..., HttpResponseBase]
 
 
 def for_who_may_see(
@@ -48,8 +49,9 @@ def for_who_may_see(
 
     def decorate(view: View) -> View:
         @functools.wraps(view)
-        def wrapped(request: HttpRequest, **kwargs: str) -> HttpResponse:
+        def wrapped(request: HttpRequest, **kwargs: str) -> HttpResponseBase:
             public_id = kwargs.pop(id_name)
+            response: HttpResponseBase
             seen = look(request.user, public_id)
             if seen is not None and seen.membership is None and _is_over_rate(request):
                 response = _too_many(request)

@@ -7,13 +7,15 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import BadRequest
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
 from config.web.shared_pages import for_who_may_see, surroundings
+from reports.exports import FORMATS
 from reports.page.references import safe_link
+from scans.audits import exports
 from scans.audits.visibility import SeenAudit, seen_by, set_sharing
 from scans.dashboard import audit_page
 from scans.models import Audit, Scan
@@ -66,6 +68,20 @@ def progress(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
     return render(request, "audit/_live.html", _context(request, seen) | {"is_fragment": True})
 
 
+@require_safe
+@_for_who_may_see
+def export(request: HttpRequest, seen: SeenAudit, export_format: str) -> HttpResponse | StreamingHttpResponse:
+    """An audit that has ended as a file, as the API exports it."""
+    found = seen.audit
+    if export_format not in FORMATS or not found.is_final or seen.is_expired:
+        return _not_found(request)
+    response = StreamingHttpResponse(
+        exports.export(found, export_format), content_type=exports.MEDIA_TYPES[export_format]
+    )
+    response["Content-Disposition"] = f'attachment; filename="{found.id}.{export_format}"'
+    return response
+
+
 @require_POST
 @_for_who_may_see
 def share(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
@@ -96,4 +112,5 @@ def _context(request: HttpRequest, seen: SeenAudit) -> dict[str, Any]:
         "gauges": audit_page.gauges(found, scans, shown),
         "progress": audit_page.progress(found, scans),
         "base_url": settings.BASE_URL,
+        "formats": FORMATS,
     }

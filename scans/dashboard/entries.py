@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,7 +14,7 @@ from accounts import access
 from scans.audits.progress import Progress, progress_of
 from scans.models import Audit, Scan, is_kept
 
-TONES: dict[str, str] = {
+TONES: Mapping[str, str] = {
     Scan.Status.COMPLETED: "good",
     Scan.Status.PARTIAL: "warn",
     Scan.Status.FAILED: "bad",
@@ -22,7 +22,7 @@ TONES: dict[str, str] = {
     Audit.Status.DISCOVERING: "accent",
     Audit.Status.RUNNING: "accent",
 }
-STATUSES: dict[str, str] = {Scan.Status.SCANNING: "Running", Audit.Status.DISCOVERING: "Running"}
+STATUSES: Mapping[str, str] = {Scan.Status.SCANNING: "Running", Audit.Status.DISCOVERING: "Running"}
 CANCELLED = "Cancelled"
 
 

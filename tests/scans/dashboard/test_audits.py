@@ -306,6 +306,21 @@ def test_sharing_opens_the_page_and_its_reports_until_it_ends(home: Member) -> N
     assert list(actions.values_list("action", flat=True)) == ["audit.shared", "audit.unshared"]
 
 
+@pytest.mark.parametrize("format", ["json", "csv", "sarif"])
+def test_exports_are_those_of_the_api(home: Member, format: str) -> None:
+    audit = page_audit(home)
+    client = browser_of(home, "viewer")
+    links = page_of(client.get(f"/audit/{audit.id}")).xpath("//a[@download]/@href")
+    assert f"/audit/{audit.id}/export/{format}" in links
+    shown = client.get(f"/audit/{audit.id}/export/{format}")
+    api = home.api.get(f"/v1/audits/{audit.id}/export?format={format}")
+    assert b"".join(shown.streaming_content) == b"".join(api.streaming_content)
+    assert shown["Content-Disposition"] == api["Content-Disposition"]
+    assert client.get(f"/audit/{audit.id}/export/pdf").status_code == 404
+    Audit.objects.update(status="running")
+    assert client.get(f"/audit/{audit.id}/export/{format}").status_code == 404
+
+
 def test_nothing_of_a_closed_organization_is_shared(home: Member) -> None:
     audit = page_audit(home)
     Audit.objects.update(shared_at=NOW())
