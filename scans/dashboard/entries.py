@@ -59,6 +59,11 @@ class Entry:
     progress: Progress | None
 
     @property
+    def is_done(self) -> bool:
+        """Whether it ended as it should."""
+        return self.status == Scan.Status.COMPLETED.label
+
+    @property
     def moment(self) -> str:
         return f"{self.created_at:%Y-%m-%d %H:%M}"
 
