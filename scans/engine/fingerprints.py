@@ -77,6 +77,8 @@ PLACES = (
 
 # Files that a build makes: their names hold versions and digests. Other addresses are what somebody wrote.
 BUILT = re.compile(r"\.(?:m?js|css|map|json|wasm|woff2?|ttf|otf|eot)$", re.IGNORECASE)
+# What follows the kind of an address that holds, or stands for, its content.
+END_OF_BLOB, END_OF_DATA = re.compile(r"[;,/]"), re.compile(r"[;,]")
 PICTURE = re.compile(r"\.(?:avif|gif|ico|jpe?g|png|svg|webp|mp4|webm)$", re.IGNORECASE)
 VERSION = re.compile(r"(?<![A-Za-z0-9])v?\d+(?:\.\d+)+(?:[-.](?:alpha|beta|rc)\.?\d*)?(?![A-Za-z0-9])", re.IGNORECASE)
 STAMP = re.compile(r"(?<!\d)\d{8,}(?!\d)")
@@ -147,7 +149,7 @@ def _host(text: str, own: SplitResult) -> str:
 def _address(text: str, own: SplitResult) -> str:
     """Host and path; neither the host of the page itself nor its own path, which would be others on another page."""
     if text.startswith(("data:", "blob:")):
-        return re.split(r"[;,/]" if text.startswith("blob:") else r"[;,]", text, maxsplit=1)[0]
+        return (END_OF_BLOB if text.startswith("blob:") else END_OF_DATA).split(text, maxsplit=1)[0]
     try:
         parts = urlsplit(urljoin(own.geturl(), text))
         host = f"//{parts.netloc.rpartition('@')[2].lower()}"

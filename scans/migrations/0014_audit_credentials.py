@@ -18,8 +18,4 @@ class Migration(migrations.Migration):
             name='encrypted_credentials',
             field=models.BinaryField(blank=True, null=True),
         ),
-        migrations.AddIndex(
-            model_name='audit',
-            index=models.Index(condition=models.Q(('encrypted_credentials__isnull', False)), fields=['created_at'], name='audit_with_credentials'),
-        ),
     ]

@@ -162,7 +162,7 @@ def test_the_form_takes_them_and_never_shows_them_again(home: Member, target: st
     assert Scan.objects.get().credentials == Credentials(
         headers=(("X-Key", "value-of-the-key"), ("X-Other", "b:c")), basic_auth=("u", " p "), cookies=(("sid", "1"),)
     )
-    assert '<details class="key">' in browser.get("/o/home/scans/new").content.decode()
+    assert '<details class="more key">' in browser.get("/o/home/scans/new").content.decode()
 
 
 @pytest.mark.parametrize("lines", ["value-of-the-key", "X-A: value-of-the-key\nX-A: b"])

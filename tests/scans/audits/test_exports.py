@@ -114,25 +114,28 @@ def test_what_is_under_way_is_not_exported(home: Member) -> None:
     assert json.loads(exported(home, audit))["audit"]["status"] == "cancelled"
 
 
+PAGES = 2_000
+
+
 @pytest.fixture
 def huge(home: Member) -> Audit:
-    """10,000 pages, and 20,000 findings that each name five of them."""
+    """2,000 pages, and 4,000 findings that each name five of them."""
     audit = Audit.objects.create(
         organization=home.organization,
         kind="site",
         url="https://example.com/",
         types=["seo"],
-        max_pages=10_000,
+        max_pages=PAGES,
         status="completed",
         completed_at=timezone.now(),
-        totals={"seo": {"pages": 10_000, "sum": 700_000, "flawless": 0, "gaps": 0, "cap": None}},
+        totals={"seo": {"pages": PAGES, "sum": 70 * PAGES, "flawless": 0, "gaps": 0, "cap": None}},
     )
     result = {"seo": {"scan": "scan_" + "a" * 22, "status": "completed", "score": 70, "grade": "C"}}
     url = "https://example.com/" + "path/" * 15
     AuditPage.objects.bulk_create(
         (
             AuditPage(audit=audit, position=number, url=f"{url}{number}", origin="o", status="done", results=result)
-            for number in range(10_000)
+            for number in range(PAGES)
         ),
         1000,
     )
@@ -149,34 +152,31 @@ def huge(home: Member) -> Audit:
                 title="Found",
                 message="It is not as it should be. " * 5,
                 fix="Mend it.",
-                pages_affected=10_000,
+                pages_affected=PAGES,
                 points=float(number % 7),
                 samples=samples,
             )
-            for number in range(20_000)
+            for number in range(2 * PAGES)
         ),
         1000,
     )
     return audit
 
 
-def test_an_export_of_10000_pages_takes_little_memory(huge: Audit) -> None:
-    size, peak = 0, 0
+def test_an_exports_memory_does_not_grow_with_its_length(huge: Audit) -> None:
     tracemalloc.start()
     try:
-        for piece in exports.export(huge, "json", clock=lambda: 0.0):
-            size += len(piece)
-            peak = max(peak, tracemalloc.get_traced_memory()[1])
+        peaks = [tracemalloc.get_traced_memory()[1] for _ in exports.export(huge, "json", clock=lambda: 0.0)]
     finally:
         tracemalloc.stop()
-    assert size > 20_000_000
-    assert peak < size
+    assert len(peaks) > 20
+    assert peaks[-1] < 1.3 * peaks[len(peaks) // 4]
 
 
-def test_an_export_of_10000_pages_has_each_finding_and_page_once(huge: Audit) -> None:
+def test_a_long_export_has_each_finding_and_page_once(huge: Audit) -> None:
     document = json.loads(b"".join(exports.export(huge, "json")))
-    assert [each["url"].rsplit("/", 1)[1] for each in document["pages"]] == [str(number) for number in range(10_000)]
-    assert len({each["fingerprint"] for each in document["findings"]}) == len(document["findings"]) == 20_000
+    assert [each["url"].rsplit("/", 1)[1] for each in document["pages"]] == [str(number) for number in range(PAGES)]
+    assert len({each["fingerprint"] for each in document["findings"]}) == len(document["findings"]) == 2 * PAGES
     points = [each["points"] for each in document["findings"]]
     assert points == sorted(points, reverse=True)
 

@@ -10,7 +10,7 @@ from scans.engine import catalogue
 from scans.engine.catalogue import CatalogueError
 from scans.engine.findings import ScanType, Severity
 from scans.engine.page.evidence import Page
-from scans.engine.plan import GIVEN, plan
+from scans.engine.plan import GIVEN, plan, sorter
 
 HEAD = """
 from __future__ import annotations
@@ -216,4 +216,4 @@ def test_every_check_of_the_catalogue_can_be_planned(scan_type: ScanType) -> Non
         assert Page in planned.probes
     assert not GIVEN & planned.probes.keys()
     assert catalogue.caps(scan_type)
-    assert planned.sorter().is_active() is bool(planned.probes)  # and there is no circle
+    assert sorter(planned.probes).is_active() is bool(planned.probes)  # and there is no circle

@@ -39,6 +39,7 @@ HARMLESS = {
     "config/celery.py": {"ssl"},
     "accounts/mail.py": {"smtplib", "smtplib.SMTPException"},
     "webhooks/delivery/notices.py": {"smtplib", "smtplib.SMTPException"},
+    "scans/engine/browser/credentials.py": {"asyncio"},
     "scans/engine/browser/load.py": {"asyncio"},
     "scans/engine/browser/main_thread.py": {"asyncio"},
     "scans/engine/browser/warm.py": {"asyncio"},
