@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Generator, Iterator
 from ipaddress import ip_network
 
+import hypothesis
 import pytest
 from django.conf import settings
 from django.core.cache import cache
@@ -18,6 +19,12 @@ from config.operations import maintenance
 from tests.world import Member, listening, member_of
 
 MAX_ID = 80
+
+# How busy the machine is at this moment is nothing that a test may fail for.
+hypothesis.settings.register_profile(
+    "steady", hypothesis.settings.default, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("steady")
 
 
 @pytest.hookimpl(wrapper=True)
