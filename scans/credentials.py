@@ -20,7 +20,12 @@ BATCH = 1000
 def credentials_of(scan_id: str, target: Target) -> OriginCredentials | None:
     """What the scan shows its target. Raises `CredentialsForgotten` and InvalidToken, as `Scan.credentials`."""
     scan = Scan.objects.filter(id=scan_id).first()
-    credentials = scan.credentials if scan is not None else None
+    return shown_by(scan, target) if scan is not None else None
+
+
+def shown_by(row: Keyed, target: Target) -> OriginCredentials | None:
+    """What a row shows its target; raises as `credentials_of`."""
+    credentials = row.credentials
     return OriginCredentials(target.origin, credentials) if credentials is not None else None
 
 

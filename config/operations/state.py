@@ -115,7 +115,7 @@ def operations() -> Operations:
     failed = Scan.objects.filter(status=Scan.Status.FAILED, created_at__gt=now - PERIOD)
     reasons = failed.values_list("error_code").annotate(count=Count("id")).order_by("-count", "error_code")
     waiting = Delivery.objects.filter(status=Delivery.Status.PENDING, is_held=False, webhook__enabled=True)
-    audits = Audit.objects.exclude(status__in=Audit.FINAL)
+    audits = Audit.objects.unfinished()
     pages = AuditPage.objects.filter(audit__in=audits, status=AuditPage.Status.WAITING)
     deliveries = waiting.aggregate(
         pending=Count("id"),

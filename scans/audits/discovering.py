@@ -12,12 +12,12 @@ from django.db import InterfaceError, OperationalError, connection
 from config.errors import Refusal
 from config.postgresql.silence import log_failure
 from scans.audits import services
+from scans.credentials import shown_by
 from scans.discovery.discover import Discovery, Wish, discover, discovery_limits
 from scans.engine.result import ScanError
 from scans.models import Audit
 from scans.net.client import Network
-from scans.net.credentials import OriginCredentials
-from scans.net.targets import Target, parse_target
+from scans.net.targets import parse_target
 from scans.policy import scan_policy
 from scans.visits.queue import Worker
 
@@ -79,7 +79,7 @@ def _discover(audit: Audit, claim: services.DiscoveryClaim) -> Discovery:
                 wish.start.policy,
                 limits=limits,
                 time_limit_s=NETWORK_LIMIT_S,
-                credentials=_credentials(audit, wish.start),
+                credentials=shown_by(audit, wish.start),
             ) as network,
             _Keeper(claim, network) as keeper,
         ):
@@ -92,11 +92,6 @@ def _discover(audit: Audit, claim: services.DiscoveryClaim) -> Discovery:
         logger.exception("the pages of %s could not be looked for", audit.id)
         error = ScanError("INTERNAL_ERROR", "The search for pages failed on our side.")
     return _failed(error)
-
-
-def _credentials(audit: Audit, start: Target) -> OriginCredentials | None:
-    given = audit.credentials
-    return OriginCredentials(start.origin, given) if given is not None else None
 
 
 class _Keeper:

@@ -139,7 +139,7 @@ def _create(caller: Caller, request: AuditRequest) -> Created:
 def _refuse_too_many(organization: Organization, kind: str) -> None:
     places = organization.tier.concurrent_scans
     audits = access.rows(Audit, organization.id)
-    if audits.exclude(status__in=Audit.FINAL).count() >= (most := UNFINISHED_PER_PLACE * places):
+    if audits.unfinished().count() >= (most := UNFINISHED_PER_PLACE * places):  # type: ignore[attr-defined]  # AuditQuerySet
         raise AuditLimit(f"{most} audits are under way, which is the most your plan allows at once.")
     sites = audits.filter(kind=Audit.Kind.SITE, created_at__gt=timezone.now() - timedelta(hours=1))
     if kind == Audit.Kind.SITE and sites.count() >= (most := SITES_PER_HOUR_AND_PLACE * places):
@@ -208,7 +208,7 @@ def cancel_visits(scans: QuerySet[Scan]) -> int:
     for lead_id in waiting.values_list("id", flat=True):
         with transaction.atomic():
             if waiting.select_for_update(no_key=True, of=("self",)).filter(id=lead_id).exists():
-                fail_visit(Scan.objects.filter(Q(id=lead_id) | Q(lead_id=lead_id)), CANCELLED)
+                fail_visit(Scan.objects.of_visit(lead_id), CANCELLED)
                 cancelled += 1
     return cancelled
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
@@ -26,12 +25,6 @@ class SeenAudit:
     membership: Membership | None
     now: datetime
 
-    @property
-    def is_expired(self) -> bool:
-        """Whether the last of its reports is no longer kept."""
-        last = self.audit.released_at or self.audit.created_at
-        return last + timedelta(days=settings.REPORT_RETENTION_DAYS) <= self.now
-
 
 def seen_by(user: User | AnonymousUser, audit_id: str) -> SeenAudit | None:
     """The audit with that ID as this person may see it; strangers see what is shared, and as long as it is kept."""
@@ -46,8 +39,7 @@ def seen_by(user: User | AnonymousUser, audit_id: str) -> SeenAudit | None:
         if membership is not None:
             return SeenAudit(audit, membership, now)
     shared = access.shared_rows(Audit).filter(id=audit_id).first()
-    seen = SeenAudit(shared, None, now) if shared is not None else None
-    return None if seen is None or seen.is_expired else seen
+    return SeenAudit(shared, None, now) if shared is not None and shared.is_kept else None
 
 
 def set_sharing(seen: SeenAudit, *, is_shared: bool) -> bool:

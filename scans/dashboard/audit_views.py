@@ -34,7 +34,7 @@ _for_who_may_see = for_who_may_see(look=seen_by, id_name="audit_id", page="audit
 def audit(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
     """A page with its types, or a site with what is to be fixed and its pages; how far it is, while it runs."""
     context = _context(request, seen)
-    if seen.is_expired:
+    if not seen.audit.is_kept:
         return render(request, "audit/expired.html", context | {"days": settings.REPORT_RETENTION_DAYS}, status=404)
     found, scans, shown = context["audit"], context["scans"], context["shown"]
     if found.kind == Audit.Kind.PAGE:
@@ -73,7 +73,7 @@ def progress(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
 def export(request: HttpRequest, seen: SeenAudit, export_format: str) -> HttpResponse | StreamingHttpResponse:
     """An audit that has ended as a file, as the API exports it."""
     found = seen.audit
-    if export_format not in FORMATS or not found.is_final or seen.is_expired:
+    if export_format not in FORMATS or not found.is_final or not found.is_kept:
         return _not_found(request)
     response = StreamingHttpResponse(
         exports.export(found, export_format), content_type=exports.MEDIA_TYPES[export_format]

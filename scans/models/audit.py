@@ -20,6 +20,10 @@ UNFINISHED = ("queued", "discovering", "running")
 
 
 class AuditQuerySet(models.QuerySet["Audit"]):
+    def unfinished(self) -> AuditQuerySet:
+        """Under way, or waiting to be."""
+        return self.filter(status__in=UNFINISHED)
+
     def expired(self) -> AuditQuerySet:
         """Those that have ended, and whose last scan's report is retained no longer."""
         before = timezone.now() - timedelta(days=settings.REPORT_RETENTION_DAYS)
