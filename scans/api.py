@@ -14,7 +14,7 @@ from accounts import access, usage
 from accounts.authentication import caller_of
 from config.api import idempotency
 from config.api.pagination import MAX_OFFSET, choice, integer
-from config.api.schema import RATE_HEADERS, headers, id_parameter, responses
+from config.api.schema import RATE_HEADERS, creation_parameters, headers, id_parameter, responses
 from config.api.views import ApiView, json_body
 from config.ids import is_id
 from scans import services
@@ -36,18 +36,7 @@ class ScanCollection(ApiView):
         tags=["Scans"],
         request=ScanRequestSerializer,
         parameters=[
-            OpenApiParameter(
-                "Idempotency-Key",
-                {"type": "string", "minLength": 1, "maxLength": idempotency.MAX_KEY_LENGTH},
-                OpenApiParameter.HEADER,
-                description="1 to 255 characters. The same key and body within 24 hours get the first answer again.",
-            ),
-            *RATE_HEADERS,
-            *headers(
-                [201],
-                Location=(str, "The address of the scan."),
-                Idempotent_Replayed=(str, "`true` when the answer is the first one again."),
-            ),
+            *creation_parameters(201, "scan"),
         ],
         responses=responses(
             {201: ScanDetailSerializer},
@@ -71,10 +60,7 @@ class ScanCollection(ApiView):
             request=body.get("request"),
             idempotency_key=key,
         )
-        answer = {"Location": f"/v1/scan/{created.response['id']}"}
-        if created.replayed:
-            answer["Idempotent-Replayed"] = "true"
-        return Response(created.response, status=201, headers=answer)
+        return Response(created.response, status=201, headers=created.headers("/v1/scan"))
 
 
 class ScanItem(ApiView):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
 
+from django.db import transaction
 from django.utils import timezone
 
 from accounts import access
@@ -13,7 +16,46 @@ from scans.models import IdempotencyRecord
 from scans.net.credentials import Credentials
 
 
-def find(organization_id: int, key: str, digest: str, credentials: Credentials | None = None) -> dict[str, Any] | None:
+@dataclass(frozen=True, slots=True)
+class Created:
+    """The answer to a request for a scan or an audit; `replayed` when its Idempotency-Key had been seen before."""
+
+    response: dict[str, Any]
+    replayed: bool = False
+
+    def headers(self, collection: str) -> dict[str, str]:
+        """Those of the API's answer; `collection` is the address under which the new one is."""
+        location = {"Location": f"{collection}/{self.response['id']}"}
+        return location | ({"Idempotent-Replayed": "true"} if self.replayed else {})
+
+
+def created_once(
+    organization_id: int,
+    key: str | None,
+    body: Mapping[str, Any],
+    credentials: Credentials | None,
+    create: Callable[[], dict[str, Any]],
+    kind: Literal["scan", "audit"],
+) -> Created:
+    """What `create` makes, or with a key that was seen before its first answer; raises the refusals of both.
+
+    With a key everything happens under its lock and in one transaction: a second request with it is told to wait
+    instead of being accepted twice. `body` is without the credentials, which are compared themselves.
+    """
+    if key is None:
+        return Created(create())
+    digest = idempotency.digest_of(body)
+    with transaction.atomic():
+        idempotency.hold(organization_id, key)
+        earlier = _find(organization_id, key, digest, credentials)
+        if earlier is not None:
+            return Created(earlier, replayed=True)
+        answer = create()
+        _keep(organization_id, key, digest, answer, **{f"{kind}_id": answer["id"]})
+        return Created(answer)
+
+
+def _find(organization_id: int, key: str, digest: str, credentials: Credentials | None) -> dict[str, Any] | None:
     """The first answer to a request with this key, None where there was none; raises IdempotencyMismatch.
 
     Credentials are compared themselves: a digest of them in the database would let passwords be guessed.
@@ -31,7 +73,7 @@ def find(organization_id: int, key: str, digest: str, credentials: Credentials |
     return answer
 
 
-def keep(organization_id: int, key: str, digest: str, answer: dict[str, Any], **made: str) -> None:
+def _keep(organization_id: int, key: str, digest: str, answer: dict[str, Any], **made: str) -> None:
     """Remember the answer, and what was made: a `scan_id` or an `audit_id`."""
     IdempotencyRecord.objects.update_or_create(
         organization_id=organization_id,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -14,14 +13,13 @@ from django.utils import timezone
 from accounts import access, audit, usage
 from accounts.authentication import Caller
 from accounts.models import AuditEvent, Membership, User
-from config.api import idempotency
 from config.api.errors import ServiceUnavailable
 from config.errors import Refusal
 from config.ids import is_id
 from config.operations.health import redis_answers
-from scans import idempotency_records
 from scans.engine.findings import ScanType
 from scans.engine.result import ScanError
+from scans.idempotency_records import Created, created_once
 from scans.models import Scan, sealed
 from scans.net.credentials import Credentials
 from scans.net.credentials import parse as parse_credentials
@@ -49,14 +47,6 @@ class NotRequeued(Exception):
     """Why a scan can't be handed to the workers again; for operators."""
 
 
-@dataclass(frozen=True, slots=True)
-class Created:
-    """The answer to a request for a scan; `replayed` when an Idempotency-Key had been seen before."""
-
-    response: dict[str, Any]
-    replayed: bool
-
-
 def create_scan(
     *, caller: Caller, url: object, type: object, idempotency_key: str | None, request: object = None
 ) -> Created:
@@ -68,18 +58,14 @@ def create_scan(
     """
     policy = scan_policy()
     target, scan_type, credentials = _parse(url, type, request, policy)
-    if idempotency_key is None:
-        return _create(caller, target, scan_type, credentials)
-    digest = idempotency.digest_of({"url": url, "type": type})
-    with transaction.atomic():
-        idempotency.hold(caller.organization_id, idempotency_key)
-        earlier = idempotency_records.find(caller.organization_id, idempotency_key, digest, credentials)
-        if earlier is not None:
-            return Created(earlier, replayed=True)
-        created = _create(caller, target, scan_type, credentials)
-        answer = created.response
-        idempotency_records.keep(caller.organization_id, idempotency_key, digest, answer, scan_id=answer["id"])
-        return created
+    return created_once(
+        caller.organization_id,
+        idempotency_key,
+        {"url": url, "type": type},
+        credentials,
+        lambda: _create(caller, target, scan_type, credentials),
+        "scan",
+    )
 
 
 def _parse(url: object, type: object, request: object, policy: Policy) -> tuple[Target, ScanType, Credentials | None]:
@@ -98,7 +84,7 @@ def _parse(url: object, type: object, request: object, policy: Policy) -> tuple[
     return target, ScanType(str(type)), credentials
 
 
-def _create(caller: Caller, target: Target, scan_type: ScanType, credentials: Credentials | None) -> Created:
+def _create(caller: Caller, target: Target, scan_type: ScanType, credentials: Credentials | None) -> dict[str, Any]:
     _refuse_when_overloaded()
     now = timezone.now()
 
@@ -123,7 +109,7 @@ def _create(caller: Caller, target: Target, scan_type: ScanType, credentials: Cr
         )
         audit.record_by(caller.member, "scan.created", scan.url, scan=scan.id, type=str(scan.type))
         transaction.on_commit(lambda: enqueue(scan.id, scan_type))
-    return Created(ScanDetailSerializer(scan).data, replayed=False)
+    return dict(ScanDetailSerializer(scan).data)
 
 
 def _refuse_when_overloaded() -> None:

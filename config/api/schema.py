@@ -10,6 +10,8 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
 
+from config.api.idempotency import MAX_KEY_LENGTH
+
 
 class BearerScheme(OpenApiAuthenticationExtension):
     """How the scheme stands in openapi.yaml. Not beside what it describes: only the web needs drf-spectacular, which
@@ -89,3 +91,21 @@ def require_a_change(result: dict[str, Any], **_: object) -> dict[str, Any]:
         if name.startswith("Patched"):
             schema["minProperties"] = 1
     return result
+
+
+def creation_parameters(status: int, noun: str) -> list[OpenApiParameter]:
+    """The headers of a request that makes something once for each Idempotency-Key, and of its answer."""
+    return [
+        OpenApiParameter(
+            "Idempotency-Key",
+            {"type": "string", "minLength": 1, "maxLength": MAX_KEY_LENGTH},
+            OpenApiParameter.HEADER,
+            description="1 to 255 characters. The same key and body within 24 hours get the first answer again.",
+        ),
+        *RATE_HEADERS,
+        *headers(
+            [status],
+            Location=(str, f"The address of the {noun}."),
+            Idempotent_Replayed=(str, "`true` when the answer is the first one again."),
+        ),
+    ]

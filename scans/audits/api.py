@@ -14,7 +14,7 @@ from accounts.authentication import caller_of
 from config.api import idempotency
 from config.api.pagination import MAX_OFFSET, choice, integer
 from config.api.parsing import LongJSONParser
-from config.api.schema import RATE_HEADERS, headers, id_parameter, responses
+from config.api.schema import RATE_HEADERS, creation_parameters, headers, id_parameter, responses
 from config.api.views import ApiView, json_body
 from reports.exports import FORMATS
 from scans.audits import services
@@ -50,18 +50,7 @@ class AuditCollection(ApiView):
         tags=["Audits"],
         request=AuditRequestSerializer,
         parameters=[
-            OpenApiParameter(
-                "Idempotency-Key",
-                {"type": "string", "minLength": 1, "maxLength": idempotency.MAX_KEY_LENGTH},
-                OpenApiParameter.HEADER,
-                description="1 to 255 characters. The same key and body within 24 hours get the first answer again.",
-            ),
-            *RATE_HEADERS,
-            *headers(
-                [202],
-                Location=(str, "The address of the audit."),
-                Idempotent_Replayed=(str, "`true` when the answer is the first one again."),
-            ),
+            *creation_parameters(202, "audit"),
         ],
         responses=responses(
             {202: AuditSerializer},
@@ -79,10 +68,7 @@ class AuditCollection(ApiView):
         created = services.create_audit(
             caller=caller_of(request), body=json_body(request), idempotency_key=idempotency.key_of(request.headers)
         )
-        answer = {"Location": f"/v1/audits/{created.response['id']}"}
-        if created.replayed:
-            answer["Idempotent-Replayed"] = "true"
-        return Response(created.response, status=202, headers=answer)
+        return Response(created.response, status=202, headers=created.headers("/v1/audits"))
 
     @extend_schema(
         operation_id="list_audits",

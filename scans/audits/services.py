@@ -18,16 +18,15 @@ from accounts import audit as audit_log
 from accounts.authentication import Caller
 from accounts.models import Organization
 from config import celery
-from config.api import idempotency
 from config.api.errors import ServiceUnavailable
 from config.errors import Refusal
 from config.ids import is_id
 from config.operations.health import redis_answers
-from scans import idempotency_records
 from scans.audits.release import release_pages
 from scans.audits.requests import AuditRequest, parse_audit
 from scans.audits.serializers import AuditSerializer
 from scans.engine.result import ScanError
+from scans.idempotency_records import Created, created_once
 from scans.models import Audit, AuditPage, Scan, sealed
 from scans.policy import scan_policy
 from scans.reachability import refuse_unreachable
@@ -64,14 +63,6 @@ class AuditLimit(Refusal):
 
 
 @dataclass(frozen=True, slots=True)
-class Created:
-    """The answer to a request for an audit; `replayed` when an Idempotency-Key had been seen before."""
-
-    response: dict[str, Any]
-    replayed: bool
-
-
-@dataclass(frozen=True, slots=True)
 class DiscoveryClaim:
     """The right to look for an audit's pages until the lease runs out."""
 
@@ -83,25 +74,22 @@ def create_audit(*, caller: Caller, body: Mapping[str, Any], idempotency_key: st
     """Accept an audit, or raise the refusal that comes first; the order is that of `scans.services.create_scan`."""
     policy = scan_policy()
     request = parse_audit(body, policy, caller.limits.pages_per_audit)
-    if idempotency_key is None:
-        created = _create(caller, request)
-    else:
-        # Without the credentials, which are compared themselves.
-        digest = idempotency.digest_of({"audit": {name: body[name] for name in body if name != "request"}})
-        with transaction.atomic():
-            idempotency.hold(caller.organization_id, idempotency_key)
-            earlier = idempotency_records.find(caller.organization_id, idempotency_key, digest, request.credentials)
-            if earlier is not None:
-                return Created(earlier, replayed=True)
-            created = _create(caller, request)
-            answer = created.response
-            idempotency_records.keep(caller.organization_id, idempotency_key, digest, answer, audit_id=answer["id"])
+    created = created_once(
+        caller.organization_id,
+        idempotency_key,
+        {"audit": {name: body[name] for name in body if name != "request"}},
+        request.credentials,
+        lambda: _create(caller, request),
+        "audit",
+    )
+    if created.replayed:
+        return created
     # In transactions of its own, each of which locks only what one visit needs.
     release_pages(caller.organization_id)
     return created
 
 
-def _create(caller: Caller, request: AuditRequest) -> Created:
+def _create(caller: Caller, request: AuditRequest) -> dict[str, Any]:
     if not redis_answers():
         raise ServiceUnavailable("The queue does not answer. Try again in a few seconds.")
     now = timezone.now()
@@ -133,7 +121,7 @@ def _create(caller: Caller, request: AuditRequest) -> Created:
         else:
             add_pages(audit, [(each.url, each.origin) for each in request.targets])
             audit.save()
-    return Created(AuditSerializer(audit).data, replayed=False)
+    return dict(AuditSerializer(audit).data)
 
 
 def _refuse_too_many(organization: Organization, kind: str) -> None:
