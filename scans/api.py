@@ -13,8 +13,8 @@ from rest_framework.response import Response
 from accounts import access, usage
 from accounts.authentication import caller_of
 from config.api import idempotency
-from config.api.pagination import MAX_OFFSET, choice, integer
-from config.api.schema import RATE_HEADERS, creation_parameters, headers, id_parameter, responses
+from config.api.pagination import choice, page_of
+from config.api.schema import PAGE_PARAMETERS, RATE_HEADERS, creation_parameters, headers, id_parameter, responses
 from config.api.views import ApiView, json_body
 from config.ids import is_id
 from scans import services
@@ -24,7 +24,6 @@ from scans.serializers import ScanDetailSerializer, ScanListSerializer, ScanRequ
 from scans.visits.queue import running_visits
 
 POLL_AFTER_S = 2
-MAX_PAGE = 100
 
 
 class ScanCollection(ApiView):
@@ -94,8 +93,7 @@ class ScanListing(ApiView):
         summary="List scans",
         tags=["Scans"],
         parameters=[
-            OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 20}),
-            OpenApiParameter("offset", {"type": "integer", "minimum": 0, "maximum": MAX_OFFSET, "default": 0}),
+            *PAGE_PARAMETERS,
             OpenApiParameter("status", str, enum=Scan.Status.values),
             OpenApiParameter("type", str, enum=Scan.Type.values),
             *RATE_HEADERS,
@@ -108,8 +106,7 @@ class ScanListing(ApiView):
         """The organization's scans, newest first."""
         caller = caller_of(request)
         query = request.query_params
-        limit = integer(query, "limit", default=20, least=1, most=MAX_PAGE)
-        offset = integer(query, "offset", default=0, least=0, most=MAX_OFFSET)
+        limit, offset = page_of(query)
         filters = {
             "status": choice(query, "status", Scan.Status.values),
             "type": choice(query, "type", Scan.Type.values),

@@ -14,8 +14,8 @@ from rest_framework.response import Response
 from accounts import access
 from accounts.authentication import caller_of
 from config.api.errors import InvalidParams
-from config.api.pagination import MAX_OFFSET, choice, integer
-from config.api.schema import RATE_HEADERS, id_parameter, responses
+from config.api.pagination import choice, page_of
+from config.api.schema import PAGE_PARAMETERS, RATE_HEADERS, id_parameter, responses
 from config.api.views import ApiView, json_body, optional_json_body
 from webhooks import services
 from webhooks.models import Delivery, EventKind, Webhook
@@ -32,7 +32,6 @@ from webhooks.serializers import (
     WebhookSummarySerializer,
 )
 
-MAX_PAGE = 100
 WEBHOOK_ID = id_parameter("webhook_id", "wh")
 OF_BODY = {
     "e413": "`PAYLOAD_TOO_LARGE`: over 64 KiB.",
@@ -193,8 +192,7 @@ class DeliveryListing(ApiView):
         tags=["Webhooks"],
         parameters=[
             WEBHOOK_ID,
-            OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 20}),
-            OpenApiParameter("offset", {"type": "integer", "minimum": 0, "maximum": MAX_OFFSET, "default": 0}),
+            *PAGE_PARAMETERS,
             OpenApiParameter("status", str, enum=Delivery.Status.values),
             OpenApiParameter("event", str, enum=EventKind.values),
             OpenApiParameter("since", OpenApiTypes.DATETIME, description="Created then or later, in UTC."),
@@ -207,8 +205,7 @@ class DeliveryListing(ApiView):
     def get(self, request: Request, webhook_id: str) -> Response:
         """Newest first, each with its attempts. Kept for 30 days after the last one."""
         query = request.query_params
-        limit = integer(query, "limit", default=20, least=1, most=MAX_PAGE)
-        offset = integer(query, "offset", default=0, least=0, most=MAX_OFFSET)
+        limit, offset = page_of(query)
         found = services.deliveries_of(
             services.access_webhook(caller_of(request).organization_id, webhook_id),
             status=choice(query, "status", Delivery.Status.values),

@@ -11,6 +11,7 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
 
 from config.api.idempotency import MAX_KEY_LENGTH
+from config.api.pagination import MAX_OFFSET, MAX_PAGE, USUAL_PAGE
 
 
 class BearerScheme(OpenApiAuthenticationExtension):
@@ -62,6 +63,10 @@ def headers(statuses: Iterable[int], **names: tuple[type | OpenApiTypes, str]) -
     ]
 
 
+PAGE_PARAMETERS = [
+    OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": USUAL_PAGE}),
+    OpenApiParameter("offset", {"type": "integer", "minimum": 0, "maximum": MAX_OFFSET, "default": 0}),
+]
 RATE_HEADERS = [
     OpenApiParameter(
         name=f"X-RateLimit-{name}",

@@ -12,9 +12,9 @@ from rest_framework.response import Response
 from accounts import access
 from accounts.authentication import caller_of
 from config.api import idempotency
-from config.api.pagination import MAX_OFFSET, choice, integer
+from config.api.pagination import choice, page_of
 from config.api.parsing import LongJSONParser
-from config.api.schema import RATE_HEADERS, creation_parameters, headers, id_parameter, responses
+from config.api.schema import PAGE_PARAMETERS, RATE_HEADERS, creation_parameters, headers, id_parameter, responses
 from config.api.views import ApiView, json_body
 from reports.exports import FORMATS
 from scans.audits import services
@@ -33,9 +33,6 @@ from scans.audits.serializers import (
 from scans.models import Audit, AuditPage, Scan
 
 POLL_AFTER_S = 2
-MAX_PAGE = 100
-LIMIT = OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 20})
-OFFSET = OpenApiParameter("offset", {"type": "integer", "minimum": 0, "maximum": MAX_OFFSET, "default": 0})
 NOT_FOUND = "`AUDIT_NOT_FOUND`: no such audit, or another organization's."
 
 
@@ -74,12 +71,12 @@ class AuditCollection(ApiView):
         operation_id="list_audits",
         summary="List audits",
         tags=["Audits"],
-        parameters=[LIMIT, OFFSET, OpenApiParameter("status", str, enum=Audit.Status.values), *RATE_HEADERS],
+        parameters=[*PAGE_PARAMETERS, OpenApiParameter("status", str, enum=Audit.Status.values), *RATE_HEADERS],
         responses=responses({200: AuditListSerializer}, e400="`INVALID_PARAMS`."),
     )
     def get(self, request: Request) -> Response:
         """The organization's audits, newest first."""
-        limit, offset = _page(request)
+        limit, offset = page_of(request.query_params)
         audits = access.rows(Audit, caller_of(request).organization_id)
         audits = audits.exclude(id__in=audits.expired().values("id"))  # type: ignore[attr-defined]  # AuditQuerySet
         if (status := choice(request.query_params, "status", Audit.Status.values)) is not None:
@@ -171,8 +168,7 @@ class AuditPages(ApiView):
         tags=["Audits"],
         parameters=[
             id_parameter("audit_id", "aud"),
-            LIMIT,
-            OFFSET,
+            *PAGE_PARAMETERS,
             OpenApiParameter("status", str, enum=AuditPage.Status.values),
             *RATE_HEADERS,
         ],
@@ -180,7 +176,7 @@ class AuditPages(ApiView):
     )
     def get(self, request: Request, audit_id: str) -> Response:
         """In the order in which they were named or found."""
-        limit, offset = _page(request)
+        limit, offset = page_of(request.query_params)
         audit = services.find_audit(caller_of(request).organization_id, audit_id)
         pages = audit.pages.all()
         if (status := choice(request.query_params, "status", AuditPage.Status.values)) is not None:
@@ -205,8 +201,7 @@ class AuditFindings(ApiView):
         tags=["Audits"],
         parameters=[
             id_parameter("audit_id", "aud"),
-            LIMIT,
-            OFFSET,
+            *PAGE_PARAMETERS,
             OpenApiParameter("type", str, enum=Scan.Type.values),
             *RATE_HEADERS,
         ],
@@ -214,7 +209,7 @@ class AuditFindings(ApiView):
     )
     def get(self, request: Request, audit_id: str) -> Response:
         """First what wins most on the audit's score where it is mended on all pages."""
-        limit, offset = _page(request)
+        limit, offset = page_of(request.query_params)
         audit = services.find_audit(caller_of(request).organization_id, audit_id)
         findings = audit.findings.all()
         if (scan_type := choice(request.query_params, "type", Scan.Type.values)) is not None:
@@ -230,10 +225,3 @@ class AuditFindings(ApiView):
                 "offset": offset,
             }
         )
-
-
-def _page(request: Request) -> tuple[int, int]:
-    """How many are asked for, and how many before them are left out."""
-    query = request.query_params
-    limit = integer(query, "limit", default=20, least=1, most=MAX_PAGE)
-    return limit, integer(query, "offset", default=0, least=0, most=MAX_OFFSET)
