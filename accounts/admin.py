@@ -230,6 +230,7 @@ class TierAdmin(admin.ModelAdmin):
         "webhooks",
         "schedules",
         "pages_per_audit",
+        "shortest_interval",
     )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Tier | None = None) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from accounts import keys
 from accounts.limits import client
 from accounts.models import ApiKey, Membership
-from accounts.usage import TierLimits
+from accounts.usage import TierLimits, limits_of
 from config.api.throttling import count, refuse_over
 from config.errors import Refusal
 from config.postgresql.statements import fetch
@@ -66,7 +66,7 @@ def member_caller(membership: Membership) -> Caller:
     return Caller(
         key_id=None,
         organization_id=membership.organization_id,
-        limits=TierLimits(tier.scans_per_month, tier.concurrent_scans, tier.name, tier.pages_per_audit),
+        limits=limits_of(tier),
         requests_per_minute=tier.requests_per_minute,
         webhooks=tier.webhooks,
         member=membership,

@@ -58,6 +58,16 @@ class User(AbstractUser):
         return self.email
 
 
+class Interval(models.TextChoices):
+    """How often a monitor looks; from the shortest."""
+
+    HOUR = "hour", "every hour"
+    SIX_HOURS = "6h", "every 6 hours"
+    DAY = "day", "every day"
+    WEEK = "week", "every week"
+    MONTH = "month", "every month"
+
+
 class Tier(models.Model):
     """A plan: what an organization may use. Rows an operator can edit."""
 
@@ -66,8 +76,9 @@ class Tier(models.Model):
     concurrent_scans = models.PositiveIntegerField()
     requests_per_minute = models.PositiveIntegerField()
     webhooks = models.PositiveIntegerField()
-    schedules = models.PositiveIntegerField()
+    schedules = models.PositiveIntegerField(help_text="How many monitors.")
     pages_per_audit = models.PositiveIntegerField(db_default=10)
+    shortest_interval = models.CharField(max_length=8, choices=Interval, default=Interval.DAY, db_default=Interval.DAY)
 
     class Meta:
         ordering = ("scans_per_month",)

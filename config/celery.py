@@ -64,6 +64,7 @@ app.conf.update(
     },
     beat_schedule={
         "sweep-scans": {"task": "scans.tasks.sweep", "schedule": 15.0, "options": {"expires": 60}},
+        "run-monitors": {"task": "scans.tasks.run_monitors", "schedule": 15.0, "options": {"expires": 60}},
         "sweep-deliveries": {
             "task": "webhooks.tasks.deliver",
             "schedule": 15.0,

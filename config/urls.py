@@ -27,6 +27,7 @@ from scans.api import ScanCollection, ScanItem, ScanListing, UsageView
 from scans.audits.api import AuditCollection, AuditExport, AuditFindings, AuditItem, AuditPages
 from scans.dashboard import audit_views
 from scans.dashboard import views as scan_views
+from scans.monitors.api import MonitorCollection, MonitorItem, MonitorRuns
 from webhooks import views as webhook_views
 from webhooks.api import (
     DeliveryListing,
@@ -105,6 +106,9 @@ urlpatterns = [
     path("v1/audits/<any:audit_id>/findings", AuditFindings.as_view(), name="audit-findings"),
     path("v1/audits/<any:audit_id>/export", AuditExport.as_view(), name="audit-export"),
     path("v1/audits/<any:audit_id>", AuditItem.as_view(), name="audit-item"),
+    path("v1/monitors", MonitorCollection.as_view(), name="monitor-collection"),
+    path("v1/monitors/<any:monitor_id>/runs", MonitorRuns.as_view(), name="monitor-runs"),
+    path("v1/monitors/<any:monitor_id>", MonitorItem.as_view(), name="monitor-item"),
     path("v1/usage", UsageView.as_view(), name="usage"),
     path("api/webhooks", WebhookCollection.as_view(), name="webhook-collection"),
     path("api/webhooks/<any:webhook_id>/test", WebhookTest.as_view(), name="webhook-test"),

@@ -32,6 +32,9 @@ class EventKind(models.TextChoices):
     SCAN_PARTIAL = "scan.partial"
     AUDIT_COMPLETED = "audit.completed"
     AUDIT_FAILED = "audit.failed"
+    MONITOR_CHANGED = "monitor.changed"
+    MONITOR_FAILED = "monitor.failed"
+    MONITOR_RECOVERED = "monitor.recovered"
 
 
 # Those of the contract: what the form for a new receiver begins with.
@@ -93,10 +96,13 @@ class Event(models.Model):
 
     id = models.CharField(primary_key=True, max_length=40, default=new_event_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE)
-    # A test event is of neither.
+    # A test event is of none of these.
     scan = models.ForeignKey("scans.Scan", on_delete=models.CASCADE, null=True, blank=True, related_name="events")
     audit = models.ForeignKey(
         "scans.Audit", on_delete=models.CASCADE, null=True, blank=True, related_name="events", db_index=False
+    )
+    monitor = models.ForeignKey(
+        "scans.Monitor", on_delete=models.CASCADE, null=True, blank=True, related_name="events", db_index=False
     )
     kind = models.CharField(max_length=32, choices=EventKind)
     body = models.BinaryField()
@@ -105,6 +111,7 @@ class Event(models.Model):
     class Meta:
         indexes = [
             models.Index(fields=["audit"], condition=models.Q(audit__isnull=False), name="event_of_audit"),
+            models.Index(fields=["monitor"], condition=models.Q(monitor__isnull=False), name="event_of_monitor"),
         ]
 
     def __str__(self) -> str:
@@ -113,7 +120,7 @@ class Event(models.Model):
     @property
     def is_test(self) -> bool:
         """Whether somebody asked for it, to try a receiver."""
-        return self.scan_id is None and self.audit_id is None
+        return self.scan_id is None and self.audit_id is None and self.monitor_id is None
 
 
 class Delivery(models.Model):

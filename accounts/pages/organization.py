@@ -29,7 +29,7 @@ from accounts.pages.forms import AuditFilterForm, InvitationForm, KeyForm, PageF
 from accounts.pages.login import limit_mails, mail_not_sent
 from accounts.roles import MemberRequest, page_of, requires
 from accounts.services import AccountRefused, add_api_key, change_organization, revoke_api_key
-from accounts.usage import TierLimits
+from accounts.usage import limits_of
 from config.ids import is_id
 
 Role = Membership.Role
@@ -199,7 +199,7 @@ def organization_settings(request: MemberRequest) -> HttpResponse:
         change_organization(actor=actor, **form.cleaned_data)
         messages.success(request, "The settings have been saved.")
         return redirect(page_of(request.membership, "organization-settings"))
-    plan = TierLimits(tier.scans_per_month, tier.concurrent_scans, tier.name, tier.pages_per_audit)
+    plan = limits_of(tier)
     context = {
         "section": "settings",
         "form": form,
