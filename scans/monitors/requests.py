@@ -12,14 +12,13 @@ from accounts import access
 from accounts.models import Interval, Tier
 from config.api.errors import InvalidParams
 from scans.audits.requests import AuditRequest, parse_audit
-from scans.engine.findings import ScanType
+from scans.engine.findings import ScanType, Severity
 from scans.models import Audit, Monitor
 from scans.monitors.schedule import time_zones
 from scans.net.policy import Policy
 
 NAME_LENGTH = 100
 MOST_EMAILS = 50
-SEVERITIES = ("low", "medium", "high", "critical")
 TIME = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
 # What decides how a target is looked at; all of it is said anew, or none.
 OF_AUDIT = frozenset({*Audit.Kind.values, "types", "discover", "max_pages", "include", "exclude", "request"})
@@ -173,8 +172,8 @@ def _alert(value: object) -> dict[str, Any]:
         raise InvalidParams("alert must be an object.")
     if unknown := sorted(set(map(str, value)) - set(USUAL_ALERT)):
         raise InvalidParams(f"alert.{unknown[0]} is not known.")
-    if value.get("new_findings") not in (None, *SEVERITIES):
-        raise InvalidParams(f"alert.new_findings must be one of {', '.join(SEVERITIES)}, or null.")
+    if value.get("new_findings") not in (None, *Severity):
+        raise InvalidParams(f"alert.new_findings must be one of {', '.join(Severity)}, or null.")
     for name, most in (("score_drop", 100), ("certificate_days", 365)):
         if name in value:
             _number(value[name], f"alert.{name}", most)

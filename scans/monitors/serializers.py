@@ -9,13 +9,14 @@ from rest_framework import serializers
 
 from accounts import access
 from accounts.models import Interval
-from reports.serializers import GRADE
+from reports.serializers import GRADE, SEVERITIES
 from scans.audits.requests import DISCOVER, MAX_LISTED, MAX_PATTERNS, PATTERN_LENGTH
 from scans.models import Audit, Monitor, MonitorRun, Scan
-from scans.monitors.requests import MOST_EMAILS, NAME_LENGTH, SEVERITIES
+from scans.monitors.requests import MOST_EMAILS, NAME_LENGTH
 from scans.serializers import CredentialNamesSerializer, CredentialsSerializer
 
 MONITOR_ID = r"^mon_[0-9A-Za-z]{22}$"
+STATUSES = ["ok", "failing", "paused"]
 
 
 def _number(most: int) -> serializers.IntegerField:
@@ -145,7 +146,7 @@ class MonitorSerializer(serializers.Serializer):
     def get_notify(self, monitor: Monitor) -> dict[str, Any]:
         return {"emails": recipients_of(monitor), "webhooks": monitor.tells_webhooks}
 
-    @extend_schema_field(serializers.ChoiceField(["ok", "failing", "paused"]))
+    @extend_schema_field(serializers.ChoiceField(STATUSES))
     def get_status(self, monitor: Monitor) -> str:
         if monitor.is_paused:
             return "paused"

@@ -3,36 +3,20 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.utils import timezone
 
-from scans.models import Audit, Monitor, MonitorRun
+from scans.models import Audit, MonitorRun
 from scans.monitors.beats import beat
 from scans.monitors.starting import start_runs
-from tests.world import Member, member_of
+from tests.scans.monitors.cast import make_monitor
+from tests.world import Member
 
 pytestmark = pytest.mark.django_db
 
 
-def make_monitor(member: Member, **columns: Any) -> Monitor:
-    """A monitor of one page as if it had been accepted, due a minute ago."""
-    values: dict[str, Any] = {
-        "name": "Shop",
-        "kind": "page",
-        "pages": ["https://example.com/"],
-        "types": ["seo"],
-        "max_pages": 1,
-        "every": "day",
-        "alert": {},
-        "next_run_at": timezone.now() - timedelta(minutes=1),
-    }
-    return Monitor.objects.create(organization=member.organization, **values | columns)
-
-
-def test_what_is_due_runs_once() -> None:
-    home = member_of("home")
+def test_what_is_due_runs_once(home: Member) -> None:
     monitor = make_monitor(home)
     now = timezone.now()
     assert beat(now) == 1
@@ -51,8 +35,7 @@ def test_what_is_due_runs_once() -> None:
     assert start_runs(now, lambda: True) == 0
 
 
-def test_a_run_that_has_not_ended_is_not_doubled() -> None:
-    home = member_of("home")
+def test_a_run_that_has_not_ended_is_not_doubled(home: Member) -> None:
     monitor = make_monitor(home)
     beat(timezone.now())
     start_runs(timezone.now(), lambda: True)
