@@ -85,6 +85,7 @@ app.conf.update(
             "task": "scans.tasks.delete_expired_audits",
             "schedule": crontab(hour="3", minute="32"),
         },
+        "delete-old-runs": {"task": "scans.tasks.delete_old_runs", "schedule": crontab(hour="3", minute="37")},
         "delete-old-deliveries": {
             "task": "webhooks.tasks.delete_old_deliveries",
             "schedule": crontab(hour="3", minute="47"),

@@ -32,6 +32,7 @@ from scans.engine.run import failed_result, scan
 from scans.memory import give_back, use_one_heap
 from scans.models import IdempotencyRecord, MonitorRun
 from scans.monitors import beats, starting
+from scans.monitors import retention as retention_of_runs
 from scans.net.client import Network
 from scans.net.policy import Policy
 from scans.net.targets import parse_target
@@ -251,6 +252,12 @@ def forget_credentials() -> None:
 def delete_expired_audits() -> None:
     """Every night, after their reports."""
     delete_in_batches("scans.tasks.delete_expired_audits", retention.delete_expired)
+
+
+@shared_task
+def delete_old_runs() -> None:
+    """Every night: runs of monitors that are older than a year."""
+    delete_in_batches("scans.tasks.delete_old_runs", retention_of_runs.delete_old)
 
 
 @shared_task

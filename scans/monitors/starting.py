@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from django.db import transaction
 
 from accounts import usage
-from config.celery import enqueue
+from config import celery
 from config.errors import Refusal
 from scans.audits.release import release_pages
 from scans.audits.requests import AuditRequest, parse_audit
@@ -97,7 +97,7 @@ def _start(monitor: Monitor, run: MonitorRun, now: datetime) -> None:
     run.started_at = run.started_at or now
     run.save()
     if run.audit is None:
-        transaction.on_commit(lambda: enqueue("scans.tasks.conclude_run", str(run.id)))
+        transaction.on_commit(lambda: celery.enqueue("scans.tasks.conclude_run", str(run.id)))
 
 
 def _request(monitor: Monitor, pages_per_audit: int) -> AuditRequest:
