@@ -9,6 +9,8 @@ from django.utils import timezone
 
 from accounts import sessions
 from accounts.closing.deletion import delete_closed
+from accounts.mailing import retention, sending
+from config import celery
 
 logger = logging.getLogger(__name__)
 
@@ -27,3 +29,16 @@ def delete_closed_accounts() -> None:
     """Every minute: what was closed, as far as the time goes."""
     if not delete_closed(timezone.now(), DELETION_LIMIT_S):
         logger.info("what was closed is still being deleted")
+
+
+@shared_task(soft_time_limit=sending.LIMIT_S, time_limit=sending.LIMIT_S + 15)
+def send_mails(reason: str) -> None:
+    """Every minute, and when a mail was written. Which ones are due stands in the rows; `reason` is for the log."""
+    if sending.send_due():
+        celery.enqueue("accounts.tasks.send_mails", "more")
+
+
+@shared_task
+def delete_old_mails() -> None:
+    """Every night: what was sent or given up is kept for 30 days."""
+    celery.delete_in_batches("accounts.tasks.delete_old_mails", retention.delete_old)

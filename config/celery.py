@@ -72,7 +72,6 @@ app.conf.update(
             "options": {"expires": 60},
         },
         "hold-deliveries": {"task": "webhooks.tasks.hold_deliveries", "schedule": 60.0, "options": {"expires": 60}},
-        "send-webhook-notices": {"task": "webhooks.tasks.send_notices", "schedule": 60.0, "options": {"expires": 60}},
         "delete-expired-reports": {
             "task": "reports.tasks.delete_expired",
             "schedule": crontab(hour="3", minute="17"),
@@ -93,6 +92,16 @@ app.conf.update(
         "delete-dead-sessions": {
             "task": "accounts.tasks.delete_dead_sessions",
             "schedule": crontab(hour="4", minute="7"),
+        },
+        "send-mails": {
+            "task": "accounts.tasks.send_mails",
+            "schedule": 60.0,
+            "args": ("sweep",),
+            "options": {"expires": 60},
+        },
+        "delete-old-mails": {
+            "task": "accounts.tasks.delete_old_mails",
+            "schedule": crontab(hour="4", minute="17"),
         },
         "delete-closed-accounts": {
             "task": "accounts.tasks.delete_closed_accounts",

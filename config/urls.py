@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.urls import include, path, re_path, register_converter
 from django.views.generic import RedirectView
 
-from accounts.pages import closing, organization, person
+from accounts.pages import closing, organization, person, unsubscribing
 from accounts.pages.login import (
     LoginView,
     LogoutView,
@@ -137,6 +137,8 @@ urlpatterns = [
     path("password/sent/", password_reset_sent, name="password-reset-sent"),
     path("password/<uidb64>/<token>/", PasswordResetConfirmView.as_view(), name="password-reset-confirm"),
     path("invite/<str:token>", person.invite, name="invite"),
+    path("unsubscribe/<str:token>/again", unsubscribing.subscribe_again, name="subscribe-again"),
+    path("unsubscribe/<str:token>", unsubscribing.unsubscribe, name="unsubscribe"),
     path("account/", person.account, name="account"),
     path("account/delete", closing.account_delete, name="account-delete"),
     path("account/sessions/", person.sessions_end, name="sessions-end"),

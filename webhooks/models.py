@@ -49,6 +49,13 @@ class Webhook(models.Model):
         GONE = "gone", "it answered 410"
         FAILING = "failing", "nothing but failures for days"
 
+    class Format(models.TextChoices):
+        """What a body looks like. All but the first are made from it when it is sent (`delivery.formats`)."""
+
+        STANDARD = "standard", "Standard"
+        SLACK = "slack", "Slack"
+        TEAMS = "teams", "Microsoft Teams"
+
     id = models.CharField(primary_key=True, max_length=40, default=new_webhook_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="webhooks")
     url = models.CharField(max_length=8192)
@@ -56,6 +63,7 @@ class Webhook(models.Model):
         max_length=300, help_text="The URL's host and port: what attempts at once are bounded by."
     )
     events = ArrayField(models.CharField(max_length=32, choices=EventKind))
+    format = models.CharField(max_length=16, choices=Format, default=Format.STANDARD, db_default=Format.STANDARD)
     encrypted_secret = models.BinaryField()
     created_at = models.DateTimeField(default=timezone.now)
 
@@ -65,8 +73,6 @@ class Webhook(models.Model):
     # The first failed attempt since the last success, and how many there were since.
     failing_since = models.DateTimeField(null=True, blank=True)
     failures = models.PositiveIntegerField(default=0)
-    # Set when the webhook was disabled automatically, until the organization has been told.
-    notice_due_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ("created_at", "id")
