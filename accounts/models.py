@@ -11,6 +11,7 @@ from django.db import models
 from django.db.models.functions import Lower
 from django.utils import timezone
 
+from config.api.scopes import Scope
 from config.ids import new_id
 
 
@@ -183,18 +184,24 @@ def new_key_id() -> str:
 
 
 class ApiKey(models.Model):
-    """An API key: its digest, never the key."""
+    """An API key: its digest, never the key. It outlives its secret, which can be replaced."""
 
     id = models.CharField(primary_key=True, max_length=40, default=new_key_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="api_keys")
     name = models.CharField(max_length=100)
+    scope = models.CharField(max_length=10, choices=Scope, default=Scope.MANAGE, db_default=Scope.MANAGE)
     prefix = models.CharField(max_length=20)
     digest = models.CharField(max_length=64, unique=True)
     created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
+    regenerated_at = models.DateTimeField(null=True, blank=True, help_text="When its secret was last replaced.")
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
+    # Of the secret that it has now.
     last_used_at = models.DateTimeField(null=True, blank=True)
+    last_used_from = models.CharField(max_length=45, blank=True, default="", db_default="")
+    # How many days before its end the last notice of it was due; none is due any more from as many days on.
+    notice_days = models.PositiveSmallIntegerField(null=True, editable=False)
 
     class Meta:
         verbose_name = "API key"
@@ -202,6 +209,23 @@ class ApiKey(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
+
+
+class FormerKey(models.Model):
+    """A secret that an API key had before it was regenerated. Valid until `expires_at`; then it tells why it is not."""
+
+    key = models.ForeignKey(ApiKey, on_delete=models.CASCADE, related_name="former")
+    prefix = models.CharField(max_length=20)
+    digest = models.CharField(max_length=64, unique=True)
+    expires_at = models.DateTimeField()
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    last_used_from = models.CharField(max_length=45, blank=True, default="")
+
+    class Meta:
+        ordering = ("-expires_at", "-id")
+
+    def __str__(self) -> str:
+        return f"{self.prefix}…, until {self.expires_at:%Y-%m-%d %H:%M}"
 
 
 class MonthlyUsage(models.Model):

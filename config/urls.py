@@ -7,6 +7,7 @@ from django.urls import include, path, re_path, register_converter
 from django.views.generic import RedirectView
 
 from accounts.pages import closing, organization, person, unsubscribing
+from accounts.pages import keys as key_pages
 from accounts.pages.login import (
     LoginView,
     LogoutView,
@@ -87,8 +88,11 @@ of_organization = [
     path("members/<int:membership_id>/role", organization.member_role, name="member-role"),
     path("members/<int:membership_id>/remove", organization.member_remove, name="member-remove"),
     path("invitations/<str:invitation_id>/revoke", organization.invitation_revoke, name="invitation-revoke"),
-    path("keys/", organization.keys, name="keys"),
-    path("keys/<str:key_id>/revoke", organization.key_revoke, name="key-revoke"),
+    path("keys/", key_pages.keys, name="keys"),
+    path("keys/<str:key_id>/rename", key_pages.key_rename, name="key-rename"),
+    path("keys/<str:key_id>/regenerate", key_pages.key_regenerate, name="key-regenerate"),
+    path("keys/<str:key_id>/former/<int:former_id>/end", key_pages.former_key_end, name="former-key-end"),
+    path("keys/<str:key_id>/revoke", key_pages.key_revoke, name="key-revoke"),
     path("settings/", organization.organization_settings, name="organization-settings"),
     path("settings/delete", closing.organization_delete, name="organization-delete"),
     path("audit/", organization.audit_log, name="audit"),

@@ -11,12 +11,14 @@ from typing import Any
 
 from django.utils import timezone
 
-from accounts import audit, keys
+from accounts import audit
+from accounts.keys import minting
 from accounts.members import invitation_token
-from accounts.models import ApiKey, Invitation, LoginSession, Membership, MonthlyUsage, Organization, User
+from accounts.models import ApiKey, FormerKey, Invitation, LoginSession, Membership, MonthlyUsage, Organization, User
 from accounts.services import sign_up_token
 from accounts.usage import month_of
 from config import encryption
+from config.api.scopes import Scope
 from reports.models import Report
 from scans.engine.browser.visit import Browser
 from scans.engine.findings import ScanType
@@ -265,15 +267,25 @@ def _accounts(home: Member, owner: User, rows: int, now: datetime) -> dict[str, 
         ApiKey(
             organization=organization,
             name=f"{NAME} nightly build {n}",
-            prefix=keys.mint().prefix,
-            digest=keys.mint().digest,
+            prefix=minting.mint().prefix,
+            digest=minting.mint().digest,
             created_by=owner,
             created_at=now - timedelta(days=n),
             expires_at=(None, now + timedelta(days=60), now - timedelta(days=1))[n % 3],
             revoked_at=now if n % 4 == 3 else None,
             last_used_at=now - timedelta(hours=n) if n % 2 else None,
+            last_used_from=f"2001:db8:85a3:8d3:1319:8a2e:370:{n}" if n % 2 else "",
+            scope=tuple(Scope)[n % 3],
         )
         for n in range(rows)
+    )
+    former = FormerKey.objects.create(
+        key=made[0],
+        prefix=minting.mint().prefix,
+        digest=minting.mint().digest,
+        expires_at=now + timedelta(hours=20),
+        last_used_at=now - timedelta(minutes=3),
+        last_used_from="192.0.2.7",
     )
     sessions = LoginSession.objects.bulk_create(
         LoginSession(user=owner, address=f"192.0.2.{n}", user_agent="Mozilla/5.0 (X11; Linux) Firefox/140.0")
@@ -283,6 +295,8 @@ def _accounts(home: Member, owner: User, rows: int, now: datetime) -> dict[str, 
         audit.record(organization, owner if n % 7 else None, ACTIONS[n % len(ACTIONS)], f"{_name(n)}@{DOMAIN}")
     return {
         "key_id": made[0].id,
+        "key_prefix": made[0].prefix,
+        "former_id": former.pk,
         "membership_id": memberships[0].id,
         "invitation_id": invitations[0].id,
         "session_id": sessions[0].id,

@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from accounts.keys import is_well_formed
+from accounts.keys.minting import is_well_formed
 from accounts.models import ApiKey, Organization
 from tests.command_line import run, run_here
 from tests.world import Api

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, time, timedelta
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 
-from accounts import audit, services
+from accounts import audit
+from accounts.keys import services
 from accounts.models import ApiKey, AuditEvent
 from tests.world import Api, Member, browser_of, person_of
 
@@ -18,9 +19,9 @@ def admin(home: Member) -> Client:
     return browser_of(person_of(home, "admin", "admin@people.test"))
 
 
-def create(client: Client, name: str = "Nightly build", lifetime: str = "") -> tuple[str, ApiKey]:
+def create(client: Client, name: str = "Nightly build", **fields: str) -> tuple[str, ApiKey]:
     """A new key: the page that shows it, and its row."""
-    response = client.post("/o/home/keys/", {"name": name, "lifetime": lifetime})
+    response = client.post("/o/home/keys/", {"name": name, "scope": "scan", "lifetime": ""} | fields)
     assert response.status_code == 200
     assert "no-store" in response["Cache-Control"]
     return response.content.decode(), ApiKey.objects.get(name=name)
@@ -47,7 +48,7 @@ def test_a_key_is_shown_once_and_works(admin: Client) -> None:
 
 def test_a_form_that_is_sent_twice_makes_one_key(admin: Client) -> None:
     create(admin)
-    again = admin.post("/o/home/keys/", {"name": "Nightly build", "lifetime": ""}).content.decode()
+    again = admin.post("/o/home/keys/", {"name": "Nightly build", "scope": "scan", "lifetime": ""}).content.decode()
     assert "There is an active key with this name." in again
     assert "wss_" not in plaintext_in(again)
     assert ApiKey.objects.filter(name="Nightly build").count() == 1
@@ -63,24 +64,50 @@ def test_a_key_can_end(admin: Client, lifetime: str, days: int) -> None:
     assert "Expired" in admin.get("/o/home/keys/").content.decode()
 
 
+GOOD = {"name": "a", "scope": "read", "lifetime": ""}
+
+
 @pytest.mark.parametrize(
     ("form", "message"),
     [
-        ({"name": "", "lifetime": ""}, "required"),
-        ({"name": "x" * 101, "lifetime": ""}, "at most 100 characters"),
-        ({"name": "a\nb", "lifetime": ""}, "on one line"),
-        ({"name": "a", "lifetime": "9999"}, "Select a valid choice"),
+        ({"name": ""}, "required"),
+        ({"name": "x" * 101}, "at most 100 characters"),
+        ({"name": "a\nb"}, "on one line"),
+        ({"scope": ""}, "required"),
+        ({"scope": "root"}, "Select a valid choice"),
+        ({"lifetime": "9999"}, "Select a valid choice"),
+        ({"lifetime": "date"}, "Choose a day from"),
+        ({"lifetime": "date", "last_day": "2020-01-01"}, "Choose a day from"),
+        ({"lifetime": "date", "last_day": "9999-12-31"}, "Choose a day from"),
+        ({"lifetime": "date", "last_day": "31.12.2030"}, "Enter a valid date"),
     ],
 )
 def test_what_is_wrong_is_said(admin: Client, form: dict[str, str], message: str) -> None:
     before = ApiKey.objects.count()
-    assert message in admin.post("/o/home/keys/", form).content.decode()
+    assert message in admin.post("/o/home/keys/", GOOD | form).content.decode()
     assert ApiKey.objects.count() == before
+
+
+def test_a_key_can_end_with_a_day(admin: Client) -> None:
+    day = timezone.now().date() + timedelta(days=10)
+    _, key = create(admin, lifetime="date", last_day=str(day))
+    assert key.expires_at == datetime.combine(day + timedelta(days=1), time.min, UTC)
+
+
+@pytest.mark.parametrize("scope", ["read", "scan", "manage"])
+def test_a_key_may_do_what_was_chosen(admin: Client, scope: str) -> None:
+    page, key = create(admin, scope=scope)
+    assert key.scope == scope
+    assert ("-d &#x27;{" in page or "-d '{" in page.split("Create a key")[0]) == (scope != "read"), (
+        "an example that works"
+    )
+    started = Api(plaintext_in(page)).post("/v1/scan", {})
+    assert (started.status_code == 403) == (scope == "read")
 
 
 def test_active_keys_are_bounded(admin: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(services, "MAX_ACTIVE_KEYS", 1)
-    page = admin.post("/o/home/keys/", {"name": "One more", "lifetime": ""}).content.decode()
+    page = admin.post("/o/home/keys/", {"name": "One more", "scope": "scan", "lifetime": ""}).content.decode()
     assert "which is the most" in page
 
 
@@ -105,7 +132,7 @@ def test_what_is_no_key_is_unknown(admin: Client, key_id: str) -> None:
 def test_the_name_of_a_revoked_key_is_free(home: Member, admin: Client) -> None:
     _, key = create(admin)
     admin.post(f"/o/home/keys/{key.id}/revoke")
-    again = admin.post("/o/home/keys/", {"name": "Nightly build", "lifetime": ""}).content.decode()
+    again = admin.post("/o/home/keys/", {"name": "Nightly build", "scope": "scan", "lifetime": ""}).content.decode()
     assert plaintext_in(again).startswith("wss_")
 
 
