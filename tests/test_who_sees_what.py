@@ -145,7 +145,7 @@ FIELDS: dict[str, dict[str, Any]] = {
     "o/<slug:organization>/members/<int:membership_id>/role": {"role": "viewer"},
     "o/<slug:organization>/keys/": {"name": "Another", "scope": "read", "lifetime": "30"},
     "o/<slug:organization>/keys/<str:key_id>/rename": {"name": "Another"},
-    "o/<slug:organization>/keys/<str:key_id>/regenerate": {"prefix": "{key_prefix}", "lifetime": "30"},
+    "o/<slug:organization>/keys/<str:key_id>/regenerate": {"replaces": "{key_prefix}", "lifetime": "30"},
     "o/<slug:organization>/settings/": {"name": "Another name"},
     "report/<any:scan_id>/share": {"shared": "on"},
     "audit/<any:audit_id>/share": {"shared": "on"},

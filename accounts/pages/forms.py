@@ -9,6 +9,7 @@ from django import forms
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
+from django.http import QueryDict
 from django.utils import timezone
 
 from accounts.keys.notices import NOTICE_DAYS
@@ -179,7 +180,7 @@ class KeyForm(KeyEndForm, KeyNameForm):
 
 
 class KeyRegenerationForm(KeyEndForm):
-    """Another secret for a key. `prefix` is that of the secret which the form was shown for."""
+    """Another secret for a key. `replaces` is the prefix of the one which the form was shown for."""
 
     at_once = forms.ChoiceField(
         label="The secret so far",
@@ -196,13 +197,13 @@ class KeyRegenerationForm(KeyEndForm):
         initial="",
         widget=forms.RadioSelect,
     )
-    prefix = forms.CharField(max_length=20, widget=forms.HiddenInput)
+    replaces = forms.CharField(max_length=20, widget=forms.HiddenInput)
 
-    def __init__(self, *args: Any, key: ApiKey, **kwargs: Any) -> None:
+    def __init__(self, data: QueryDict | None, *, key: ApiKey) -> None:
         """The key is to live as long again as it did, where that was one of the usual times."""
         days = str((key.expires_at - (key.regenerated_at or key.created_at)).days) if key.expires_at else ""
-        initial = {"lifetime": days if days in self.LIFETIMES else self.USUAL, "prefix": key.prefix}
-        super().__init__(*args, initial=initial, **kwargs)
+        initial = {"lifetime": days if days in self.LIFETIMES else self.USUAL, "replaces": key.prefix}
+        super().__init__(data, initial=initial)
 
 
 class RoleForm(forms.Form):

@@ -80,7 +80,7 @@ def key_regenerate(request: MemberRequest, key_id: str) -> HttpResponse:
             key, plaintext = regenerate_api_key(
                 actor=request.membership,
                 key_id=key_id,
-                prefix=asked["prefix"],
+                prefix=asked["replaces"],
                 expires_at=form.expires_at(),
                 at_once=bool(asked["at_once"]),
             )

@@ -121,7 +121,7 @@ PAGES: Mapping[str, Shown] = {
     "keys-refused": Shown("/o/home/keys/", data={"name": "", "scope": "scan", "lifetime": "date"}),
     "key-rename-refused": Shown("/o/home/keys/{key_id}/rename", data={"name": ""}),
     "key-regenerate": Shown("/o/home/keys/{key_id}/regenerate"),
-    "key-regenerated": Shown("/o/home/keys/{key_id}/regenerate", data={"prefix": "{key_prefix}", "lifetime": "90"}),
+    "key-regenerated": Shown("/o/home/keys/{key_id}/regenerate", data={"replaces": "{key_prefix}", "lifetime": "90"}),
     "former-key-end": Shown("/o/home/keys/{key_id}/former/{former_id}/end"),
     "key-revoke": Shown("/o/home/keys/{key_id}/revoke"),
     "settings": Shown("/o/home/settings/"),
