@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from accounts import sessions
 from accounts.closing.deletion import delete_closed
+from accounts.keys import notices
 from accounts.mailing import retention, sending
 from config import celery
 
@@ -16,6 +17,7 @@ logger = logging.getLogger(__name__)
 
 # Others wait for this process.
 DELETION_LIMIT_S = 45
+NOTICES_LIMIT_S = 45
 
 
 @shared_task
@@ -42,3 +44,10 @@ def send_mails(reason: str) -> None:
 def delete_old_mails() -> None:
     """Every night: what was sent or given up is kept for 30 days."""
     celery.delete_in_batches("accounts.tasks.delete_old_mails", retention.delete_old)
+
+
+@shared_task
+def tell_of_ending_keys() -> None:
+    """Every hour: who has to know that an API key ends soon."""
+    if not notices.post_due(NOTICES_LIMIT_S):
+        logger.info("some notices that API keys end wait for the next hour")

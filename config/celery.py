@@ -99,6 +99,11 @@ app.conf.update(
             "args": ("sweep",),
             "options": {"expires": 60},
         },
+        "tell-of-ending-keys": {
+            "task": "accounts.tasks.tell_of_ending_keys",
+            "schedule": crontab(minute="37"),
+            "options": {"expires": 3600},
+        },
         "delete-old-mails": {
             "task": "accounts.tasks.delete_old_mails",
             "schedule": crontab(hour="4", minute="17"),

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts import access, audit
 from accounts.keys.minting import mint
-from accounts.keys.notices import notice_days_from
+from accounts.keys.notices import notice_days_from, withdraw
 from accounts.models import ApiKey, FormerKey, Membership, Organization, User
 from accounts.services import AccountRefused, lock
 from config.api.scopes import Scope
@@ -46,7 +46,7 @@ def create_api_key(
             expires_at=expires_at,
             notice_days=notice_days_from(now, expires_at),
         )
-        audit.record(organization, created_by, "key.created", str(key), scope=scope, expires=_day(expires_at))
+        audit.record(organization, created_by, "key.created", str(key), scope=scope, ends=_day(expires_at))
     return key, minted.plaintext
 
 
@@ -91,11 +91,14 @@ def change_api_key(key: ApiKey, actor: User, wanted: Mapping[str, object]) -> No
         details = {
             name: {"from": _shown(getattr(stored, name)), "to": _shown(value)} for name, value in changed.items()
         }
+        if "expires_at" in changed:
+            withdraw(key)
+            expires_at = changed["expires_at"]
+            assert expires_at is None or isinstance(expires_at, datetime)
+            changed["notice_days"] = notice_days_from(timezone.now(), expires_at)
         for name, value in changed.items():
             setattr(key, name, value)
-        if "expires_at" in changed:
-            key.notice_days = notice_days_from(timezone.now(), key.expires_at)
-        key.save(update_fields=[*changed, "notice_days"])
+        key.save(update_fields=list(changed))
         audit.record(stored.organization, actor, "key.changed", known, **details)
 
 
@@ -121,19 +124,23 @@ def regenerate_api_key(
         elif key.former.filter(expires_at__gt=now).count() >= MAX_FORMER_KEYS:
             raise AccountRefused(f"{MAX_FORMER_KEYS} former secrets of this key still work. End one of them first.")
         ends = [now if at_once else now + OVERLAP, key.expires_at]
+        former_end = min(end for end in ends if end is not None)
         FormerKey.objects.create(
             key=key,
             prefix=key.prefix,
             digest=key.digest,
-            expires_at=min(end for end in ends if end is not None),
+            expires_at=former_end,
             last_used_at=key.last_used_at,
             last_used_from=key.last_used_from,
         )
-        audit.record_by(actor, "key.regenerated", str(key), at_once=at_once, expires=_day(expires_at))
+        former = "works no more" if former_end <= now else f"works until {former_end:%Y-%m-%d %H:%M}"
+        details = {"former secret": former, "ends": _day(expires_at)}
+        audit.record_by(actor, "key.regenerated", str(key), **details)
         key.prefix, key.digest, key.expires_at, key.regenerated_at = minted.prefix, minted.digest, expires_at, now
         key.last_used_at, key.last_used_from = None, ""
         key.notice_days = notice_days_from(now, expires_at)
         key.save()
+        withdraw(key)
     return key, minted.plaintext
 
 
@@ -152,6 +159,7 @@ def revoke_api_key(key: ApiKey, actor: User | None = None) -> bool:
     with transaction.atomic():
         revoked = ApiKey.objects.filter(id=key.id, revoked_at=None).update(revoked_at=timezone.now())
         if revoked:
+            withdraw(key)
             audit.record(key.organization, actor, "key.revoked", str(key))
     return bool(revoked)
 

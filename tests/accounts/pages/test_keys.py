@@ -7,10 +7,11 @@ from datetime import UTC, datetime, time, timedelta
 import pytest
 from django.test import Client
 from django.utils import timezone
+from lxml import html
 
 from accounts import audit
 from accounts.keys import services
-from accounts.models import ApiKey, AuditEvent
+from accounts.models import ApiKey, AuditEvent, FormerKey
 from tests.world import Api, Member, browser_of, person_of
 
 
@@ -123,9 +124,75 @@ def test_revoking_takes_a_confirmation_and_works_at_once(home: Member, admin: Cl
     assert AuditEvent.objects.filter(action="key.revoked").count() == 1
 
 
+def test_a_key_is_renamed_in_its_row(home: Member, admin: Client) -> None:
+    path = f"/o/home/keys/{home.key.id}/rename"
+    assert admin.post(path, {"name": "Nightly"})["Location"] == "/o/home/keys/"
+    home.key.refresh_from_db()
+    assert home.key.name == "Nightly"
+    create(admin, name="Deploys")
+    refused = admin.post(path, {"name": "Deploys"}).content.decode()
+    assert refused.count("There is an active key with this name.") == 1
+    assert f'aria-describedby="{home.key.id}_error"' in refused
+    assert 'value="Deploys"' in refused, "what was typed stays"
+    assert "required" in admin.post(path, {"name": " "}).content.decode()
+    assert admin.get(path).status_code == 405
+
+
+def test_regenerating_shows_the_new_secret_once_and_both_work(home: Member, admin: Client) -> None:
+    path = f"/o/home/keys/{home.key.id}/regenerate"
+    form = admin.get(path).content.decode()
+    assert f'value="{home.key.prefix}"' in form
+    shown = admin.post(path, {"replaces": home.key.prefix, "lifetime": "30", "at_once": ""})
+    assert "no-store" in shown["Cache-Control"]
+    new = plaintext_in(shown.content.decode())
+    assert Api(new).get("/v1/usage").status_code == home.api.get("/v1/usage").status_code == 200
+    listed = admin.get("/o/home/keys/").content.decode()
+    assert new not in listed
+    assert "Former secret of tests" in listed
+    again = admin.post(path, {"replaces": home.key.prefix, "lifetime": "30", "at_once": "1"}, follow=True)
+    assert "This key has just been regenerated." in again.content.decode()
+    assert home.api.get("/v1/usage").status_code == 200, "a form that is sent again ends nothing"
+
+
+def test_a_leaked_secret_is_replaced_at_once(home: Member, admin: Client) -> None:
+    form = {"replaces": home.key.prefix, "lifetime": "", "at_once": "1"}
+    new = plaintext_in(admin.post(f"/o/home/keys/{home.key.id}/regenerate", form).content.decode())
+    assert Api(new).get("/v1/usage").status_code == 200
+    assert home.api.get("/v1/usage").json()["code"] == "KEY_REVOKED"
+
+
+def test_a_key_lives_as_long_again_unless_something_else_is_chosen(home: Member, admin: Client) -> None:
+    page, key = create(admin, lifetime="365")
+    chosen = html.fromstring(admin.get(f"/o/home/keys/{key.id}/regenerate").content)
+    assert chosen.xpath("//select[@name='lifetime']/option[@selected]/@value") == ["365"]
+    never = html.fromstring(admin.get(f"/o/home/keys/{home.key.id}/regenerate").content)
+    assert never.xpath("//select[@name='lifetime']/option[@selected]/@value") == [""]
+
+
+def test_a_former_secret_is_ended_after_a_question(home: Member, admin: Client) -> None:
+    form = {"replaces": home.key.prefix, "lifetime": ""}
+    admin.post(f"/o/home/keys/{home.key.id}/regenerate", form)
+    path = f"/o/home/keys/{home.key.id}/former/{FormerKey.objects.get().pk}/end"
+    assert path in admin.get("/o/home/keys/").content.decode()
+    assert "End this former secret?" in admin.get(path).content.decode()
+    assert home.api.get("/v1/usage").status_code == 200
+    assert admin.post(path)["Location"] == "/o/home/keys/"
+    assert home.api.get("/v1/usage").json()["code"] == "KEY_REVOKED"
+    assert (admin.get(path).status_code, admin.post(path).status_code) == (404, 404)
+
+
+def test_what_is_done_with_keys_says_who_used_them_last(home: Member, admin: Client) -> None:
+    Api(home.plaintext, "192.0.2.44").get("/v1/usage")
+    for page in ("", f"{home.key.id}/revoke", f"{home.key.id}/regenerate"):
+        assert "192.<wbr>0.<wbr>2.<wbr>44" in admin.get(f"/o/home/keys/{page}").content.decode(), page
+
+
 @pytest.mark.parametrize("key_id", ["x", "%00", "key_0000000000000000000000"])
 def test_what_is_no_key_is_unknown(admin: Client, key_id: str) -> None:
-    assert admin.get(f"/o/home/keys/{key_id}/revoke").status_code == 404
+    for page in ("revoke", "regenerate", "former/1/end"):
+        assert admin.get(f"/o/home/keys/{key_id}/{page}").status_code == 404
+        assert admin.post(f"/o/home/keys/{key_id}/{page}").status_code == 404
+    assert admin.post(f"/o/home/keys/{key_id}/rename", {"name": "x"}).status_code == 404
     assert admin.post(f"/o/home/invitations/{key_id}/revoke").status_code == 404
 
 
@@ -137,8 +204,10 @@ def test_the_name_of_a_revoked_key_is_free(home: Member, admin: Client) -> None:
 
 
 def test_keys_of_another_organization_are_unknown(stranger: Member, admin: Client) -> None:
-    path = f"/o/home/keys/{stranger.key.id}/revoke"
-    assert (admin.get(path).status_code, admin.post(path).status_code) == (404, 404)
+    for page in ("revoke", "regenerate", "rename"):
+        path = f"/o/home/keys/{stranger.key.id}/{page}"
+        assert admin.post(path, {"name": "x", "replaces": stranger.key.prefix, "lifetime": ""}).status_code == 404
+        assert admin.get(path).status_code == (405 if page == "rename" else 404)
     assert stranger.key.prefix not in admin.get("/o/home/keys/").content.decode()
     assert stranger.api.get("/v1/usage").status_code == 200
 
