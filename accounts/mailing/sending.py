@@ -150,7 +150,7 @@ def _note_failure(claim: MailClaim, error: str, *, for_good: bool = False) -> No
     if claims.note_failure(claim, timezone.now(), error, for_good=for_good):
         logger.error("mail %s was given up: %s", claim.mail.id, error)
     else:
-        logger.warning("mail %s could not be sent, it is tried again: %s", claim.mail.id, error)
+        logger.warning("mail %s was not sent, it is tried again: %s", claim.mail.id, error)
 
 
 def _words(error: Exception) -> str:
