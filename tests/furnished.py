@@ -13,8 +13,19 @@ from django.utils import timezone
 
 from accounts import audit
 from accounts.keys import minting
+from accounts.mailing import topics
 from accounts.members import invitation_token
-from accounts.models import ApiKey, FormerKey, Invitation, LoginSession, Membership, MonthlyUsage, Organization, User
+from accounts.models import (
+    ApiKey,
+    FormerKey,
+    Invitation,
+    LoginSession,
+    Mail,
+    Membership,
+    MonthlyUsage,
+    Organization,
+    User,
+)
 from accounts.services import sign_up_token
 from accounts.usage import month_of
 from config import encryption
@@ -304,9 +315,21 @@ def _accounts(home: Member, owner: User, rows: int, now: datetime) -> dict[str, 
         "organization": "home",
         "signup/token": sign_up_token("new@people.test"),
         "invite/token": invitation_token(invitations[0]),
+        "unsubscribe/token": topics.token(owner, _mails(organization, owner, rows)),
         "password/uidb64": "MQ",
         "password/token": "used-up",
     }
+
+
+def _mails(organization: Organization, owner: User, rows: int) -> str:
+    """One about webhooks, and some that were stopped; returns the topic of the first."""
+    topic = f"webhooks:{organization.pk}"
+    for each in (topic, *(f"monitor:mon_{n}" for n in range(rows))):
+        subject = f"A webhook of {NAME} was disabled" if each == topic else f"{NAME} shop: 2 new findings"
+        Mail.objects.create(user=owner, organization=organization, topic=each, subject=subject, sent_at=timezone.now())
+        if each != topic:
+            topics.Subscription(owner, each).stop()
+    return topic
 
 
 def _name(number: int) -> str:

@@ -48,7 +48,8 @@ def render(
         "organization": organization,
         "topic_words": topics.words(topic, organization),
         "unsubscribe_url": topics.address(person, topic),
-    } | context
+        **context,
+    }
     text, html = (UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", _rendered(template, form, seen)) for form in FORMS)
     return Rendered(text, html)
 

@@ -150,18 +150,20 @@ def _note_failure(claim: MailClaim, error: str, *, for_good: bool = False) -> No
     if claims.note_failure(claim, timezone.now(), error, for_good=for_good):
         logger.error("mail %s was given up: %s", claim.mail.id, error)
     else:
-        logger.warning("mail %s could not be sent, it is tried again: %s", claim.mail.id, error)
+        logger.warning("mail %s was not sent, it is tried again: %s", claim.mail.id, error)
 
 
 def _words(error: Exception) -> str:
     """What went wrong in a line, without the recipient's address: it goes to the log."""
     if isinstance(error, SoftTimeLimitExceeded):
         return f"it took longer than {LIMIT_S} seconds"
+    answer: tuple[int, bytes | str]
     if isinstance(error, SMTPRecipientsRefused):
-        ((code, said),) = error.recipients.values()
+        (answer,) = error.recipients.values()
     elif isinstance(error, SMTPResponseException):
-        code, said = error.smtp_code, error.smtp_error
+        answer = (error.smtp_code, error.smtp_error)
     else:
         return " ".join(f"{type(error).__name__}: {error}".split())
-    text = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
+    code, said = answer
+    text = said.decode(errors="replace") if isinstance(said, bytes) else said
     return " ".join(f"{code} {text}".split())

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.core import signing
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.urls import reverse
 
 from accounts.models import Mail, Membership, Organization, Unsubscription, User
 
-SALT = "accounts.unsubscribe"
+SIGNER = signing.Signer(salt="accounts.unsubscribe")
 # The kinds of topics, as the page and the mails' last lines name them; `{}` is the organization.
 WORDS = {
     "monitor": "about one of the monitors of {}",
@@ -25,33 +25,28 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """A person and a topic: what a link to unsubscribe is about."""
+    """A person and a topic: what a link to unsubscribe is about.
+
+    `newest` is the subject of the last mail of the topic, by which the person recognizes it; None when none is kept.
+    """
 
     user: User
     topic: str
+    organization: str | None = None
+    newest: str | None = None
 
     @property
     def token(self) -> str:
         return token(self.user, self.topic)
 
     @property
-    def is_stopped(self) -> bool:
-        return Unsubscription.objects.filter(user=self.user, topic=self.topic).exists()
-
-    @property
-    def newest(self) -> Mail | None:
-        """The last mail of this topic, by which the person recognizes it."""
-        mails = Mail.objects.filter(user=self.user, topic=self.topic).select_related("organization")
-        return mails.defer("text", "html").order_by("-created_at").first()
-
-    @property
     def words(self) -> str:
         """As in "E-mails about webhooks of Acme"."""
-        _, _, id = self.topic.partition(":")
-        if id.isdecimal():
-            return words(self.topic, Organization.objects.filter(pk=int(id)).first())
-        newest = self.newest
-        return words(self.topic, newest.organization if newest else None)
+        return words(self.topic, self.organization)
+
+    @property
+    def is_stopped(self) -> bool:
+        return Unsubscription.objects.filter(user=self.user, topic=self.topic).exists()
 
     def stop(self) -> None:
         """Send nothing about it any more, also not what waits. Any number of times."""
@@ -62,14 +57,14 @@ class Subscription:
         Unsubscription.objects.filter(user=self.user, topic=self.topic).delete()
 
 
-def words(topic: str, organization: Organization | None) -> str:
+def words(topic: str, organization: object) -> str:
     """What such mails are about, as in "E-mails about webhooks of Acme"."""
     return WORDS[topic.partition(":")[0]].format(organization or "your organization")
 
 
 def token(user: User, topic: str) -> str:
     """What the link to unsubscribe carries: IDs and a signature, good for ever."""
-    return signing.dumps([user.pk, topic], salt=SALT)
+    return SIGNER.sign_object([user.pk, topic])
 
 
 def address(user: User, topic: str) -> str:
@@ -80,17 +75,25 @@ def address(user: User, topic: str) -> str:
 def subscription_of(token: str) -> Subscription | None:
     """What this link is about; None for one that we did not make, or whose person is gone."""
     try:
-        user_id, topic = signing.loads(token, salt=SALT)
+        user_id, topic = SIGNER.unsign_object(token)
     except signing.BadSignature:
         return None
     user = User.objects.filter(pk=user_id, closed_at=None).first()
-    return None if user is None else Subscription(user, topic)
+    if user is None:
+        return None
+    mails = Mail.objects.filter(user=user, topic=topic).order_by("-created_at")
+    organization, newest = mails.values_list("organization__name", "subject").first() or (None, None)
+    return Subscription(user, topic, organization, newest)
 
 
 def stopped_by(user: User) -> list[Subscription]:
     """What the person has unsubscribed from, the latest first."""
-    rows = Unsubscription.objects.filter(user=user).order_by("-created_at")
-    return [Subscription(user, row.topic) for row in rows]
+    mails = Mail.objects.filter(user=user, topic=OuterRef("topic")).order_by("-created_at")
+    rows = Unsubscription.objects.filter(user=user).annotate(
+        organization=Subquery(mails.values("organization__name")[:1]), newest=Subquery(mails.values("subject")[:1])
+    )
+    found = rows.order_by("-created_at").values_list("topic", "organization", "newest")
+    return [Subscription(user, topic, organization, newest) for topic, organization, newest in found]
 
 
 def wanted(people: Iterable[User], topic: str, organization: Organization | None) -> QuerySet[User]:

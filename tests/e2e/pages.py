@@ -81,6 +81,8 @@ PAGES: Mapping[str, Shown] = {
     "password-new": Shown(NEW_PASSWORD, "anonymous"),
     "invite": Shown("/invite/{invite/token}", "anonymous"),
     "invite-other": Shown("/invite/{invite/token}", "viewer"),
+    "unsubscribe": Shown("/unsubscribe/{unsubscribe/token}", "anonymous"),
+    "unsubscribe-done": Shown("/unsubscribe/{unsubscribe/token}", "anonymous", {"List-Unsubscribe": "One-Click"}),
     "account": Shown("/account/"),
     "account-refused": Shown("/account/", data={"old_password": "x", "new_password1": "a", "new_password2": "b"}),
     "account-delete": Shown("/account/delete"),
