@@ -17,7 +17,7 @@ import hypothesis
 import pytest
 from django.conf import settings
 from django.core.cache import cache
-from django.test import override_settings
+from django.test import TestCase, override_settings
 
 from config.api import throttling
 from config.operations import maintenance
@@ -83,6 +83,19 @@ def _settings_of_tests() -> Iterator[None]:
         STORAGES=settings.STORAGES | {"staticfiles": {"BACKEND": backend}},
         PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
     ):
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_connection() -> Iterator[None]:
+    """Django connects anew for each class of tests, which each of ours is to it: one connection serves them all."""
+
+    def end(cls: type[TestCase]) -> None:
+        cls._rollback_atomics(cls.cls_atomics)
+        super(TestCase, cls).tearDownClass()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TestCase, "tearDownClass", classmethod(end))
         yield
 
 
