@@ -162,7 +162,7 @@ def test_a_leaked_secret_is_replaced_at_once(home: Member, admin: Client) -> Non
 
 
 def test_a_key_lives_as_long_again_unless_something_else_is_chosen(home: Member, admin: Client) -> None:
-    page, key = create(admin, lifetime="365")
+    _, key = create(admin, lifetime="365")
     chosen = html.fromstring(admin.get(f"/o/home/keys/{key.id}/regenerate").content)
     assert chosen.xpath("//select[@name='lifetime']/option[@selected]/@value") == ["365"]
     never = html.fromstring(admin.get(f"/o/home/keys/{home.key.id}/regenerate").content)
