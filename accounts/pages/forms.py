@@ -201,7 +201,8 @@ class KeyRegenerationForm(KeyEndForm):
 
     def __init__(self, data: QueryDict | None, *, key: ApiKey) -> None:
         """The key is to live as long again as it did, where that was one of the usual times."""
-        days = str((key.expires_at - (key.regenerated_at or key.created_at)).days) if key.expires_at else ""
+        lived = key.expires_at and key.expires_at - (key.regenerated_at or key.created_at)
+        days = str(round(lived / timedelta(days=1))) if lived else ""
         initial = {"lifetime": days if days in self.LIFETIMES else self.USUAL, "replaces": key.prefix}
         super().__init__(data, initial=initial)
 
