@@ -24,7 +24,7 @@ class ReportAdmin(ReadOnlyAdmin):
     fields = ("id", "scan", "organization", "created_at", "expires_at", "shared_at", "size", "page")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Report]:
-        return super().get_queryset(request).defer("body", "export", "facts", "waterfall", "screenshot")
+        return super().get_queryset(request).defer("body", "export", "facts", "scoring", "waterfall", "screenshot")
 
     @admin.display(description="size of the document")
     def size(self, report: Report) -> str:

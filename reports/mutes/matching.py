@@ -5,8 +5,9 @@ A rule is about a check on a host, perhaps only below a path, perhaps only at on
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -80,6 +81,12 @@ class Mutes:
     def __iter__(self) -> Iterator[MuteRule]:
         return (rule for rules in self._of_check.values() for rule in rules)
 
+    @property
+    def digest(self) -> str:
+        """Tells sets of rules apart: what a rule covers never changes. Empty without any."""
+        ids = " ".join(sorted(rule.id for rule in self))
+        return hashlib.sha256(ids.encode()).hexdigest()[:16] if ids else ""
+
     def of(self, check_id: str, url: str, fingerprint: str) -> MuteRule | None:
         """The rule that mutes this place of the check on the page `url`, None where it is not muted."""
         rules = self._of_check.get(check_id)
@@ -93,6 +100,10 @@ class Mutes:
         """Those that are about the page `url`."""
         host, path = host_and_path(url)
         return Mutes(rule for rule in self if rule.covers_page(host, path))
+
+    def without_reasons(self) -> Mutes:
+        """The same for strangers: they learn what is muted, but neither why nor by whom."""
+        return Mutes(replace(rule, reason="", by="") for rule in self)
 
     def covering(self, check: Mapping[str, Any], url: str) -> Covered | None:
         """What is muted of a failed or warned check of a JSON export on the page `url`; None where nothing is."""

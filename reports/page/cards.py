@@ -6,13 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from reports.mutes.matching import Covered
 from reports.page.evidence import Table, tables
+from reports.page.muting import MutedPart, Muting, muted_parts
 from reports.page.references import CriterionLink, ReferenceLink, criterion, reference
 
 
 @dataclass(frozen=True, slots=True)
 class CheckCard:
-    """What a card shows; `win` is such as "+2.5 points", empty where passing the check alone wins none."""
+    """What a card shows; `win` is such as "+2.5 points", empty where passing the check alone wins none.
+
+    `muted` is what is muted of it, all of it on a card of `ReportPage.muted`.
+    """
 
     id: str
     name: str
@@ -27,14 +32,19 @@ class CheckCard:
     criteria: tuple[CriterionLink, ...]
     references: tuple[ReferenceLink, ...]
     anchor: str
+    mute_url: str = ""
+    muted: tuple[MutedPart, ...] = ()
+    shows_rules: bool = False
 
 
-def card_of(exported: Mapping[str, Any]) -> CheckCard:
+def card_of(exported: Mapping[str, Any], url: str, muting: Muting, covered: Covered | None = None) -> CheckCard:
+    """The card of a check of a JSON export of the page `url`; `covered` is what is muted of it."""
     named = [(text, criterion(text)) for text in exported["references"]]
     criteria = tuple(found for _, found in named if found)
     # The page tells criteria elsewhere, and an element by its selector.
     evidence = tables(exported["evidence"], without=("ancestry", "wcag", "level") if criteria else ("ancestry",))
     points = exported["points"]
+    is_open = exported["status"] != "pass" and not (covered and covered.is_whole)
     return CheckCard(
         id=exported["id"],
         name=exported.get("title", exported["name"]),  # stored before there were titles
@@ -49,4 +59,7 @@ def card_of(exported: Mapping[str, Any]) -> CheckCard:
         criteria=criteria,
         references=tuple(reference(text) for text, found in named if not found),
         anchor=f"check-{exported['id']}",
+        mute_url=muting.url_of(exported["id"]) if is_open else "",
+        muted=muted_parts(exported, url, covered) if covered else (),
+        shows_rules=muting.shows_rules,
     )

@@ -13,8 +13,11 @@ from django.urls import reverse
 from django.utils.text import capfirst
 
 from accounts import access
+from accounts.models import Membership
 from reports.models import Report
+from reports.mutes.services import active_mutes
 from reports.page.explanations import advice
+from reports.page.muting import muting_of
 from reports.page.report_page import ReportPage, report_page
 from scans.audits.progress import Progress, progress_of
 from scans.models import Audit, AuditFinding, AuditPage, Scan, path_of
@@ -173,7 +176,7 @@ def _note(audit: Audit, type: str, scan: Scan | None) -> str:
     return "Partial" if scan.status == Scan.Status.PARTIAL else ""
 
 
-def type_report(scan: Scan, now: datetime) -> TypeReport:
+def type_report(scan: Scan, now: datetime, membership: Membership | None) -> TypeReport:
     """What the page of an audit of one page says of a type."""
     url = reverse("report-page", args=[scan.id])
     if scan.status not in Scan.REPORTED:
@@ -181,7 +184,10 @@ def type_report(scan: Scan, now: datetime) -> TypeReport:
     reports = access.rows(Report, scan.organization_id).filter(scan_id=scan.id, expires_at__gt=now)
     has_screenshot = ExpressionWrapper(Q(screenshot__isnull=False), BooleanField())
     report = reports.defer("body", "screenshot", "waterfall").annotate(has_screenshot=has_screenshot).first()
-    page = report_page(report.document, report.facts) if report else None
+    page = None
+    if report is not None:
+        muting = muting_of(active_mutes(scan.organization_id, now), report, membership)
+        page = report_page(report.document, report.facts, muting=muting)
     return TypeReport(scan, url, page, report, "")
 
 

@@ -39,7 +39,7 @@ def audit(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
     found, scans, shown = context["audit"], context["scans"], context["shown"]
     if found.kind == Audit.Kind.PAGE:
         scan = scans.get(shown)
-        context["part"] = audit_page.type_report(scan, seen.now) if scan and scan.is_final else None
+        context["part"] = audit_page.type_report(scan, seen.now, seen.membership) if scan and scan.is_final else None
         return render(request, "audit/page.html", context)
     context |= {
         "is_pages": request.GET.get("show") == "pages",
