@@ -6,7 +6,7 @@ A rule is about a check on a host, perhaps only below a path, perhaps only at on
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -95,6 +95,16 @@ class Mutes:
         host, path = host_and_path(url)
         about = (rule for rule in rules if rule.fingerprint in ("", fingerprint))
         return next((rule for rule in about if rule.covers_page(host, path)), None)
+
+    def of_host(self, check_id: str, host: str, fingerprint: str) -> MuteRule | None:
+        """The rule that mutes this place of the check wherever it is on the host."""
+        about = (rule for rule in self._of_check.get(check_id, ()) if rule.fingerprint in ("", fingerprint))
+        return next((rule for rule in about if rule.host == host and not rule.path_prefix), None)
+
+    @property
+    def check_ids(self) -> Collection[str]:
+        """The checks of which anything is muted anywhere."""
+        return self._of_check.keys()
 
     def of_page(self, url: str) -> Mutes:
         """Those that are about the page `url`."""
