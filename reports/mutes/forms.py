@@ -78,14 +78,20 @@ class MuteForm(JudgedForm):
         return chosen
 
     @property
-    def fingerprints(self) -> list[str]:
-        """What was chosen: an empty fingerprint for all places."""
+    def chosen_places(self) -> dict[str, str]:
+        """What was chosen, in words by fingerprint; an empty one stands for all places."""
         what = self.cleaned_data["what"]
         if what == NAMED:
-            return [each for each, text in self.places.items() if text]
-        return ["" if what == ALL else what]
+            return {each: text for each, text in self.places.items() if text}
+        return {"": ""} if what == ALL else {what: self.places[what]}
 
-    @property
-    def expires_at(self) -> datetime:
-        """The end of the chosen day, UTC."""
-        return datetime.combine(self.cleaned_data["until"] + timedelta(days=1), time.min, UTC)
+    def body(self, check_id: str, host: str) -> dict[str, object]:
+        """What was entered as `create_mute` takes it, but for the place. It ends with the chosen day, in UTC."""
+        end = datetime.combine(self.cleaned_data["until"] + timedelta(days=1), time.min, UTC)
+        return {
+            "check": check_id,
+            "host": host,
+            "path_prefix": self.cleaned_data["path_prefix"],
+            "reason": self.cleaned_data["reason"],
+            "expires_at": end.isoformat(),
+        }

@@ -138,6 +138,16 @@ def create_mute(*, caller: Caller, body: Mapping[str, object], place: str = "") 
     return mute, True
 
 
+def mute_places(*, caller: Caller, body: dict[str, object], places: Mapping[str, str]) -> None:
+    """Mute what `body` names at each of these places, in words by fingerprint; all of them, or none.
+
+    Raises as `create_mute` does.
+    """
+    with transaction.atomic():
+        for fingerprint, place in places.items():
+            create_mute(caller=caller, body=body | {"fingerprint": fingerprint or None}, place=place)
+
+
 def find_mute(organization_id: int, mute_id: str) -> Mute:
     """The organization's mute, if it is in force; raises MuteNotFound."""
     found = in_force(organization_id, timezone.now()).filter(id=mute_id).first() if is_id("mute", mute_id) else None

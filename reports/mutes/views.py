@@ -8,7 +8,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -24,7 +23,7 @@ from config.ids import is_id
 from reports.models import Report
 from reports.mutes.forms import MuteForm
 from reports.mutes.matching import host_and_path
-from reports.mutes.services import MuteNotFound, create_mute, end_mute, in_force, rule_of
+from reports.mutes.services import MuteNotFound, end_mute, in_force, mute_places, rule_of
 from scans.engine.fingerprints import fingerprints
 
 Role = Membership.Role
@@ -63,11 +62,9 @@ def mute_new(request: MemberRequest) -> HttpResponse:
     report = reverse("report-page", args=[document["id"]])
     if request.method == "POST" and form.is_valid():
         try:
-            # One of several places may be one too many: then none is muted.
-            with transaction.atomic():
-                for fingerprint in form.fingerprints:
-                    body = _body(form, check["id"], host, fingerprint)
-                    create_mute(caller=member_caller(request.membership), body=body, place=places.get(fingerprint, ""))
+            mute_places(
+                caller=member_caller(request.membership), body=form.body(check["id"], host), places=form.chosen_places
+            )
         except Refusal as refusal:
             form.add_refusal(refusal)
         else:
@@ -99,17 +96,6 @@ def mute_end(request: MemberRequest, mute_id: str) -> HttpResponse:
     if is_id("scan", scan_id):
         return redirect("report-page", scan_id)
     return redirect(page_of(request.membership, "mutes"))
-
-
-def _body(form: MuteForm, check_id: str, host: str, fingerprint: str) -> dict[str, object]:
-    return {
-        "check": check_id,
-        "host": host,
-        "path_prefix": form.cleaned_data["path_prefix"],
-        "fingerprint": fingerprint or None,
-        "reason": form.cleaned_data["reason"],
-        "expires_at": form.expires_at.isoformat(),
-    }
 
 
 def _finding(request: HttpRequest) -> tuple[Mapping[str, Any], Mapping[str, Any]]:

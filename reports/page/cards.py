@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reports.mutes.matching import Covered
 from reports.page.evidence import Table, tables
-from reports.page.muting import MutedPart, Muting, muted_parts
+from reports.page.muting import MutedPart
 from reports.page.references import CriterionLink, ReferenceLink, criterion, reference
 
 
@@ -16,7 +15,8 @@ from reports.page.references import CriterionLink, ReferenceLink, criterion, ref
 class CheckCard:
     """What a card shows; `win` is such as "+2.5 points", empty where passing the check alone wins none.
 
-    `muted` is what is muted of it, all of it on a card of `ReportPage.muted`.
+    `muted` is what is muted of it; with `is_muted` that is all of it. `mute_url` is where it can be muted, empty
+    for who may not; `shows_rules` is as in `Muting`.
     """
 
     id: str
@@ -34,17 +34,24 @@ class CheckCard:
     anchor: str
     mute_url: str = ""
     muted: tuple[MutedPart, ...] = ()
+    is_muted: bool = False
     shows_rules: bool = False
 
 
-def card_of(exported: Mapping[str, Any], url: str, muting: Muting, covered: Covered | None = None) -> CheckCard:
-    """The card of a check of a JSON export of the page `url`; `covered` is what is muted of it."""
+def card_of(
+    exported: Mapping[str, Any],
+    *,
+    mute_url: str = "",
+    muted: tuple[MutedPart, ...] = (),
+    is_muted: bool = False,
+    shows_rules: bool = False,
+) -> CheckCard:
+    """The card of a check of a JSON export; what is muted of it and can be, the caller knows."""
     named = [(text, criterion(text)) for text in exported["references"]]
     criteria = tuple(found for _, found in named if found)
     # The page tells criteria elsewhere, and an element by its selector.
     evidence = tables(exported["evidence"], without=("ancestry", "wcag", "level") if criteria else ("ancestry",))
     points = exported["points"]
-    is_open = exported["status"] != "pass" and not (covered and covered.is_whole)
     return CheckCard(
         id=exported["id"],
         name=exported.get("title", exported["name"]),  # stored before there were titles
@@ -59,7 +66,8 @@ def card_of(exported: Mapping[str, Any], url: str, muting: Muting, covered: Cove
         criteria=criteria,
         references=tuple(reference(text) for text, found in named if not found),
         anchor=f"check-{exported['id']}",
-        mute_url=muting.url_of(exported["id"]) if is_open else "",
-        muted=muted_parts(exported, url, covered) if covered else (),
-        shows_rules=muting.shows_rules,
+        mute_url=mute_url,
+        muted=muted,
+        is_muted=is_muted,
+        shows_rules=shows_rules,
     )

@@ -15,7 +15,7 @@ from accounts import access
 from config.web.charts import Trend, trend
 from reports.diff import Diff, diff
 from reports.models import Report
-from reports.mutes.matching import Mutes
+from reports.mutes.matching import NO_MUTES, Mutes
 from scans.models import Scan
 
 SHOWN = 10
@@ -53,7 +53,7 @@ class History:
     newer_at: datetime | None
 
 
-def history(scan: Scan, report: Report, document: dict[str, object], now: datetime, mutes: Mutes) -> History:
+def history(scan: Scan, report: Report, document: dict[str, object], now: datetime, mutes: Mutes = NO_MUTES) -> History:
     """For the members of the scan's organization: its last scans of that page, all with a result."""
     of_page = same_page(scan)
     recent = list(of_page.filter(created_at__lte=scan.created_at)[:SHOWN])

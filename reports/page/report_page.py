@@ -6,7 +6,7 @@ Text from the scanned site stays text: the templates escape it, and only the add
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -19,7 +19,7 @@ from reports.page.cards import CheckCard, card_of
 from reports.page.evidence import cell, label
 from reports.page.explanations import ACCESSIBILITY_NOTE, category_meaning, grade_meaning
 from reports.page.metrics import Metric, metrics
-from reports.page.muting import NOTHING_MUTED, Muting, ScoreWithout, without_muted
+from reports.page.muting import NOTHING_MUTED, Muting, ScoreWithout, muted_parts, without_muted
 from reports.page.references import safe_link
 from reports.page.waterfall import WaterfallChart, waterfall
 
@@ -118,10 +118,14 @@ def report_page(
     muted = muting.findings(document)
     scan_type = document["type"]
     by_id = {check["id"]: check for category in document["categories"] for check in category["checks"]}
-    cards = _cards(document, muting, muted)
-    apart = {id for id, covered in muted.items() if covered.is_whole}
-    numbered = enumerate(document["categories"], 1)
-    found = [_category(category, number, scan_type, cards, apart) for number, category in numbered]
+    cards = [
+        [_card(check, document["url"], muting, muted.get(check["id"])) for check in category["checks"]]
+        for category in document["categories"]
+    ]
+    found = [
+        _category(category, number, scan_type, [card for card in of_category if not card.is_muted])
+        for number, (category, of_category) in enumerate(zip(document["categories"], cards, strict=True), 1)
+    ]
     # What is to be mended stands before what is well.
     categories = tuple(sorted(found, key=lambda each: 0 if each.failed else 1 if each.warned else 2))
     return ReportPage(
@@ -139,24 +143,24 @@ def report_page(
         facts=tuple(_fact(name, value) for name, value in facts.items() if name not in COVERAGE),
         coverage=_coverage(document, facts),
         waterfall=waterfall(requests),
-        muted=tuple(sorted((cards[id] for id in apart), key=_weight)),
+        muted=tuple(sorted((card for each in cards for card in each if card.is_muted), key=_weight)),
         without_muted=without_muted(muting.scoring, muted),
     )
 
 
-def _cards(document: Mapping[str, Any], muting: Muting, muted: Mapping[str, Covered]) -> dict[str, CheckCard]:
-    return {
-        check["id"]: card_of(check, document["url"], muting, muted.get(check["id"]))
-        for category in document["categories"]
-        for check in category["checks"]
-    }
+def _card(check: Mapping[str, Any], url: str, muting: Muting, covered: Covered | None) -> CheckCard:
+    is_muted = covered is not None and covered.is_whole
+    return card_of(
+        check,
+        mute_url="" if is_muted or check["status"] == "pass" else muting.url_of(check["id"]),
+        muted=muted_parts(check, url, covered) if covered else (),
+        is_muted=is_muted,
+        shows_rules=muting.shows_rules,
+    )
 
 
-def _category(
-    category: Mapping[str, Any], number: int, scan_type: str, cards: Mapping[str, CheckCard], muted: Container[str]
-) -> CategorySection:
-    """Without the findings that are muted altogether."""
-    checks = sorted((cards[check["id"]] for check in category["checks"] if check["id"] not in muted), key=_weight)
+def _category(category: Mapping[str, Any], number: int, scan_type: str, cards: Sequence[CheckCard]) -> CategorySection:
+    checks = sorted(cards, key=_weight)
     by_status = {status: tuple(members) for status, members in groupby(checks, key=lambda check: check.status)}
     return CategorySection(
         name=category["name"],
