@@ -7,9 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from reports.diff import Reason, diff
-from reports.serializers import GRADE, REPORT_STATUSES, SEVERITIES
-
-FINDING_STATUSES = ("fail", "warn")
+from reports.serializers import FINDING_STATUSES, GRADE, REPORT_STATUSES, SEVERITIES
 
 
 class PlaceSerializer(serializers.Serializer):

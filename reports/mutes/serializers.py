@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from reports.serializers import GRADE, SEVERITIES
+from reports.serializers import FINDING_STATUSES, GRADE, SEVERITIES
 
 FINGERPRINT = r"^[0-9a-f]{16}$"
 MUTE_ID = r"^mute_[0-9A-Za-z]{22}$"
@@ -72,7 +72,7 @@ class MutedFindingSerializer(serializers.Serializer):
 
     check = serializers.CharField()
     title = serializers.CharField()
-    status = serializers.ChoiceField(("fail", "warn"))
+    status = serializers.ChoiceField(FINDING_STATUSES)
     severity = serializers.ChoiceField(SEVERITIES)
     is_whole = serializers.BooleanField(help_text="False where other places of it are not muted.")
     mutes = MuteSerializer(many=True)

@@ -20,7 +20,7 @@ from accounts.models import Membership
 from accounts.roles import MemberRequest, page_of, requires
 from config.errors import Refusal
 from config.ids import is_id
-from reports.models import Report
+from reports.models import Mute, Report
 from reports.mutes.forms import MuteForm
 from reports.mutes.matching import host_and_path
 from reports.mutes.services import MuteNotFound, end_mute, in_force, mute_places, rule_of
@@ -89,6 +89,8 @@ def mute_end(request: MemberRequest, mute_id: str) -> HttpResponse:
     try:
         end_mute(caller=member_caller(request.membership), mute_id=mute_id)
     except MuteNotFound:
+        if not access.rows(Mute, request.membership.organization_id).filter(id=mute_id).exists():
+            raise Http404 from None
         messages.info(request, "That was not muted any more.")
     else:
         messages.success(request, "Not muted any more: the finding shows again.")
