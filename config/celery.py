@@ -76,6 +76,10 @@ app.conf.update(
             "task": "reports.tasks.delete_expired",
             "schedule": crontab(hour="3", minute="17"),
         },
+        "delete-ended-mutes": {
+            "task": "reports.tasks.delete_ended_mutes",
+            "schedule": crontab(hour="3", minute="22"),
+        },
         "forget-credentials": {
             "task": "scans.tasks.forget_credentials",
             "schedule": crontab(hour="3", minute="27"),

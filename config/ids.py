@@ -40,6 +40,10 @@ def new_report_id() -> str:
     return new_id("rpt")
 
 
+def new_mute_id() -> str:
+    return new_id("mute")
+
+
 def is_id(prefix: str, value: str) -> bool:
     """Whether `value` has the form of an identifier of this kind, so that a database may be asked for it."""
     return re.fullmatch(rf"{prefix}_[0-9A-Za-z]{{{RANDOM_DIGITS}}}", value) is not None

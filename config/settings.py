@@ -328,6 +328,7 @@ SPECTACULAR_SETTINGS = {
         "ScanStatus": "scans.models.Scan.Status",
         "ReportStatus": "reports.serializers.REPORT_STATUSES",
         "CheckStatus": "reports.serializers.CHECK_STATUSES",
+        "FindingStatus": "reports.serializers.FINDING_STATUSES",
         "AuditStatus": "scans.models.Audit.Status",
         "AuditKind": "scans.models.Audit.Kind",
         "Severity": "reports.serializers.SEVERITIES",

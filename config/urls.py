@@ -22,7 +22,9 @@ from accounts.pages.login import (
 from config.api.views import UnknownPath
 from config.operations.views import operations_page
 from config.web.views import docs, favicon, landing, openapi, robots, security_txt, sitemap
-from reports.api import ReportDiff, ReportExport, ReportView
+from reports.api import ReportDiff, ReportExport, ReportMutes, ReportView
+from reports.mutes import views as mute_views
+from reports.mutes.api import MuteCollection, MuteItem
 from reports.views import compare, export, progress, report, screenshot, share
 from scans.api import ScanCollection, ScanItem, ScanListing, UsageView
 from scans.audits.api import AuditCollection, AuditExport, AuditFindings, AuditItem, AuditPages
@@ -84,6 +86,9 @@ of_organization = [
         webhook_views.delivery_replay,
         name="delivery-send-again",
     ),
+    path("mutes/", mute_views.mutes, name="mutes"),
+    path("mutes/new", mute_views.mute_new, name="mute-new"),
+    path("mutes/<str:mute_id>/end", mute_views.mute_end, name="mute-end"),
     path("members/", organization.members, name="members"),
     path("members/<int:membership_id>/role", organization.member_role, name="member-role"),
     path("members/<int:membership_id>/remove", organization.member_remove, name="member-remove"),
@@ -103,6 +108,7 @@ urlpatterns = [
     path("v1/scan/<any:scan_id>", ScanItem.as_view(), name="scan-item"),
     path("v1/scans", ScanListing.as_view(), name="scan-listing"),
     path("v1/report/<any:scan_id>/export", ReportExport.as_view(), name="report-export"),
+    path("v1/report/<any:scan_id>/mutes", ReportMutes.as_view(), name="report-mutes"),
     path("v1/report/<any:scan_id>/diff", ReportDiff.as_view(), name="report-diff"),
     path("v1/report/<any:scan_id>", ReportView.as_view(), name="report"),
     path("v1/audits", AuditCollection.as_view(), name="audit-collection"),
@@ -113,6 +119,8 @@ urlpatterns = [
     path("v1/monitors", MonitorCollection.as_view(), name="monitor-collection"),
     path("v1/monitors/<any:monitor_id>/runs", MonitorRuns.as_view(), name="monitor-runs"),
     path("v1/monitors/<any:monitor_id>", MonitorItem.as_view(), name="monitor-item"),
+    path("v1/mutes", MuteCollection.as_view(), name="mute-collection"),
+    path("v1/mutes/<any:mute_id>", MuteItem.as_view(), name="mute-item"),
     path("v1/usage", UsageView.as_view(), name="usage"),
     path("api/webhooks", WebhookCollection.as_view(), name="webhook-collection"),
     path("api/webhooks/<any:webhook_id>/test", WebhookTest.as_view(), name="webhook-test"),

@@ -1,4 +1,4 @@
-"""Reports in the admin: that they are there, not what they say."""
+"""Reports and mutes in the admin: of reports that they are there, not what they say."""
 
 from __future__ import annotations
 
@@ -9,8 +9,21 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from config.web.admin import ReadOnlyAdmin, link
-from reports.models import Report
+from reports.models import Mute, Report
 from scans.engine import messages
+
+
+@admin.register(Mute)
+class MuteAdmin(ReadOnlyAdmin):
+    list_display = ("id", "organization", "check_id", "host", "path_prefix", "created_by", "expires_at", "ended_at")
+    list_select_related = ("organization", "created_by")
+    ordering = ("-expires_at",)
+    ids = {"mute": "id__startswith"}
+    search_help_text = "The beginning of a mute's ID, or an organization's slug or name."
+    fields = (
+        *("id", "organization", "check_id", "host", "path_prefix", "fingerprint", "place", "reason"),
+        *("created_by", "api_key", "created_at", "expires_at", "ended_at"),
+    )
 
 
 @admin.register(Report)
@@ -24,7 +37,7 @@ class ReportAdmin(ReadOnlyAdmin):
     fields = ("id", "scan", "organization", "created_at", "expires_at", "shared_at", "size", "page")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Report]:
-        return super().get_queryset(request).defer("body", "export", "facts", "waterfall", "screenshot")
+        return super().get_queryset(request).defer("body", "export", "facts", "scoring", "waterfall", "screenshot")
 
     @admin.display(description="size of the document")
     def size(self, report: Report) -> str:

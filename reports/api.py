@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 from django.http import HttpResponse
+from django.utils import timezone
 from django.utils.http import parse_etags
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
@@ -16,8 +19,12 @@ from config.api.views import ApiView
 from reports import exports
 from reports.diff import diff
 from reports.diff_serializers import DiffSerializer, example
+from reports.mutes.matching import NO_MUTES
+from reports.mutes.serializers import ReportMutesSerializer
+from reports.mutes.services import active_mutes
+from reports.page.muting import muted_of_report
 from reports.serializers import ReportExportSerializer, ReportSerializer
-from reports.services import PREVIOUS, access_report, documents_to_compare
+from reports.services import PREVIOUS, access_report, documents_to_compare, scoring_of
 
 CACHE_CONTROL = "public, max-age=86400"
 DIFF_CACHE_CONTROL = "private, no-cache"
@@ -87,13 +94,19 @@ class ReportExport(ApiView):
         ),
     )
     def get(self, request: Request, scan_id: str) -> HttpResponse:
-        """JSON adds check IDs, evidence, references and points to the report; SARIF 2.1.0 and CSV list findings."""
+        """JSON adds check IDs, evidence, references and points to the report; SARIF 2.1.0 and CSV list findings.
+
+        SARIF says what is muted: such results have `suppressions`, whose justification is the reason.
+        """
         export_format = choice(request.query_params, "format", exports.FORMATS) or "json"
         found_id, export = access_report(caller_of(request).organization_id, scan_id, "export")
-        content, content_type = exports.rendered(export, export_format)
+        organization_id = caller_of(request).organization_id
+        mutes = active_mutes(organization_id, timezone.now()) if export_format == "sarif" else NO_MUTES
+        content, content_type = exports.rendered(export, export_format, mutes.findings)
         response = HttpResponse(content, content_type=content_type)
         response["Content-Disposition"] = f'attachment; filename="{found_id}.{export_format}"'
-        response["Cache-Control"] = "private, max-age=86400"
+        # What is muted may change; the other formats are what was stored.
+        response["Cache-Control"] = "private, no-cache" if export_format == "sarif" else "private, max-age=86400"
         response["Vary"] = "Authorization"
         return response
 
@@ -118,7 +131,7 @@ class ReportDiff(ApiView):
             *RATE_HEADERS,
             *headers(
                 [200, 304],
-                ETag=(str, "Names both reports; what they say never changes."),
+                ETag=(str, "Names both reports, which never change, and what is muted."),
                 Cache_Control=(str, f"`{DIFF_CACHE_CONTROL}`."),
                 Vary=(str, "`Authorization`."),
             ),
@@ -133,21 +146,46 @@ class ReportDiff(ApiView):
         ),
     )
     def get(self, request: Request, scan_id: str) -> HttpResponse:
-        """New, fixed, worse and better findings, compared by the places that they name."""
+        """New, fixed, worse and better findings, compared by the places that they name; muted ones stand apart."""
         other = request.query_params.get("with", PREVIOUS)
-        before, after = documents_to_compare(caller_of(request).organization_id, scan_id, other)
-        etag = f'"{before["id"]}_{after["id"]}_v1"'
+        organization_id = caller_of(request).organization_id
+        before, after = documents_to_compare(organization_id, scan_id, other)
+        mutes = active_mutes(organization_id, timezone.now()).of_page(after["url"])
+        etag = f'"{before["id"]}_{after["id"]}_v1{mutes.digest and "_"}{mutes.digest}"'
         response: HttpResponse
         if _matches(request, etag):
             response = HttpResponse(status=304)
             del response["Content-Type"]
         else:
-            response = Response(DiffSerializer(diff(before, after)).data)
+            response = Response(DiffSerializer(diff(before, after, mutes)).data)
         response["ETag"] = etag
         # Which report is the previous one may change, and so may the rules by which two are compared.
         response["Cache-Control"] = DIFF_CACHE_CONTROL
         response["Vary"] = "Authorization"
         return response
+
+
+class ReportMutes(ApiView):
+    """GET /v1/report/:id/mutes."""
+
+    @extend_schema(
+        operation_id="get_report_mutes",
+        summary="What of a report is muted, and its score without that",
+        tags=["Mutes"],
+        parameters=[id_parameter("scan_id", "scan"), *RATE_HEADERS],
+        responses=responses(
+            {200: ReportMutesSerializer},
+            e404="`SCAN_NOT_FOUND`.",
+            e409="`SCAN_NOT_COMPLETE`.",
+        ),
+    )
+    def get(self, request: Request, scan_id: str) -> Response:
+        """As it is now; the report itself never changes."""
+        organization_id = caller_of(request).organization_id
+        found_id, export = access_report(organization_id, scan_id, "export")
+        mutes = active_mutes(organization_id, timezone.now())
+        shown = muted_of_report(json.loads(export), scoring_of(organization_id, found_id), mutes)
+        return Response(ReportMutesSerializer(shown).data)
 
 
 def _matches(request: Request, etag: str) -> bool:

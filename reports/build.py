@@ -34,6 +34,7 @@ def build_report(scan: Scan, result: ScanResult) -> dict[str, Any]:
         "body": _encoded(ReportSerializer(ended).data),
         "export": _encoded(ReportExportSerializer(ended).data),
         "facts": dict(result.facts),
+        "scoring": result.scoring,
         "waterfall": asdict(result.waterfall) if result.waterfall else None,
         "screenshot": result.screenshot,
         "created_at": scan.created_at,

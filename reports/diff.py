@@ -6,12 +6,13 @@ reports is silent on a finding of the other, nobody knows what became of it, and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
+from reports.mutes.matching import NO_MUTES, Covered, Mutes
 from scans.engine.fingerprints import EVIDENCE_ITEMS, fingerprint, fingerprints
 
 SEVERITY_RANK = {"critical": 0, "high": 1, "medium": 2, "low": 3}
@@ -123,7 +124,7 @@ class NotCompared:
 class Diff:
     """The groups are ordered by what weighs most. `points` is None where the scores come from different rules.
 
-    `same` are findings of both reports in which nothing changed.
+    `same` are findings of both reports in which nothing changed, `muted` those of either that are muted altogether.
     """
 
     before: Mapping[str, Any]
@@ -133,6 +134,7 @@ class Diff:
     worse: tuple[Change, ...]
     better: tuple[Change, ...]
     same: tuple[Change, ...]
+    muted: tuple[Change, ...]
     not_compared: tuple[NotCompared, ...]
 
     @property
@@ -162,33 +164,41 @@ class Diff:
 
     @property
     def is_empty(self) -> bool:
-        """Whether both found the same, as far as they can be compared."""
+        """Whether both found the same, as far as they can be compared, and but for what is muted."""
         return not (self.new or self.fixed or self.worse or self.better or self.not_compared)
 
 
-def diff(before: Mapping[str, Any], after: Mapping[str, Any]) -> Diff:
-    """From the report `before` to the report `after`, of one scan type; each places' own page is left out of them."""
+def diff(before: Mapping[str, Any], after: Mapping[str, Any], mutes: Mutes = NO_MUTES) -> Diff:
+    """From the report `before` to the report `after`, of one scan type; each places' own page is left out of them.
+
+    `mutes` apply to both reports, whenever they were made: muted places are no change, nor are findings without others.
+    """
     was, now = _checks(before), _checks(after)
     has_same_rules = before["catalogue_version"] == after["catalogue_version"]
     compares_places = _has_browser(before) == _has_browser(after)
-    groups: dict[str, list[Change]] = {name: [] for name in ("new", "fixed", "worse", "better", "same")}
+    muted_before, muted_after = mutes.findings(before), mutes.findings(after)
+    hidden = {id: {*_muted_places(muted_before, id), *_muted_places(muted_after, id)} for id in {**was, **now}}
+    groups: dict[str, list[Change]] = {name: [] for name in ("new", "fixed", "worse", "better", "same", "muted")}
     silent: list[NotCompared] = []
     for id in dict.fromkeys([*now, *was]):
         one, other = was.get(id), now.get(id)
         found_before, found_after = one if _is_finding(one) else None, other if _is_finding(other) else None
+        is_muted = _is_whole(muted_before, id, found_before) and _is_whole(muted_after, id, found_after)
         if found_before and found_after:
             new, fixed = _moved(found_before, found_after, before, after) if compares_places else ((), ())
-            change = _change(found_before, found_after, new, fixed)
-            groups[_direction(change)].append(change)
+            change = _change(found_before, found_after, _shown(new, hidden[id]), _shown(fixed, hidden[id]))
+            groups["muted" if is_muted else _direction(change)].append(change)
         elif found_after:
             # What passed or did not apply then is new; but only the same rules tell that it did not apply.
             reason = Reason.NOT_APPLICABLE if one else _silence(id, before, has_same_rules)
             if reason is Reason.NOT_APPLICABLE:
-                groups["new"].append(_change(None, found_after, _places(found_after, after), ()))
+                places = _shown(_places(found_after, after), hidden[id])
+                groups["muted" if is_muted else "new"].append(_change(None, found_after, places, ()))
             else:
                 silent.append(_not_compared(found_after, "to", reason))
         elif found_before and other is not None:
-            groups["fixed"].append(_change(found_before, None, (), _places(found_before, before)))
+            places = _shown(_places(found_before, before), hidden[id])
+            groups["muted" if is_muted else "fixed"].append(_change(found_before, None, (), places))
         elif found_before:
             silent.append(_not_compared(found_before, "from", _silence(id, after, has_same_rules)))
     ordered = {name: tuple(sorted(group, key=_weight)) for name, group in groups.items()}
@@ -205,6 +215,19 @@ def _checks(document: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 def _is_finding(check: Mapping[str, Any] | None) -> bool:
     return check is not None and check["status"] != "pass"
+
+
+def _muted_places(muted: Mapping[str, Covered], id: str) -> Iterable[str]:
+    return muted[id].rules if id in muted else ()
+
+
+def _is_whole(muted: Mapping[str, Covered], id: str, found: Mapping[str, Any] | None) -> bool:
+    """Whether nothing is left of a finding; also where there is none."""
+    return found is None or (id in muted and muted[id].is_whole)
+
+
+def _shown(places: tuple[Place, ...], hidden: Collection[str]) -> tuple[Place, ...]:
+    return tuple(place for place in places if place.fingerprint not in hidden)
 
 
 def _has_browser(document: Mapping[str, Any]) -> bool:

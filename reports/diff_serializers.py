@@ -7,9 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from reports.diff import Reason, diff
-from reports.serializers import GRADE, REPORT_STATUSES, SEVERITIES
-
-FINDING_STATUSES = ("fail", "warn")
+from reports.serializers import FINDING_STATUSES, GRADE, REPORT_STATUSES, SEVERITIES
 
 
 class PlaceSerializer(serializers.Serializer):
@@ -93,6 +91,7 @@ class DiffSerializer(serializers.Serializer):
     worse = ChangeSerializer(many=True, help_text="More severe, failed instead of warned, or at new places.")
     better = ChangeSerializer(many=True)
     not_compared = NotComparedSerializer(many=True)
+    muted = ChangeSerializer(many=True, help_text="Findings of either that are muted; they are in none of the others.")
     same = serializers.IntegerField(
         min_value=0, source="same_count", help_text="How many findings of both have not changed."
     )

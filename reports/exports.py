@@ -6,10 +6,11 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from reports.judge import judged_without_browser
+from reports.mutes.matching import Covered
 
 FORMATS = ("json", "sarif", "csv")
 
@@ -23,21 +24,28 @@ CSV_COLUMNS = ("category", "id", "name", "status", "severity", "points", "messag
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
-def rendered(export: str, export_format: str) -> tuple[str, str]:
-    """The stored JSON export in one of FORMATS, and its media type."""
+def rendered(
+    export: str, export_format: str, muted: Callable[[Mapping[str, Any]], Mapping[str, Covered]] = lambda _: {}
+) -> tuple[str, str]:
+    """The stored JSON export in one of FORMATS, and its media type.
+
+    JSON and CSV are what was stored. SARIF has a place for what is muted, which `muted` tells of the export.
+    """
     if export_format == "csv":
         return csv_table(json.loads(export)), "text/csv; charset=utf-8"
     if export_format == "sarif":
-        return json.dumps(sarif(json.loads(export))), "application/sarif+json"
+        document = json.loads(export)
+        return json.dumps(sarif(document, muted(document))), "application/sarif+json"
     return export, "application/json"
 
 
-def sarif(document: Mapping[str, Any]) -> dict[str, Any]:
+def sarif(document: Mapping[str, Any], muted: Mapping[str, Covered] | None = None) -> dict[str, Any]:
     """SARIF 2.1.0 (OASIS): one rule per check that ran, one result per failed or warned check.
 
-    `document` is the JSON export.
+    `document` is the JSON export, `muted` what is muted of its findings by the checks' IDs.
     """
     checks = list(_checks(document))
+    suppressed = {id: covered for id, covered in (muted or {}).items() if covered.is_whole}
     return {
         "$schema": SARIF_SCHEMA,
         "version": "2.1.0",
@@ -52,7 +60,7 @@ def sarif(document: Mapping[str, Any]) -> dict[str, Any]:
                 },
                 "invocations": [_invocation(document)],
                 "results": [
-                    _result(document, index, category, check)
+                    _result(document, index, category, check) | _suppressed(suppressed, check)
                     for index, (category, check) in enumerate(checks)
                     if check["status"] != "pass"
                 ],
@@ -146,6 +154,22 @@ def _result(document: Mapping[str, Any], rule_index: int, category: str, check: 
         "partialFingerprints": {"checkOfPage/v1": f"{check['id']} {document['url']}"},
         "properties": {"status": check["status"], "severity": check["severity"], "category": category},
     }
+
+
+def _suppressed(muted: Mapping[str, Covered], check: Mapping[str, Any]) -> dict[str, Any]:
+    """All results of a run say whether they are suppressed, or none does (section 3.27.23)."""
+    if not muted:
+        return {}
+    covered = muted.get(check["id"])
+    reasons = dict.fromkeys(rule.reason for rule in covered.rules.values()) if covered else ()
+    return {"suppressions": suppressions(reasons)}
+
+
+def suppressions(reasons: Iterable[str]) -> list[dict[str, str]]:
+    """SARIF's suppressions (section 3.35) for mutes with these reasons; strangers learn of none (empty)."""
+    return [
+        {"kind": "external", "status": "accepted"} | ({"justification": reason} if reason else {}) for reason in reasons
+    ]
 
 
 def cell(value: object) -> object:

@@ -1,15 +1,17 @@
-"""A report as it was when its scan ended."""
+"""A report as it was when its scan ended, and what an organization has muted in all of its reports."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
+from django.conf import settings
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 
-from accounts.models import Organization
-from config.ids import new_report_id
+from accounts.models import ApiKey, Organization
+from config.ids import new_mute_id, new_report_id
 
 
 class Report(models.Model):
@@ -21,6 +23,8 @@ class Report(models.Model):
     body = models.TextField()
     export = models.TextField()
     facts = models.JSONField(default=dict)
+    # What the score was worked out from, so that it can be without what is muted; None in reports from before.
+    scoring = models.JSONField(null=True, blank=True)
     # What a browser saw: the load, and the first screen as WebP.
     waterfall = models.JSONField(null=True, blank=True)
     screenshot = models.BinaryField(null=True)
@@ -35,3 +39,42 @@ class Report(models.Model):
     def document(self) -> dict[str, Any]:
         parsed: dict[str, Any] = json.loads(self.export)
         return parsed
+
+
+class Mute(models.Model):
+    """Findings that an organization has decided to live with. Reports stay as they are: it is applied in reading them.
+
+    Changed only by being renewed or ended; in force until `ended_at`, or `expires_at` if that is earlier.
+    """
+
+    id = models.CharField(primary_key=True, max_length=40, default=new_mute_id, editable=False)
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="mutes", db_index=False)
+    check_id = models.CharField(max_length=80)
+    host = models.CharField(max_length=300, help_text="With a port that is not the scheme's own.")
+    path_prefix = models.CharField(max_length=1000, blank=True, help_text="Empty: the whole host.")
+    fingerprint = models.CharField(max_length=16, blank=True, help_text="Empty: all places of the check.")
+    place = models.CharField(max_length=300, blank=True, help_text="The place in words.")
+    reason = models.CharField(max_length=500)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    api_key = models.ForeignKey(ApiKey, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+    expires_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, blank=True, help_text="When somebody stopped it.")
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["organization", "expires_at"], condition=Q(ended_at=None), name="mute_in_force"),
+            models.Index(fields=["expires_at"], name="mute_end"),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["organization", "check_id", "host", "path_prefix", "fingerprint"],
+                condition=Q(ended_at=None),
+                name="mute_once",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.check_id} on {self.host}{self.path_prefix}"

@@ -16,6 +16,7 @@ GRADES = ("A+", "A", "B", "C", "D", "F")
 GRADE = r"^(A\+|[ABCDF])$"
 SEVERITIES = [str(severity) for severity in Severity]
 CHECK_STATUSES = ("pass", "fail", "warn")
+FINDING_STATUSES = ("fail", "warn")
 REPORT_STATUSES = ("completed", "partial")
 
 

@@ -13,6 +13,7 @@ from django.utils import timezone
 from accounts import access
 from config.errors import Refusal
 from config.ids import is_id
+from reports.models import Report
 from reports.page.history import previous_scan
 from scans.engine.messages import excerpt
 from scans.models import Scan
@@ -58,6 +59,11 @@ def access_report(organization_id: int, public_id: str, column: Literal["body", 
     if is_scan_id:
         _explain(organization_id, public_id)
     raise _not_found()
+
+
+def scoring_of(organization_id: int, scan_id: str) -> dict[str, Any] | None:
+    """What the score of a scan's report was worked out from; None where that was not kept."""
+    return access.rows(Report, organization_id).filter(scan_id=scan_id).values_list("scoring", flat=True).first()
 
 
 def documents_to_compare(organization_id: int, public_id: str, other: str) -> tuple[dict[str, Any], dict[str, Any]]:

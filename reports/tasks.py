@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 
 from celery import shared_task
+from django.db.models import Q
 from django.utils import timezone
 
 from config.celery import delete_in_batches
-from reports.models import Report
+from reports.models import Mute, Report
 
 BATCH = 1000
+# What has been muted, by whom and why can be asked for so long after it ended.
+MUTES_KEPT = timedelta(days=90)
 
 
 @shared_task
@@ -26,3 +30,10 @@ def _delete(has_time: Callable[[], bool]) -> bool:
         if len(ids) < BATCH:
             return True
     return False
+
+
+@shared_task
+def delete_ended_mutes() -> None:
+    """Every night: an organization has at most a thousand in force, so those of a day are not many."""
+    before = timezone.now() - MUTES_KEPT
+    Mute.objects.filter(Q(ended_at__lte=before) | Q(expires_at__lte=before)).delete()

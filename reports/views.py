@@ -14,11 +14,15 @@ from django.utils.http import parse_etags
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
+from accounts.roles import page_of
 from config.web.shared_pages import for_who_may_see, surroundings
 from reports.diff import diff
 from reports.exports import FORMATS, rendered
+from reports.mutes.matching import NO_MUTES
+from reports.mutes.services import active_mutes
 from reports.page.explanations import advice
 from reports.page.history import history, other_reports
+from reports.page.muting import muting_of
 from reports.page.references import safe_link
 from reports.page.report_page import report_page
 from reports.services import ReportsNotComparable, require_comparable
@@ -51,12 +55,15 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
     if found is None:
         return _expired(request, context) if seen.membership else _not_found(request)
     document = found.document
+    mutes = active_mutes(scan.organization_id, seen.now).of_page(scan.url)
     context |= {
-        "page": report_page(document, found.facts, found.waterfall),
+        "page": report_page(document, found.facts, found.waterfall, muting_of(mutes, found, seen.membership)),
         "report": found,
+        "muted_by": seen.membership.organization.name if seen.membership else "the organization it belongs to",
+        "muted_url": page_of(seen.membership, "mutes") if seen.membership else "",
         "formats": FORMATS,
         # Strangers learn nothing of other scans.
-        "history": history(scan, found, document, seen.now) if seen.membership else None,
+        "history": history(scan, found, document, seen.now, mutes) if seen.membership else None,
     }
     return render(request, "report/report.html", context)
 
@@ -82,7 +89,8 @@ def compare(request: HttpRequest, seen: Seen) -> HttpResponse:
             require_comparable(before.document, found.document)
         except ReportsNotComparable as refusal:
             return render(request, "error.html", {"status": 400, "message": str(refusal)}, status=400)
-        context |= {"changes": diff(before.document, found.document), "other": other.scan}
+        mutes = active_mutes(seen.scan.organization_id, seen.now)
+        context |= {"changes": diff(before.document, found.document, mutes), "other": other.scan}
     elif not choices:
         return _not_found(request)
     return render(request, "report/compare.html", context)
@@ -125,7 +133,10 @@ def export(request: HttpRequest, seen: Seen, export_format: str) -> HttpResponse
     found = seen.reports().values_list("export", flat=True).first() if export_format in FORMATS else None
     if found is None:
         return _not_found(request)
-    content, content_type = rendered(found, export_format)
+    mutes = active_mutes(seen.scan.organization_id, seen.now) if export_format == "sarif" else NO_MUTES
+    if not seen.membership:
+        mutes = mutes.without_reasons()
+    content, content_type = rendered(found, export_format, mutes.findings)
     response = HttpResponse(content, content_type=content_type)
     response["Content-Disposition"] = f'attachment; filename="{seen.scan.id}.{export_format}"'
     return response

@@ -30,7 +30,7 @@ from accounts.services import sign_up_token
 from accounts.usage import month_of
 from config import encryption
 from config.api.scopes import Scope
-from reports.models import Report
+from reports.models import Mute, Report
 from scans.engine.browser.visit import Browser
 from scans.engine.findings import ScanType
 from scans.engine.result import Budget, CategoryResult, ScanResult
@@ -78,6 +78,7 @@ def furnish(rows: int, results: Mapping[ScanType, ScanResult] | None = None) -> 
     ids = _scans(home, rows, now, results)
     ids |= furnish_audits(home, min(rows, 30), now, results)
     ids |= _webhooks(home.organization, rows, now, ids["scan_id"])
+    ids |= _mutes(home.organization, people["owner"], rows, now)
     ids |= _accounts(home, people["owner"], rows, now)
     MonthlyUsage.objects.create(organization=home.organization, period=month_of(now), used=12_345)
     return Furnished(home, people, ids)
@@ -330,6 +331,26 @@ def _mails(organization: Organization, owner: User, rows: int) -> str:
         if each != topic:
             topics.Subscription(owner, each).stop()
     return topic
+
+
+def _mutes(organization: Organization, owner: User, rows: int, now: datetime) -> dict[str, Any]:
+    """On the site whose reports are shown: a whole check below, and places elsewhere."""
+    made = Mute.objects.bulk_create(
+        Mute(
+            organization=organization,
+            check_id=("hsts", "csp-present", "cookie-secure")[n % 3],
+            host=SITES[n % len(SITES)],
+            path_prefix=f"/{_name(n)}" if n % 4 else "",
+            fingerprint=f"{n:016x}" if n % 2 else "",
+            place="main > div.teaser > a.more" if n % 2 else "",
+            reason="The load balancer sends it from next month on." if n % 3 else "Accepted.\nSee SEC-142.",
+            created_by=owner if n % 5 else None,
+            created_at=now - timedelta(days=n % 80),
+            expires_at=now + timedelta(days=3 + n),
+        )
+        for n in range(rows)
+    )
+    return {"mute_id": made[0].id}
 
 
 def _name(number: int) -> str:

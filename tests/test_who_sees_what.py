@@ -112,6 +112,10 @@ TABLE: dict[str, tuple[str, str, str]] = {
         *(OURS, "302 302 302 302 404 login"),
         "/organizations/",
     ),
+    "o/<slug:organization>/mutes/": (OURS, NONE, ""),
+    # Without the finding that it is about.
+    "o/<slug:organization>/mutes/new": ("404 404 404 403 404 login", "404 404 404 403 404 login", ""),
+    "o/<slug:organization>/mutes/<str:mute_id>/end": (NONE, TO_MEMBERS, "/o/home/mutes/"),
     "o/<slug:organization>/members/": (OURS, "302 302 403 403 404 login", "/o/home/members/"),
     "o/<slug:organization>/members/<int:membership_id>/role": (NONE, TO_ADMINS, "/o/home/members/"),
     "o/<slug:organization>/members/<int:membership_id>/remove": (ADMINS, TO_ADMINS, "/o/home/members/"),

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime
-
-from django.http import QueryDict
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
@@ -13,8 +9,8 @@ from rest_framework.response import Response
 
 from accounts import access
 from accounts.authentication import caller_of
-from config.api.errors import InvalidParams
 from config.api.pagination import choice, page_of
+from config.api.parsing import moment
 from config.api.schema import PAGE_PARAMETERS, RATE_HEADERS, id_parameter, responses
 from config.api.views import ApiView, json_body, optional_json_body
 from webhooks import services
@@ -210,7 +206,7 @@ class DeliveryListing(ApiView):
             services.access_webhook(caller_of(request).organization_id, webhook_id),
             status=choice(query, "status", Delivery.Status.values),
             kind=choice(query, "event", EventKind.values),
-            since=_moment(query, "since"),
+            since=moment("since", query["since"]) if "since" in query else None,
         )
         page = found.select_related("event", "webhook").prefetch_related("attempts")[offset : offset + limit]
         listed = {"deliveries": page, "total": found.count(), "limit": limit, "offset": offset}
@@ -236,16 +232,3 @@ class DeliveryReplay(ApiView):
             organization_id=caller_of(request).organization_id, webhook_id=webhook_id, delivery_id=delivery_id
         )
         return Response(DeliveryDetailSerializer(delivery).data, status=202)
-
-
-def _moment(query: QueryDict, name: str) -> datetime | None:
-    """A moment as the API writes it, or with an offset (RFC 3339)."""
-    raw = query.get(name)
-    if raw is None:
-        return None
-    if re.fullmatch(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,6})?([Zz]|[+-]\d\d:\d\d)", raw, re.ASCII):
-        try:
-            return datetime.fromisoformat(raw.upper()).astimezone(UTC)
-        except (ValueError, OverflowError):
-            pass
-    raise InvalidParams(f"{name} must be a time such as 2026-11-21T07:15:00Z.")

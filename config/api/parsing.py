@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import IO, Any
 
 from rest_framework.parsers import BaseParser
@@ -16,6 +18,7 @@ MAX_BODY_BYTES = 64 * 1024
 MAX_LONG_BODY_BYTES = 1024 * 1024
 # As the address of a target or a receiver begins.
 WEB_ADDRESS = r"^[hH][tT][tT][pP][sS]?://"
+MOMENT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,6})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 
 
 class UnsupportedEncoding(Refusal):
@@ -56,6 +59,16 @@ class LongJSONParser(StrictJSONParser):
     """The same for up to 1 MiB."""
 
     max_bytes = MAX_LONG_BODY_BYTES
+
+
+def moment(name: str, value: object) -> datetime:
+    """A moment as the API writes it, or with an offset (RFC 3339); raises InvalidParams, which says `name`."""
+    if isinstance(value, str) and MOMENT.fullmatch(value):
+        try:
+            return datetime.fromisoformat(value.upper()).astimezone(UTC)
+        except (ValueError, OverflowError):
+            pass
+    raise InvalidParams(f"{name} must be a time such as 2026-11-21T07:15:00Z.")
 
 
 def _refuse_constant(name: str) -> None:

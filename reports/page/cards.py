@@ -7,12 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from reports.page.evidence import Table, tables
+from reports.page.muting import MutedPart
 from reports.page.references import CriterionLink, ReferenceLink, criterion, reference
 
 
 @dataclass(frozen=True, slots=True)
 class CheckCard:
-    """What a card shows; `win` is such as "+2.5 points", empty where passing the check alone wins none."""
+    """What a card shows; `win` is such as "+2.5 points", empty where passing the check alone wins none.
+
+    `muted` is what is muted of it; with `is_muted` that is all of it. `mute_url` is where it can be muted, empty
+    for who may not; `shows_rules` is as in `Muting`.
+    """
 
     id: str
     name: str
@@ -27,9 +32,21 @@ class CheckCard:
     criteria: tuple[CriterionLink, ...]
     references: tuple[ReferenceLink, ...]
     anchor: str
+    mute_url: str = ""
+    muted: tuple[MutedPart, ...] = ()
+    is_muted: bool = False
+    shows_rules: bool = False
 
 
-def card_of(exported: Mapping[str, Any]) -> CheckCard:
+def card_of(
+    exported: Mapping[str, Any],
+    *,
+    mute_url: str = "",
+    muted: tuple[MutedPart, ...] = (),
+    is_muted: bool = False,
+    shows_rules: bool = False,
+) -> CheckCard:
+    """The card of a check of a JSON export; what is muted of it and can be, the caller knows."""
     named = [(text, criterion(text)) for text in exported["references"]]
     criteria = tuple(found for _, found in named if found)
     # The page tells criteria elsewhere, and an element by its selector.
@@ -49,4 +66,8 @@ def card_of(exported: Mapping[str, Any]) -> CheckCard:
         criteria=criteria,
         references=tuple(reference(text) for text, found in named if not found),
         anchor=f"check-{exported['id']}",
+        mute_url=mute_url,
+        muted=muted,
+        is_muted=is_muted,
+        shows_rules=shows_rules,
     )

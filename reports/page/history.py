@@ -15,6 +15,7 @@ from accounts import access
 from config.web.charts import Trend, trend
 from reports.diff import Diff, diff
 from reports.models import Report
+from reports.mutes.matching import NO_MUTES, Mutes
 from scans.models import Scan
 
 SHOWN = 10
@@ -52,7 +53,7 @@ class History:
     newer_at: datetime | None
 
 
-def history(scan: Scan, report: Report, document: dict[str, object], now: datetime) -> History:
+def history(scan: Scan, report: Report, document: dict[str, object], now: datetime, mutes: Mutes = NO_MUTES) -> History:
     """For the members of the scan's organization: its last scans of that page, all with a result."""
     of_page = same_page(scan)
     recent = list(of_page.filter(created_at__lte=scan.created_at)[:SHOWN])
@@ -60,7 +61,7 @@ def history(scan: Scan, report: Report, document: dict[str, object], now: dateti
     before = [each for each in recent if each.id != scan.id]
     return History(
         trend=trend([_earlier(each, scan, now) for each in recent]),
-        previous=_previous(before[0], document, now) if before else None,
+        previous=_previous(before[0], document, now, mutes) if before else None,
         newer_url=_url(newest.id) if newest else None,
         newer_at=newest.created_at if newest else None,
     )
@@ -98,12 +99,14 @@ def _earlier(each: Scan, scan: Scan, now: datetime) -> EarlierScan:
     return EarlierScan(each.score, each.grade, each.created_at, each.catalogue_version, url, is_this)
 
 
-def _previous(scan: Scan, document: dict[str, object], now: datetime) -> Previous | None:
+def _previous(scan: Scan, document: dict[str, object], now: datetime, mutes: Mutes) -> Previous | None:
     reports = access.rows(Report, scan.organization_id).filter(scan_id=scan.id, expires_at__gt=now)
     found = reports.only("export").first()
     if found is None:
         return None
-    return Previous(url=_url(scan.id), created_at=scan.created_at, changes=diff(json.loads(found.export), document))
+    return Previous(
+        url=_url(scan.id), created_at=scan.created_at, changes=diff(json.loads(found.export), document, mutes)
+    )
 
 
 def _url(scan_id: str) -> str:

@@ -6,7 +6,7 @@ Text from the scanned site stays text: the templates escape it, and only the add
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -14,10 +14,12 @@ from typing import Any
 
 from reports.diff import SEVERITY_RANK, STATUS_RANK
 from reports.judge import WORTH
+from reports.mutes.matching import Covered
 from reports.page.cards import CheckCard, card_of
 from reports.page.evidence import cell, label
 from reports.page.explanations import ACCESSIBILITY_NOTE, category_meaning, grade_meaning
 from reports.page.metrics import Metric, metrics
+from reports.page.muting import NOTHING_MUTED, Muting, ScoreWithout, muted_parts, without_muted
 from reports.page.references import safe_link
 from reports.page.waterfall import WaterfallChart, waterfall
 
@@ -102,15 +104,28 @@ class ReportPage:
     facts: tuple[Fact, ...]
     coverage: CoverageSummary
     waterfall: WaterfallChart | None
+    muted: tuple[CheckCard, ...]  # in none of the categories
+    without_muted: ScoreWithout | None
 
 
 def report_page(
-    document: Mapping[str, Any], facts: Mapping[str, Any], requests: Mapping[str, Any] | None = None
+    document: Mapping[str, Any],
+    facts: Mapping[str, Any],
+    requests: Mapping[str, Any] | None = None,
+    muting: Muting = NOTHING_MUTED,
 ) -> ReportPage:
     """The page of a report; `document` is the JSON export, `requests` the stored waterfall."""
+    muted = muting.findings(document)
     scan_type = document["type"]
     by_id = {check["id"]: check for category in document["categories"] for check in category["checks"]}
-    found = [_category(category, number, scan_type) for number, category in enumerate(document["categories"], 1)]
+    cards = [
+        [_card(check, document["url"], muting, muted.get(check["id"])) for check in category["checks"]]
+        for category in document["categories"]
+    ]
+    found = [
+        _category(category, number, scan_type, [card for card in of_category if not card.is_muted])
+        for number, (category, of_category) in enumerate(zip(document["categories"], cards, strict=True), 1)
+    ]
     # What is to be mended stands before what is well.
     categories = tuple(sorted(found, key=lambda each: 0 if each.failed else 1 if each.warned else 2))
     return ReportPage(
@@ -128,11 +143,24 @@ def report_page(
         facts=tuple(_fact(name, value) for name, value in facts.items() if name not in COVERAGE),
         coverage=_coverage(document, facts),
         waterfall=waterfall(requests),
+        muted=tuple(sorted((card for each in cards for card in each if card.is_muted), key=_weight)),
+        without_muted=without_muted(muting.scoring, muted),
     )
 
 
-def _category(category: Mapping[str, Any], number: int, scan_type: str) -> CategorySection:
-    checks = sorted((card_of(check) for check in category["checks"]), key=_weight)
+def _card(check: Mapping[str, Any], url: str, muting: Muting, covered: Covered | None) -> CheckCard:
+    is_muted = covered is not None and covered.is_whole
+    return card_of(
+        check,
+        mute_url="" if is_muted or check["status"] == "pass" else muting.url_of(check["id"]),
+        muted=muted_parts(check, url, covered) if covered else (),
+        is_muted=is_muted,
+        shows_rules=muting.shows_rules,
+    )
+
+
+def _category(category: Mapping[str, Any], number: int, scan_type: str, cards: Sequence[CheckCard]) -> CategorySection:
+    checks = sorted(cards, key=_weight)
     by_status = {status: tuple(members) for status, members in groupby(checks, key=lambda check: check.status)}
     return CategorySection(
         name=category["name"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db.models import F
 from django.http import StreamingHttpResponse
+from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
@@ -18,8 +19,10 @@ from config.api.schema import PAGE_PARAMETERS, RATE_HEADERS, creation_parameters
 from config.api.scopes import Scope
 from config.api.views import ApiView, json_body
 from reports.exports import FORMATS
+from reports.mutes.services import active_mutes
 from scans.audits import services
 from scans.audits.exports import MEDIA_TYPES, export
+from scans.audits.muting import AuditMutes
 from scans.audits.serializers import (
     AuditExportSerializer,
     AuditFindingListSerializer,
@@ -156,7 +159,9 @@ class AuditExport(ApiView):
         """JSON has all findings and pages; CSV one line for each finding; SARIF 2.1.0 one run for each type."""
         export_format = choice(request.query_params, "format", FORMATS) or "json"
         audit = services.find_ended_audit(caller_of(request).organization_id, audit_id)
-        response = StreamingHttpResponse(export(audit, export_format), content_type=MEDIA_TYPES[export_format])
+        response = StreamingHttpResponse(
+            export(audit, export_format, _mutes_of(audit)), content_type=MEDIA_TYPES[export_format]
+        )
         response["Content-Disposition"] = f'attachment; filename="{audit.id}.{export_format}"'
         response["Cache-Control"] = "private, no-cache"
         response["Vary"] = "Authorization"
@@ -212,9 +217,10 @@ class AuditFindings(ApiView):
         responses=responses({200: AuditFindingListSerializer}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
     )
     def get(self, request: Request, audit_id: str) -> Response:
-        """First what wins most on the audit's score where it is mended on all pages."""
+        """First what wins most on the audit's score where it is mended on all pages; each says where it is muted."""
         limit, offset = page_of(request.query_params)
         audit = services.find_audit(caller_of(request).organization_id, audit_id)
+        context = {"totals": audit.totals, "mutes": _mutes_of(audit)}
         findings = audit.findings.all()
         if (scan_type := choice(request.query_params, "type", Scan.Type.values)) is not None:
             findings = findings.filter(type=scan_type)
@@ -223,9 +229,13 @@ class AuditFindings(ApiView):
         found = findings.filter(id__in=findings.order_by(*order).values("id")[offset : offset + limit]).order_by(*order)
         return Response(
             {
-                "findings": AuditFindingSerializer(found, many=True, context={"totals": audit.totals}).data,
+                "findings": AuditFindingSerializer(found, many=True, context=context).data,
                 "total": findings.count(),
                 "limit": limit,
                 "offset": offset,
             }
         )
+
+
+def _mutes_of(audit: Audit) -> AuditMutes:
+    return AuditMutes(audit, active_mutes(audit.organization_id, timezone.now()))

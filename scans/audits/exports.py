@@ -18,7 +18,8 @@ from django.db.models import Q
 
 from config import __version__
 from config.ids import timestamp
-from reports.exports import FORMATS, SARIF_LEVELS, SARIF_SCHEMA, SECURITY_SEVERITY, cell, sarif_text
+from reports.exports import FORMATS, SARIF_LEVELS, SARIF_SCHEMA, SECURITY_SEVERITY, cell, sarif_text, suppressions
+from scans.audits.muting import ALL, AuditMutes
 from scans.audits.serializers import AuditFindingSerializer, AuditPageSerializer, AuditSerializer
 from scans.models import Audit, AuditFinding, AuditPage
 
@@ -35,31 +36,33 @@ CSV_COLUMNS = (
 )
 
 
-def export(audit: Audit, export_format: str, clock: Callable[[], float] = time.monotonic) -> Iterator[bytes]:
+def export(
+    audit: Audit, export_format: str, mutes: AuditMutes, clock: Callable[[], float] = time.monotonic
+) -> Iterator[bytes]:
     """The pieces of an export of an audit that has ended, in one of FORMATS, in UTF-8.
 
     Raises ConnectionResetError between two pieces when the client has not taken them in time.
     """
     deadline = clock() + TIME_LIMIT_S
-    for piece in {"json": _json, "csv": _csv, "sarif": _sarif}[export_format](audit):
+    for piece in {"json": _json, "csv": _csv, "sarif": _sarif}[export_format](audit, mutes):
         if clock() > deadline:
             raise ConnectionResetError(errno.ECONNRESET, "the client takes the export too slowly")
         yield piece.encode()
 
 
-def _json(audit: Audit) -> Iterator[str]:
+def _json(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
     """`audit` as GET /v1/audits/:id has it, and `findings` and `pages` as their lists have them, whole."""
     yield f'{{"audit": {_text(AuditSerializer(audit).data)}, "findings": ['
-    yield from _joined(_findings(audit))
+    yield from _joined(_findings(audit, mutes))
     yield '], "pages": ['
     yield from _joined(list(AuditPageSerializer(batch, many=True).data) for batch in _pages(audit))
     yield "]}"
 
 
-def _csv(audit: Audit) -> Iterator[str]:
+def _csv(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
     """One line for each finding, with its first pages in one cell, after a line of headers."""
     yield _lines([CSV_COLUMNS])
-    for batch in _findings(audit):
+    for batch in _findings(audit, mutes):
         rows = []
         for finding in batch:
             samples = finding["sample_pages"]
@@ -77,16 +80,16 @@ def _lines(rows: Any) -> str:
     return output.getvalue()
 
 
-def _sarif(audit: Audit) -> Iterator[str]:
+def _sarif(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
     """SARIF 2.1.0 (OASIS): a run for each type, a result for each finding, at the first of its pages."""
     yield f'{{"$schema": {_text(SARIF_SCHEMA)}, "version": "2.1.0", "runs": ['
     for number, scan_type in enumerate(audit.types):
         yield ", " * (number > 0)
-        yield from _run(audit, scan_type)
+        yield from _run(audit, scan_type, mutes)
     yield "]}"
 
 
-def _run(audit: Audit, scan_type: str) -> Iterator[str]:
+def _run(audit: Audit, scan_type: str, mutes: AuditMutes) -> Iterator[str]:
     of_type = AuditFinding.objects.filter(audit=audit, type=scan_type)
     # The worst finding of each check stands for it.
     rules = list(of_type.order_by("check_id", "-points", "id").distinct("check_id"))
@@ -95,7 +98,10 @@ def _run(audit: Audit, scan_type: str) -> Iterator[str]:
     properties = {"audit_id": audit.id, "url": audit.url, "pages": audit.pages_done, **audit.scores[scan_type]}
     yield f'{{"tool": {{"driver": {_text(driver)}}}, "invocations": [{_text(_invocation(audit, scan_type))}], '
     yield f'"properties": {_text(properties)}, "results": ['
-    yield from _joined([_result(indexes, each) for each in batch] for batch in _findings(audit, scan_type))
+    yield from _joined(
+        [_result(indexes, each) | _suppressed(each, mutes) for each in batch]
+        for batch in _findings(audit, mutes, scan_type)
+    )
     yield "]}"
 
 
@@ -145,14 +151,23 @@ def _result(indexes: dict[str, int], finding: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _findings(audit: Audit, scan_type: str = "") -> Iterator[list[dict[str, Any]]]:
+def _suppressed(finding: dict[str, Any], mutes: AuditMutes) -> dict[str, Any]:
+    """All results of a run say whether they are suppressed, or none does (section 3.27.23)."""
+    if not mutes:
+        return {}
+    # Strangers learn of no rule, and so of no reason.
+    reasons = dict.fromkeys(rule["reason"] for rule in finding["mutes"]) or ("",)
+    return {"suppressions": suppressions(reasons if finding["muted"] == ALL else ())}
+
+
+def _findings(audit: Audit, mutes: AuditMutes, scan_type: str = "") -> Iterator[list[dict[str, Any]]]:
     """In the order of GET /v1/audits/:id/findings, as it has them. No cursor is open while a client is waited for."""
     rows = AuditFinding.objects.filter(audit=audit).order_by("-points", "id")
     if scan_type:
         rows = rows.filter(type=scan_type)
     after = Q()
     while batch := list(rows.filter(after)[:BATCH]):
-        yield list(AuditFindingSerializer(batch, many=True, context={"totals": audit.totals}).data)
+        yield list(AuditFindingSerializer(batch, many=True, context={"totals": audit.totals, "mutes": mutes}).data)
         last = batch[-1]
         after = Q(points__lt=last.points) | Q(points=last.points, id__gt=last.id)
 

@@ -8,7 +8,9 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from reports.mutes.serializers import MuteSerializer
 from reports.serializers import CHECK_STATUSES, GRADE, SEVERITIES
+from scans.audits.muting import ALL, NONE, SOME, AuditMutes
 from scans.audits.requests import DISCOVER, MAX_LISTED, MAX_PATTERNS, PATTERN_LENGTH
 from scans.models import Audit, AuditFinding, AuditPage, Scan
 from scans.serializers import CredentialNamesSerializer, CredentialsSerializer, ScanFailureSerializer
@@ -172,6 +174,15 @@ class AuditFindingSerializer(serializers.Serializer):
     pages_affected = serializers.IntegerField(min_value=1)
     points = serializers.SerializerMethodField()
     sample_pages = serializers.SerializerMethodField()
+    muted = serializers.ChoiceField((ALL, SOME, NONE), help_text="On how many of its pages it is muted now.")
+    mutes = MuteSerializer(many=True, help_text="What mutes it; empty for those who only hold the link.")
+
+    def to_representation(self, finding: AuditFinding) -> dict[str, Any]:
+        mutes: AuditMutes = self.context["mutes"]
+        on = mutes.on(finding)
+        finding.muted, finding.mutes = on.pages, on.rules if mutes.shows_rules else ()  # type: ignore[attr-defined]  # for the fields
+        shown: dict[str, Any] = super().to_representation(finding)
+        return shown
 
     def get_points(self, finding: AuditFinding) -> float:
         judged = self.context["totals"].get(finding.type, {}).get("pages", 0)

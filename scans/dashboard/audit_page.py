@@ -13,13 +13,18 @@ from django.urls import reverse
 from django.utils.text import capfirst
 
 from accounts import access
+from accounts.models import Membership
 from reports.models import Report
+from reports.mutes.services import active_mutes
 from reports.page.explanations import advice
+from reports.page.muting import muting_of
 from reports.page.report_page import ReportPage, report_page
+from scans.audits.muting import AuditMutes, MutedOn
 from scans.audits.progress import Progress, progress_of
 from scans.models import Audit, AuditFinding, AuditPage, Scan, path_of
 
 FINDINGS_SIZE = 20
+MUTED_SHOWN = 50
 PAGES_SIZE = 50
 MAX_PAGE = 1_000
 LABELS = dict(Scan.Type.choices)
@@ -76,6 +81,9 @@ class Finding:
     judged: int
     points: float
     samples: tuple[Sample, ...]
+    muted_on: MutedOn
+    check_id: str
+    scan_id: str  # of the first of its pages
 
     @property
     def more(self) -> int:
@@ -173,7 +181,7 @@ def _note(audit: Audit, type: str, scan: Scan | None) -> str:
     return "Partial" if scan.status == Scan.Status.PARTIAL else ""
 
 
-def type_report(scan: Scan, now: datetime) -> TypeReport:
+def type_report(scan: Scan, now: datetime, membership: Membership | None) -> TypeReport:
     """What the page of an audit of one page says of a type."""
     url = reverse("report-page", args=[scan.id])
     if scan.status not in Scan.REPORTED:
@@ -181,26 +189,48 @@ def type_report(scan: Scan, now: datetime) -> TypeReport:
     reports = access.rows(Report, scan.organization_id).filter(scan_id=scan.id, expires_at__gt=now)
     has_screenshot = ExpressionWrapper(Q(screenshot__isnull=False), BooleanField())
     report = reports.defer("body", "screenshot", "waterfall").annotate(has_screenshot=has_screenshot).first()
-    page = report_page(report.document, report.facts) if report else None
+    page = None
+    if report is not None:
+        muting = muting_of(active_mutes(scan.organization_id, now), report, membership)
+        page = report_page(report.document, report.facts, muting=muting)
     return TypeReport(scan, url, page, report, "")
 
 
-def findings(audit: Audit, query: Mapping[str, str], type: str) -> Listed:
-    """Those of a type, or of all: first what wins most where it is mended on all pages."""
-    rows = AuditFinding.objects.filter(audit=audit)
-    if type:
-        rows = rows.filter(type=type)
+def findings(audit: Audit, query: Mapping[str, str], type: str, mutes: AuditMutes) -> Listed:
+    """Those of a type, or of all: first what wins most where it is mended on all pages. Without what is muted."""
+    rows = _findings_of(audit, type)
+    rows = rows.exclude(id__in=mutes.muted(rows))
     filters = {"type": type} if type else {}
     return _listed(
         rows.order_by(F("points").desc(), "id"),
         query,
         FINDINGS_SIZE,
         filters,
-        lambda found: [_finding(audit, each) for each in found],
+        lambda found: [_finding(audit, each, mutes) for each in found],
     )
 
 
-def _finding(audit: Audit, found: AuditFinding) -> Finding:
+@dataclass(frozen=True, slots=True)
+class MutedFindings:
+    """How many findings are muted on all of their pages, and the first of them."""
+
+    count: int
+    rows: Sequence[Finding]
+
+
+def muted_findings(audit: Audit, type: str, mutes: AuditMutes) -> MutedFindings:
+    """Those of a type, or of all, in the order of `findings`."""
+    ids = mutes.muted(_findings_of(audit, type))
+    first = AuditFinding.objects.filter(id__in=ids).order_by(F("points").desc(), "id")[:MUTED_SHOWN] if ids else ()
+    return MutedFindings(len(ids), [_finding(audit, each, mutes) for each in first])
+
+
+def _findings_of(audit: Audit, type: str) -> QuerySet[AuditFinding]:
+    rows = AuditFinding.objects.filter(audit=audit)
+    return rows.filter(type=type) if type else rows
+
+
+def _finding(audit: Audit, found: AuditFinding, mutes: AuditMutes) -> Finding:
     judged = audit.totals.get(found.type, {}).get("pages", 0)
     anchor = f"#check-{found.check_id}"
     return Finding(
@@ -217,6 +247,9 @@ def _finding(audit: Audit, found: AuditFinding) -> Finding:
         samples=tuple(
             Sample(path_of(each["url"]), reverse("report-page", args=[each["scan"]]) + anchor) for each in found.samples
         ),
+        muted_on=mutes.on(found),
+        check_id=found.check_id,
+        scan_id=next((each["scan"] for each in found.samples), ""),
     )
 
 

@@ -14,8 +14,10 @@ from django_htmx.http import HttpResponseClientRefresh
 
 from config.web.shared_pages import for_who_may_see, surroundings
 from reports.exports import FORMATS
+from reports.mutes.services import active_mutes
 from reports.page.references import safe_link
 from scans.audits import exports
+from scans.audits.muting import AuditMutes
 from scans.audits.visibility import SeenAudit, seen_by, set_sharing
 from scans.dashboard import audit_page
 from scans.models import Audit, Scan
@@ -39,7 +41,7 @@ def audit(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
     found, scans, shown = context["audit"], context["scans"], context["shown"]
     if found.kind == Audit.Kind.PAGE:
         scan = scans.get(shown)
-        context["part"] = audit_page.type_report(scan, seen.now) if scan and scan.is_final else None
+        context["part"] = audit_page.type_report(scan, seen.now, seen.membership) if scan and scan.is_final else None
         return render(request, "audit/page.html", context)
     context |= {
         "is_pages": request.GET.get("show") == "pages",
@@ -53,7 +55,9 @@ def audit(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
             "statuses": [(value, label) for value, (label, _) in audit_page.STATUSES.items()],
         }
     else:
-        context["findings"] = audit_page.findings(found, request.GET, shown)
+        mutes = _mutes_of(seen)
+        context["findings"] = audit_page.findings(found, request.GET, shown, mutes)
+        context["muted"] = audit_page.muted_findings(found, shown, mutes)
     return render(request, "audit/site.html", context)
 
 
@@ -76,7 +80,7 @@ def export(request: HttpRequest, seen: SeenAudit, export_format: str) -> HttpRes
     if export_format not in FORMATS or not found.is_final or not found.is_kept:
         return _not_found(request)
     response = StreamingHttpResponse(
-        exports.export(found, export_format), content_type=exports.MEDIA_TYPES[export_format]
+        exports.export(found, export_format, _mutes_of(seen)), content_type=exports.MEDIA_TYPES[export_format]
     )
     response["Content-Disposition"] = f'attachment; filename="{found.id}.{export_format}"'
     return response
@@ -94,6 +98,11 @@ def share(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
         private = "Only members can read this now, and those of its reports that are not shared themselves."
         messages.success(request, shared if is_shared else private)
     return redirect("audit-page", seen.audit.id)
+
+
+def _mutes_of(seen: SeenAudit) -> AuditMutes:
+    mutes = active_mutes(seen.audit.organization_id, seen.now)
+    return AuditMutes(seen.audit, mutes, shows_rules=seen.membership is not None)
 
 
 def _context(request: HttpRequest, seen: SeenAudit) -> dict[str, Any]:

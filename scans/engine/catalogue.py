@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import pkgutil
+import re
 import types
 import typing
 from collections.abc import Callable, Iterator
@@ -25,6 +26,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 ENGINE = "scans.engine"
 VERSION_DIGITS = 12
 # Where a room keeps its probes: in one file, or in a package of several.
+CHECK_ID = re.compile(r'^@check\(\s*"([^"]+)"', re.MULTILINE)
 PROBES = frozenset({"fetch", "probe", "probes"})
 
 
@@ -251,10 +253,12 @@ def catalogue_version(scan_type: ScanType) -> str:
     return hashlib.sha256(repr((members, limits, rules)).encode()).hexdigest()[:VERSION_DIGITS]
 
 
-def count_checks(scan_type: ScanType) -> int:
-    """How many checks a scan type has, read from the source: for pages of processes that never scan."""
+@cache
+def check_ids(scan_type: ScanType) -> frozenset[str]:
+    """The checks of a scan type by ID, read from the source: for processes that never scan."""
     folder = Path(__file__).parent / scan_type / "checks"
-    return sum(path.read_text(encoding="utf-8").count("\n@check(") for path in folder.glob("*.py"))
+    sources = [path.read_text(encoding="utf-8") for path in folder.glob("*.py")]
+    return frozenset(id for source in sources for id in CHECK_ID.findall(source))
 
 
 def _verdict(scan_type: ScanType) -> Verdict | None:

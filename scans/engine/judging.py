@@ -177,7 +177,8 @@ class Judgement:
     def result(self, error: ScanError | None) -> ScanResult:
         """Score what ran and put everything together."""
         outcome: Outcome = "failed" if error else "partial" if self.skipped else "completed"
-        score = None if error else scoring.score(self._categories(), self._caps())
+        categories, caps = self._categories(), self._caps()
+        score = None if error else scoring.score(categories, caps)
         seen = None if error else self._seen
         started_at, completed_at = self._started_at, datetime.now(UTC)
         return ScanResult(
@@ -197,6 +198,7 @@ class Judgement:
             browser=(seen.product or None) if seen else None,
             omitted_checks=() if error else self._omitted(),
             error=error,
+            scoring=None if error else scoring.basis(categories, caps),
             facts=self._facts((completed_at - started_at).total_seconds()),
             screenshot=seen.screenshot if seen else None,
             waterfall=waterfall(seen.first) if seen and self.type is ScanType.PERFORMANCE else None,

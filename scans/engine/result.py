@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from config.errors import Refusal
 from scans.engine.findings import EvidenceItem, ScanType, Severity
@@ -126,6 +126,8 @@ class ScanResult:
     browser: str | None = None  # the product that judged, such as Chromium 156.0
     omitted_checks: tuple[OmittedCheck, ...] = ()
     error: ScanError | None = None
+    # What the score was worked out from (`scoring.basis`).
+    scoring: Mapping[str, Any] | None = None
     # What the report page tells beside the checks: final_url, address, duration_s, …
     facts: Mapping[str, str | int | float] = field(default_factory=dict)
     # What a browser saw: the first screen as WebP, and the load.

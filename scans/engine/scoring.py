@@ -6,8 +6,9 @@ The rules are explained in docs/scoring.md.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from scans.engine.findings import Severity
 from scans.engine.result import CategoryResult, CheckResult
@@ -94,6 +95,78 @@ def score(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> Score:
     return Score(value, grade(value, results), scored, tuple(held))
 
 
+def basis(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> dict[str, Any]:
+    """What `score` works with and reports do not tell, as JSON: for `score_without`."""
+    return {
+        "rules": RULES_VERSION,
+        "categories": [
+            {
+                "weight": category.weight,
+                "absent_weight": category.absent_weight,
+                "checks": [
+                    [
+                        result.id,
+                        result.status,
+                        result.severity,
+                        result.declared_severity,
+                        result.credit,
+                        result.weighs,
+                        result.covers_category,
+                    ]
+                    for result in category.checks
+                ],
+            }
+            for category in categories
+        ],
+        "caps": [[cap.limit, cap.count, cap.severity, sorted(cap.checks)] for cap in caps],
+    }
+
+
+def score_without(stored: Mapping[str, Any], passed: Collection[str]) -> tuple[int, str] | None:
+    """Score and grade from a `basis` as if the checks with these IDs had passed in full, as `points` are worked out.
+
+    None where the score was made by other rules.
+    """
+    if stored["rules"] != RULES_VERSION:
+        return None
+    categories = [
+        CategoryResult(
+            "",
+            "",
+            each["weight"],
+            tuple(_as_passed(result) if result.id in passed else result for result in map(_restored, each["checks"])),
+            absent_weight=each["absent_weight"],
+        )
+        for each in stored["categories"]
+    ]
+    caps = [
+        Cap(limit, "", count, Severity(severity) if severity else None, frozenset(checks))
+        for limit, count, severity, checks in stored["caps"]
+    ]
+    value = rounded(_overall(categories, caps))
+    return value, grade(value, [result for category in categories for result in category.checks])
+
+
+def _restored(stored: Sequence[Any]) -> CheckResult:
+    id, status, severity, declared, credit, weighs, covers = stored
+    return CheckResult(
+        id,
+        "",
+        "",
+        status,
+        Severity(severity) if severity else None,
+        Severity(declared),
+        "",
+        credit=credit,
+        weighs=weighs,
+        covers_category=covers,
+    )
+
+
+def _as_passed(result: CheckResult) -> CheckResult:
+    return replace(result, status="pass", severity=None, credit=None)
+
+
 def mean_grade(value: int, is_flawless: bool) -> str:
     """The letter for a mean of scores; A+ only where each of them was one."""
     letter = next((letter for least, letter in GRADES if value >= least), "F")
@@ -172,7 +245,7 @@ def _points(
 ) -> float:
     if not result.weighs or _credit(result) == 1.0:
         return 0.0
-    mended = replace(result, status="pass", severity=None, credit=None)
+    mended = _as_passed(result)
     changed = [
         replace(
             each,

@@ -44,13 +44,14 @@ from webhooks.models import EventKind
 
 ROOT = Path(__file__).resolve().parents[2]
 DOC = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+MUTES = (ROOT / "docs" / "mutes.md").read_text(encoding="utf-8")
 AUDITS = (ROOT / "docs" / "audits.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$|^<!-- (.+?) -->$", re.MULTILINE | re.DOTALL)
 A_WORKER_RUNS = "a worker runs the scan here"
 AN_EARLIER_REPORT = "the page has an earlier report here"
 A_WORKER_RUNS_THE_AUDIT = "a worker runs the audit here"
 A_WORKER_DELIVERS = "a worker delivers here"
-ID_IN_TEXT = re.compile(r"(scan|rpt|wh|evt|dlv|aud)_[0-9A-Za-z]{22}")
+ID_IN_TEXT = re.compile(r"(scan|rpt|wh|evt|dlv|aud|mute)_[0-9A-Za-z]{22}")
 # What was seen differs from check to check.
 OPAQUE = {"evidence"}
 
@@ -87,7 +88,7 @@ def blocks(language: str) -> list[str]:
 
 
 def examples() -> Iterator[Example]:
-    found = BLOCK.findall(DOC + AUDITS)
+    found = BLOCK.findall(DOC + MUTES + AUDITS)
     for position, (language, text, stage) in enumerate(found):
         if stage:
             yield Example(stage)
@@ -124,6 +125,7 @@ class Session:
                     headers[name] = value
                 case "-d":
                     body = next(words).replace("https://example.com/", self.site)
+                    body = body.replace('"example.com"', json.dumps(urlsplit(self.site).netloc))
                 case _:
                     assert not word.startswith("-"), f"the test does not know curl's {word}"
                     url = word
@@ -144,6 +146,8 @@ class Session:
             created = response.json()["id"]
             if created.startswith("wh_"):
                 self.variables["WEBHOOK"] = created
+            elif created.startswith("mute_"):
+                self.variables["MUTE"] = created
             elif self.variables.setdefault("ID", created) != created:
                 self.variables["RUNNING"] = created
 
@@ -225,7 +229,7 @@ def test_every_example_gives_the_answer_that_it_shows(session: Session, monkeypa
             assert example.command == A_WORKER_RUNS
             tasks.run_scan(session.variables["ID"])
             assert Scan.objects.get(id=session.variables["ID"]).status == "completed"
-    documented = {(method, re.sub(r"(scan|wh|dlv|aud)_[^/]+", "{id}", path)) for method, path in session.requests}
+    documented = {(method, re.sub(r"(scan|wh|dlv|aud|mute)_[^/]+", "{id}", path)) for method, path in session.requests}
     assert documented - {("GET", "/readyz")} == endpoints()
 
 

@@ -62,6 +62,7 @@ class Shown:
 
 
 NEW_PASSWORD = "/password/{uid}/{token}/"
+MUTE_NEW = "/o/home/mutes/new?scan={security_id}&check=csp-present"
 WEBHOOK = "/o/home/webhooks/{webhook_id}"
 
 PAGES: Mapping[str, Shown] = {
@@ -106,6 +107,11 @@ PAGES: Mapping[str, Shown] = {
     "sites": Shown("/o/home/sites/"),
     "sites-empty": Shown("/o/meadow/sites/", "newcomer"),
     "site": Shown("/o/home/sites/{host}"),
+    "mutes": Shown("/o/home/mutes/"),
+    "mutes-viewer": Shown("/o/home/mutes/", "viewer"),
+    "mutes-empty": Shown("/o/meadow/mutes/", "newcomer"),
+    "mute-new": Shown(MUTE_NEW),
+    "mute-new-refused": Shown(MUTE_NEW, data={"what": "all", "reason": "", "until": "soon", "path_prefix": "shop"}),
     "webhooks": Shown("/o/home/webhooks/"),
     "webhooks-empty": Shown("/o/meadow/webhooks/", "newcomer"),
     "webhooks-refused": Shown("/o/home/webhooks/new", data={"url": "http://localhost/x"}, status=403),

@@ -119,6 +119,20 @@ SARIF: dict[str, Any] = {
                     },
                 },
                 "partialFingerprints": {"type": "object", "additionalProperties": {"type": "string"}},
+                "suppressions": {
+                    "type": "array",
+                    "uniqueItems": True,
+                    "items": {
+                        "type": "object",
+                        "required": ["kind"],
+                        "additionalProperties": False,
+                        "properties": {
+                            "kind": {"enum": ["inSource", "external"]},
+                            "status": {"enum": ["accepted", "underReview", "rejected"]},
+                            "justification": {"type": "string", "minLength": 1},
+                        },
+                    },
+                },
                 "properties": {"type": "object"},
             },
         },

@@ -18,7 +18,10 @@ from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.world import Api, Member, finished_scan, make_result, make_scan
 
-TOP = ["from", "to", "score", "same_rules", "same_browser", "new", "fixed", "worse", "better", "not_compared", "same"]
+TOP = [
+    *("from", "to", "score", "same_rules", "same_browser"),
+    *("new", "fixed", "worse", "better", "not_compared", "muted", "same"),
+]
 
 
 def finding(id: str, status: str = "fail", places: Iterable[str] = (), severity: Severity = HIGH) -> CheckResult:
@@ -77,6 +80,7 @@ def test_two_reports_are_compared_finding_by_finding(home: Member) -> None:
         "worse": ["other"],
         "better": ["partly"],
         "not_compared": [],
+        "muted": [],
     }
     (worse,) = body["worse"]
     assert [each["text"] for each in worse["new_places"]] == ["#c"]

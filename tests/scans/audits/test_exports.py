@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from accounts.models import Tier
 from scans.audits import exports
+from scans.audits.muting import AuditMutes
 from scans.engine.findings import HIGH, LOW, Severity
 from scans.engine.result import CategoryResult, CheckResult, ScanError
 from scans.models import Audit, AuditFinding, AuditPage
@@ -166,7 +167,10 @@ def huge(home: Member) -> Audit:
 def test_an_exports_memory_does_not_grow_with_its_length(huge: Audit) -> None:
     tracemalloc.start()
     try:
-        peaks = [tracemalloc.get_traced_memory()[1] for _ in exports.export(huge, "json", clock=lambda: 0.0)]
+        peaks = [
+            tracemalloc.get_traced_memory()[1]
+            for _ in exports.export(huge, "json", AuditMutes(huge), clock=lambda: 0.0)
+        ]
     finally:
         tracemalloc.stop()
     assert len(peaks) > 20
@@ -174,7 +178,7 @@ def test_an_exports_memory_does_not_grow_with_its_length(huge: Audit) -> None:
 
 
 def test_a_long_export_has_each_finding_and_page_once(huge: Audit) -> None:
-    document = json.loads(b"".join(exports.export(huge, "json")))
+    document = json.loads(b"".join(exports.export(huge, "json", AuditMutes(huge))))
     assert [each["url"].rsplit("/", 1)[1] for each in document["pages"]] == [str(number) for number in range(PAGES)]
     assert len({each["fingerprint"] for each in document["findings"]}) == len(document["findings"]) == 2 * PAGES
     points = [each["points"] for each in document["findings"]]
@@ -184,5 +188,5 @@ def test_a_long_export_has_each_finding_and_page_once(huge: Audit) -> None:
 def test_who_takes_an_export_too_slowly_loses_the_thread(huge: Audit) -> None:
     seconds = iter(range(0, 10_000, 30))
     with pytest.raises(ConnectionResetError):
-        for _ in exports.export(huge, "json", clock=lambda: next(seconds)):
+        for _ in exports.export(huge, "json", AuditMutes(huge), clock=lambda: next(seconds)):
             pass

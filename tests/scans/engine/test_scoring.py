@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,18 @@ from hypothesis import strategies as st
 from scans.engine.catalogue import caps
 from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, ScanType, Severity
 from scans.engine.result import CategoryResult, CheckResult, CheckStatus
-from scans.engine.scoring import GRADES, SEVERITY_WEIGHT, Cap, category_score, grade, score, severity_counts
+from scans.engine.scoring import (
+    GRADES,
+    RULES_VERSION,
+    SEVERITY_WEIGHT,
+    Cap,
+    basis,
+    category_score,
+    grade,
+    score,
+    score_without,
+    severity_counts,
+)
 
 SECURITY = caps(ScanType.SECURITY)
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "scoring.md"
@@ -204,3 +216,55 @@ def test_scores_stay_in_bounds_and_mending_never_costs(categories: list[Category
     for each in scored.categories:
         assert 0 <= each.score <= 100
         assert all(check.points >= 0 for check in each.checks)
+
+
+@given(CATEGORIES, st.data())
+def test_the_score_without_some_checks_is_what_scoring_makes_of_them_as_passed(
+    categories: list[CategoryResult], data: st.DataObject
+) -> None:
+    numbered = [
+        replace(
+            each,
+            absent_weight=data.draw(st.sampled_from((0, 7, 30))),
+            checks=tuple(
+                replace(
+                    check,
+                    id=f"c{n}-{m}",
+                    credit=data.draw(st.sampled_from((None, None, 0.3))) if check.severity else None,
+                )
+                for m, check in enumerate(each.checks)
+            ),
+        )
+        for n, each in enumerate(categories)
+    ]
+    ids = [check.id for each in numbered for check in each.checks]
+    limits = (*SECURITY, Cap(45, "Those.", checks=frozenset(ids[:2])), Cap(60, "Three.", count=3, severity=HIGH))
+    stored = json.loads(json.dumps(basis(numbered, limits)))
+    scored = score(numbered, limits)
+    assert score_without(stored, ()) == (scored.value, scored.grade)
+    passed = set(data.draw(st.lists(st.sampled_from(ids), unique=True))) if ids else set()
+    mended = [
+        replace(
+            each,
+            checks=tuple(
+                replace(check, status="pass", severity=None, credit=None) if check.id in passed else check
+                for check in each.checks
+            ),
+        )
+        for each in numbered
+    ]
+    expected = score(mended, limits)
+    assert score_without(stored, passed) == (expected.value, expected.grade)
+
+
+def test_muting_what_holds_a_cap_lifts_it() -> None:
+    held = category(*(result("pass", CRITICAL, id=f"p{n}") for n in range(19)), result("fail", CRITICAL, id="open"))
+    limits = (Cap(39, "Something critical.", severity=CRITICAL),)
+    stored = basis([held], limits)
+    assert score([held], limits).value == 39
+    assert score_without(stored, {"open"}) == (100, "A+")
+
+
+def test_a_score_by_other_rules_is_not_guessed() -> None:
+    stored = basis([category(result("fail"))], ()) | {"rules": RULES_VERSION - 1}
+    assert score_without(stored, ()) is None

@@ -1,0 +1,93 @@
+"""The mute endpoints of /v1."""
+
+from __future__ import annotations
+
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.authentication import caller_of
+from config.api.pagination import page_of
+from config.api.schema import PAGE_PARAMETERS, RATE_HEADERS, id_parameter, responses
+from config.api.views import ApiView, json_body
+from reports.mutes import services
+from reports.mutes.serializers import MuteListSerializer, MuteRequestSerializer, MuteSerializer
+
+NOT_FOUND = "`MUTE_NOT_FOUND`: no such mute, another organization's, or it has ended."
+
+
+class MuteCollection(ApiView):
+    """POST and GET /v1/mutes."""
+
+    @extend_schema(
+        operation_id="create_mute",
+        summary="Mute a finding",
+        tags=["Mutes"],
+        request=MuteRequestSerializer,
+        parameters=RATE_HEADERS,
+        responses=responses(
+            {200: MuteSerializer, 201: MuteSerializer},
+            e400="`INVALID_PARAMS`: a field is missing, unknown or out of range.",
+            e409="`MUTE_LIMIT`: 1,000 mutes are in force.",
+            e413="`PAYLOAD_TOO_LARGE`: over 64 KiB.",
+            e415="`UNSUPPORTED_MEDIA_TYPE`: the body is not JSON.",
+        ),
+    )
+    def post(self, request: Request) -> Response:
+        """What is muted already is renewed with this reason and end, and answered with 200."""
+        mute, is_new = services.create_mute(caller=caller_of(request), body=json_body(request))
+        shown = MuteSerializer(services.rule_of(mute)).data
+        headers = {"Location": f"/v1/mutes/{mute.id}"} if is_new else {}
+        return Response(shown, status=201 if is_new else 200, headers=headers)
+
+    @extend_schema(
+        operation_id="list_mutes",
+        summary="List what is muted",
+        tags=["Mutes"],
+        parameters=[
+            *PAGE_PARAMETERS,
+            OpenApiParameter("check", str, description="Only of the check with this ID."),
+            OpenApiParameter("host", str, description="Only on this host."),
+            *RATE_HEADERS,
+        ],
+        responses=responses({200: MuteListSerializer}, e400="`INVALID_PARAMS`."),
+    )
+    def get(self, request: Request) -> Response:
+        """The organization's mutes that are in force; those that end first come first."""
+        limit, offset = page_of(request.query_params)
+        found = services.in_force(caller_of(request).organization_id, timezone.now())
+        for name, column in (("check", "check_id"), ("host", "host")):
+            if (value := request.query_params.get(name)) is not None:
+                found = found.filter(**{column: value.replace("\0", "")})
+        rules = [services.rule_of(mute) for mute in found[offset : offset + limit]]
+        listed = {"mutes": rules, "total": found.count(), "limit": limit, "offset": offset}
+        return Response(MuteListSerializer(listed).data)
+
+
+class MuteItem(ApiView):
+    """GET and DELETE /v1/mutes/:id."""
+
+    @extend_schema(
+        operation_id="get_mute",
+        summary="Get a mute",
+        tags=["Mutes"],
+        parameters=[id_parameter("mute_id", "mute"), *RATE_HEADERS],
+        responses=responses({200: MuteSerializer}, e404=NOT_FOUND),
+    )
+    def get(self, request: Request, mute_id: str) -> Response:
+        """What is muted, why and until when."""
+        mute = services.find_mute(caller_of(request).organization_id, mute_id)
+        return Response(MuteSerializer(services.rule_of(mute)).data)
+
+    @extend_schema(
+        operation_id="end_mute",
+        summary="Stop muting",
+        tags=["Mutes"],
+        parameters=[id_parameter("mute_id", "mute"), *RATE_HEADERS],
+        responses=responses({204: None}, e404=NOT_FOUND),
+    )
+    def delete(self, request: Request, mute_id: str) -> Response:
+        """From now on the finding shows again, also in reports from before."""
+        services.end_mute(caller=caller_of(request), mute_id=mute_id)
+        return Response(status=204)

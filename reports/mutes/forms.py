@@ -1,0 +1,97 @@
+"""The form that mutes a finding of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, time, timedelta
+from typing import ClassVar
+
+from django import forms
+from django.http import QueryDict
+from django.utils.text import Truncator
+
+from config.web.forms import HintedLabel, JudgedForm
+from reports.mutes.services import LONGEST, MAX_PATH, MAX_REASON
+
+ALL, NAMED = "all", "named"
+USUAL_DAYS = 90
+PLACE_SHOWN = 160  # characters
+
+
+class MuteForm(JudgedForm):
+    """`places` are those that the report names, in words by fingerprint; one by one they are chosen by it."""
+
+    about: ClassVar[Mapping[str, str]] = {"INVALID_PARAMS": "path_prefix"}
+
+    what = forms.ChoiceField(label="What to mute", widget=forms.RadioSelect, initial=ALL)
+    path_prefix = forms.CharField(
+        label="Only on pages below this path",
+        required=False,
+        widget=forms.TextInput(
+            attrs={"maxlength": MAX_PATH, "placeholder": "/", "autocapitalize": "none", "spellcheck": "false"}
+        ),
+    )
+    reason = forms.CharField(
+        label="Reason",
+        max_length=MAX_REASON,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="Members read it beside the finding, and code scanning gets it with the SARIF export.",
+    )
+    until = forms.DateField(
+        label="Until the end of",
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+        help_text="A day in UTC, at most a year ahead. Then the finding shows again by itself.",
+    )
+
+    def __init__(
+        self, data: QueryDict | None, *, places: Mapping[str, str], path: str, host: str, now: datetime
+    ) -> None:
+        first, last = now.date(), (now + LONGEST).date() - timedelta(days=1)
+        super().__init__(data, initial={"until": first + timedelta(days=USUAL_DAYS)})
+        self._bounds = first, last
+        self.places = places
+        named = {each: text for each, text in places.items() if text}
+        choices = [(ALL, HintedLabel("All of it", "Whatever this check finds there, now and later."))]
+        if len(named) > 1:
+            label = HintedLabel(f"The {len(named)} places that this report names", "A new place still shows.")
+            choices.append((NAMED, label))
+        choices += [
+            (each, HintedLabel(Truncator(text).chars(PLACE_SHOWN), "Only this place.")) for each, text in named.items()
+        ]
+        what = self.fields["what"]
+        assert isinstance(what, forms.ChoiceField)
+        what.choices = choices
+        if len(choices) == 1:
+            what.widget = forms.HiddenInput()
+        self.fields[
+            "path_prefix"
+        ].help_text = (
+            f"Empty for all of {host}. /shop is about /shop and /shop/shoes, not about /shopping. This page is {path}."
+        )
+        self.fields["until"].widget.attrs |= {"min": first.isoformat(), "max": last.isoformat()}
+
+    def clean_until(self) -> date:
+        chosen: date = self.cleaned_data["until"]
+        first, last = self._bounds
+        if not first <= chosen <= last:
+            raise forms.ValidationError(f"Choose a day from {first:%-d %B %Y} to {last:%-d %B %Y}.")
+        return chosen
+
+    @property
+    def chosen_places(self) -> dict[str, str]:
+        """What was chosen, in words by fingerprint; an empty one stands for all places."""
+        what = self.cleaned_data["what"]
+        if what == NAMED:
+            return {each: text for each, text in self.places.items() if text}
+        return {"": ""} if what == ALL else {what: self.places[what]}
+
+    def body(self, check_id: str, host: str) -> dict[str, object]:
+        """What was entered as `create_mute` takes it, but for the place. It ends with the chosen day, in UTC."""
+        end = datetime.combine(self.cleaned_data["until"] + timedelta(days=1), time.min, UTC)
+        return {
+            "check": check_id,
+            "host": host,
+            "path_prefix": self.cleaned_data["path_prefix"],
+            "reason": self.cleaned_data["reason"],
+            "expires_at": end.isoformat(),
+        }

@@ -1,0 +1,90 @@
+"""Mutes as the API shows them, and openapi.yaml describes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from reports.serializers import FINDING_STATUSES, GRADE, SEVERITIES
+
+FINGERPRINT = r"^[0-9a-f]{16}$"
+MUTE_ID = r"^mute_[0-9A-Za-z]{22}$"
+
+
+class MuteRequestSerializer(serializers.Serializer):
+    """The body of POST /v1/mutes."""
+
+    check = serializers.CharField(help_text="The ID of a check, such as `hsts`.")
+    host = serializers.CharField(help_text="As addresses of reports have it; with the port, if that is not the usual.")
+    path_prefix = serializers.CharField(
+        required=False,
+        allow_null=True,
+        max_length=1000,
+        help_text="Only on pages below: `/shop` is about `/shop` and `/shop/shoes`, not about `/shopping`.",
+    )
+    fingerprint = serializers.RegexField(
+        FINGERPRINT, required=False, allow_null=True, help_text="Only at this place; diffs and audits name them."
+    )
+    reason = serializers.CharField(max_length=500)
+    expires_at = serializers.DateTimeField(
+        required=False, allow_null=True, help_text="At most 366 days ahead; without it 365 days."
+    )
+
+
+class MuteSerializer(serializers.Serializer):
+    """A mute that is in force: a `MuteRule`."""
+
+    id = serializers.RegexField(MUTE_ID)
+    check = serializers.CharField(source="check_id")
+    host = serializers.CharField()
+    path_prefix = serializers.CharField(allow_null=True, help_text="Null: the whole host.")
+    fingerprint = serializers.RegexField(FINGERPRINT, allow_null=True, help_text="Null: all places.")
+    place = serializers.CharField(allow_null=True, help_text="The place in words, if it was muted on a page.")
+    reason = serializers.CharField()
+    by = serializers.CharField(allow_null=True, help_text="A member's address or an API key's name; null if removed.")
+    created_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField()
+
+    def to_representation(self, instance: Any) -> dict[str, Any]:
+        shown: dict[str, Any] = super().to_representation(instance)
+        return shown | {name: shown[name] or None for name in ("path_prefix", "fingerprint", "place", "by")}
+
+
+class MuteListSerializer(serializers.Serializer):
+    """The answer of GET /v1/mutes."""
+
+    mutes = MuteSerializer(many=True)
+    total = serializers.IntegerField(min_value=0)
+    limit = serializers.IntegerField(min_value=1)
+    offset = serializers.IntegerField(min_value=0)
+
+
+class ScoreWithoutSerializer(serializers.Serializer):
+    """A score as if what is muted had passed."""
+
+    score = serializers.IntegerField(min_value=0, max_value=100)
+    grade = serializers.RegexField(GRADE)
+
+
+class MutedFindingSerializer(serializers.Serializer):
+    """A failed or warned check of a report of which something is muted."""
+
+    check = serializers.CharField()
+    title = serializers.CharField()
+    status = serializers.ChoiceField(FINDING_STATUSES)
+    severity = serializers.ChoiceField(SEVERITIES)
+    is_whole = serializers.BooleanField(help_text="False where other places of it are not muted.")
+    mutes = MuteSerializer(many=True)
+
+
+class ReportMutesSerializer(serializers.Serializer):
+    """What of a report is muted now, and its score without that."""
+
+    id = serializers.RegexField(r"^scan_[0-9A-Za-z]{22}$")
+    score = serializers.IntegerField(min_value=0, max_value=100)
+    grade = serializers.RegexField(GRADE)
+    without_muted = ScoreWithoutSerializer(
+        allow_null=True, help_text="Null where no finding is muted as a whole, and for reports from before mutes."
+    )
+    findings = MutedFindingSerializer(many=True)

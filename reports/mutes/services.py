@@ -1,0 +1,245 @@
+"""Muting: what an organization has decided to live with, until when and why.
+
+With an `actor`, a member on the pages, and also with an API key, it is noted in the audit log, in the same transaction.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from accounts import access, audit, usage
+from accounts.authentication import Caller
+from accounts.models import ApiKey
+from config.api.errors import InvalidParams
+from config.api.parsing import moment
+from config.errors import Refusal
+from config.ids import is_id, timestamp
+from reports.models import Mute
+from reports.mutes.matching import MuteRule, Mutes, host_and_path
+from scans.engine.catalogue import check_ids
+from scans.engine.findings import ScanType
+from scans.net.errors import Blocked
+from scans.net.targets import InvalidUrl, parse_target
+from scans.policy import scan_policy
+
+# Nothing is muted for ever: what nobody looks at again for a year shows again.
+LONGEST = timedelta(days=366)
+USUAL = timedelta(days=365)
+MAX_ACTIVE = 1_000
+MAX_REASON = 500
+MAX_PATH = 1_000
+MAX_PLACE = 300
+FIELDS = ("check", "host", "path_prefix", "fingerprint", "reason", "expires_at")
+# Line ends may stand in a reason; halves of surrogate pairs and NUL the database refuses.
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+FINGERPRINT = re.compile(r"[0-9a-f]{16}")
+
+
+class MuteNotFound(Refusal):
+    code = "MUTE_NOT_FOUND"
+    status = 404
+
+
+class MuteLimit(Refusal):
+    """So many mutes are in force that there is no room for another."""
+
+    code = "MUTE_LIMIT"
+    status = 409
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    check_id: str
+    host: str
+    path_prefix: str
+    fingerprint: str
+    reason: str
+    expires_at: datetime
+
+
+def active_mutes(organization_id: int, now: datetime) -> Mutes:
+    """The rules of the organization that are in force at `now`; one query."""
+    return Mutes(rule_of(mute) for mute in in_force(organization_id, now))
+
+
+def in_force(organization_id: int, now: datetime) -> QuerySet[Mute]:
+    """The organization's mutes that apply at `now`, with who made them; those that end first come first."""
+    found = access.rows(Mute, organization_id).filter(ended_at=None, expires_at__gt=now)
+    return found.select_related("created_by", "api_key").order_by("expires_at", "id")
+
+
+def rule_of(mute: Mute) -> MuteRule:
+    """A row as a rule; who made it and the key they used are loaded already."""
+    by = f"API key {mute.api_key.name}" if mute.api_key else mute.created_by.email if mute.created_by else ""
+    return MuteRule(
+        id=mute.id,
+        check_id=mute.check_id,
+        host=mute.host,
+        path_prefix=mute.path_prefix,
+        fingerprint=mute.fingerprint,
+        place=mute.place,
+        reason=mute.reason,
+        by=by,
+        created_at=mute.created_at,
+        expires_at=mute.expires_at,
+    )
+
+
+def create_mute(*, caller: Caller, body: Mapping[str, object], place: str = "") -> tuple[Mute, bool]:
+    """Mute what `body` names (FIELDS); returns the mute, and whether it is new.
+
+    What is muted already is renewed: it gets this reason and end. `place` is the place of the fingerprint in words.
+    Raises InvalidParams, which names the field, or MuteLimit.
+    """
+    now = timezone.now()
+    asked = _asked(body, now)
+    with transaction.atomic():
+        # Who mutes for the same organization waits here, so that the limit holds, and each thing is muted once.
+        usage.lock(caller.organization_id)
+        rows = access.rows(Mute, caller.organization_id).filter(ended_at=None)
+        known = rows.filter(
+            check_id=asked.check_id, host=asked.host, path_prefix=asked.path_prefix, fingerprint=asked.fingerprint
+        ).first()
+        if known is not None and known.expires_at > now:
+            changed = {"reason": (known.reason, asked.reason), "until": (known.expires_at, asked.expires_at)}
+            known.reason, known.expires_at = asked.reason, asked.expires_at
+            known.save(update_fields=["reason", "expires_at"])
+            told = {name: {"from": str(old), "to": str(new)} for name, (old, new) in changed.items() if old != new}
+            if told:
+                _record(caller, "mute.changed", known, **told)
+            return known, False
+        if known is not None:
+            # It has run out by itself; it stays in the log as what it was.
+            known.ended_at = known.expires_at
+            known.save(update_fields=["ended_at"])
+        if rows.filter(expires_at__gt=now).count() >= MAX_ACTIVE:
+            raise MuteLimit(f"{MAX_ACTIVE:,} mutes are in force, and there may be no more. End some first.")
+        mute = Mute.objects.create(
+            organization_id=caller.organization_id,
+            check_id=asked.check_id,
+            host=asked.host,
+            path_prefix=asked.path_prefix,
+            fingerprint=asked.fingerprint,
+            place=place[:MAX_PLACE],
+            reason=asked.reason,
+            created_by_id=caller.member.user_id if caller.member else None,
+            api_key_id=caller.key_id,
+            created_at=now,
+            expires_at=asked.expires_at,
+        )
+        _record(caller, "mute.created", mute, reason=mute.reason, until=timestamp(mute.expires_at))
+    return mute, True
+
+
+def mute_places(*, caller: Caller, body: dict[str, object], places: Mapping[str, str]) -> None:
+    """Mute what `body` names at each of these places, in words by fingerprint; all of them, or none.
+
+    Raises as `create_mute` does.
+    """
+    with transaction.atomic():
+        for fingerprint, place in places.items():
+            create_mute(caller=caller, body=body | {"fingerprint": fingerprint or None}, place=place)
+
+
+def find_mute(organization_id: int, mute_id: str) -> Mute:
+    """The organization's mute, if it is in force; raises MuteNotFound."""
+    found = in_force(organization_id, timezone.now()).filter(id=mute_id).first() if is_id("mute", mute_id) else None
+    if found is None:
+        raise MuteNotFound("There is no mute with this ID, or it has ended.")
+    return found
+
+
+def end_mute(*, caller: Caller, mute_id: str) -> Mute:
+    """Stop muting, from now on; raises MuteNotFound, also for one that has ended already."""
+    with transaction.atomic():
+        usage.lock(caller.organization_id)
+        mute = find_mute(caller.organization_id, mute_id)
+        mute.ended_at = timezone.now()
+        mute.save(update_fields=["ended_at"])
+        _record(caller, "mute.ended", mute)
+    return mute
+
+
+def _record(caller: Caller, action: str, mute: Mute, **details: object) -> None:
+    where = {"path": mute.path_prefix} if mute.path_prefix else {}
+    what = {"place": mute.place or mute.fingerprint} if mute.fingerprint else {}
+    target = f"{mute.check_id} on {mute.host}"
+    if caller.member is not None:
+        audit.record_by(caller.member, action, target, **where, **what, **details)
+    else:
+        # A mute hides what is wrong, so admins see it also where a key did it.
+        key = ApiKey.objects.select_related("organization").get(id=caller.key_id)
+        audit.record(key.organization, None, action, target, api_key=key.name, **where, **what, **details)
+
+
+def _asked(body: Mapping[str, object], now: datetime) -> _Asked:
+    unknown = sorted(set(body) - set(FIELDS))
+    if unknown:
+        raise InvalidParams(f"{unknown[0]!a:.60} is not known here; there are {', '.join(FIELDS)}.")
+    host, path_prefix = _where(body.get("host"), body.get("path_prefix"))
+    return _Asked(
+        check_id=_check_id(body.get("check")),
+        host=host,
+        path_prefix=path_prefix,
+        fingerprint=_fingerprint(body.get("fingerprint")),
+        reason=_reason(body.get("reason")),
+        expires_at=_end(body.get("expires_at"), now),
+    )
+
+
+def _check_id(value: object) -> str:
+    if not isinstance(value, str) or not any(value in check_ids(each) for each in ScanType):
+        raise InvalidParams("check must be the ID of a check, such as hsts. Exports of reports and the docs name them.")
+    return value
+
+
+def _where(host: object, path_prefix: object) -> tuple[str, str]:
+    """Host and path as reports name them: by the parser that their addresses went through."""
+    if not isinstance(host, str) or not host or re.search(r"[/\\?#@\s]", host):
+        raise InvalidParams("host must be a host as reports name it, such as example.com or example.com:8443.")
+    if path_prefix is None:
+        path_prefix = ""
+    if not isinstance(path_prefix, str) or not re.fullmatch(r"(?:/[^?#\\]*)?", path_prefix):
+        raise InvalidParams("path_prefix must begin with / and have no query, such as /shop.")
+    try:
+        # The port of either scheme goes without saying, as in the addresses of reports.
+        scheme = "http" if host.endswith(":80") else "https"
+        target = parse_target(f"{scheme}://{host}{path_prefix or '/'}", scan_policy())
+    except (InvalidUrl, Blocked) as refusal:
+        raise InvalidParams(f"host and path_prefix make no address that can be scanned: {refusal}") from None
+    name, path = host_and_path(target.url)
+    path = path.rstrip("/")
+    if len(path) > MAX_PATH:
+        raise InvalidParams(f"path_prefix may have at most {MAX_PATH:,} characters.")
+    return name, path
+
+
+def _fingerprint(value: object) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str) or not FINGERPRINT.fullmatch(value):
+        raise InvalidParams("fingerprint must be 16 hexadecimal digits, or be left out to mute all places.")
+    return value
+
+
+def _reason(value: object) -> str:
+    text = value.replace("\r\n", "\n").strip() if isinstance(value, str) else ""
+    if not text or len(text) > MAX_REASON or UNPRINTABLE.search(text):
+        raise InvalidParams(f"reason must say in 1 to {MAX_REASON} characters why this is muted.")
+    return text
+
+
+def _end(value: object, now: datetime) -> datetime:
+    if value is None:
+        return now + USUAL
+    end = moment("expires_at", value)
+    if not now < end <= now + LONGEST:
+        raise InvalidParams(f"expires_at must be in the future, and at most {LONGEST.days} days ahead.")
+    return end

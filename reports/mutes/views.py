@@ -1,0 +1,116 @@
+"""The pages of mutes: mute a finding of a report, see what is muted, stop it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from accounts import access
+from accounts.authentication import member_caller
+from accounts.models import Membership
+from accounts.roles import MemberRequest, page_of, requires
+from config.errors import Refusal
+from config.ids import is_id
+from reports.models import Mute, Report
+from reports.mutes.forms import MuteForm
+from reports.mutes.matching import host_and_path
+from reports.mutes.services import MuteNotFound, end_mute, in_force, mute_places, rule_of
+from scans.engine.fingerprints import fingerprints
+
+Role = Membership.Role
+
+SHOWN = 50
+# So long before the end it is pointed out.
+SOON = timedelta(days=7)
+
+
+@require_safe
+@requires(Role.VIEWER)
+def mutes(request: MemberRequest) -> HttpResponse:
+    """What is muted, why and until when; `part` is the part of the list, from 1."""
+    now = timezone.now()
+    raw = request.GET.get("part", "")
+    part = max(1, int(raw)) if raw.isascii() and raw.isdecimal() and len(raw) < 4 else 1
+    found = list(in_force(request.membership.organization_id, now)[(part - 1) * SHOWN : part * SHOWN + 1])
+    context = {
+        "section": "mutes",
+        "rules": [(rule, rule.expires_at <= now + SOON) for rule in map(rule_of, found[:SHOWN])],
+        "newer": urlencode({"part": part - 1}) if part > 1 else None,
+        "older": urlencode({"part": part + 1}) if len(found) > SHOWN else None,
+    }
+    return render(request, "mutes/list.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Role.MEMBER)
+def mute_new(request: MemberRequest) -> HttpResponse:
+    """Mute the finding of the check `check` in the report of `scan`: all of it, or some of its places."""
+    document, check = _finding(request)
+    url = document["url"]
+    host, path = host_and_path(url)
+    places = fingerprints(check["id"], check["evidence"], url)
+    form = MuteForm(request.POST or None, places=places, path=path, host=host, now=timezone.now())
+    report = reverse("report-page", args=[document["id"]])
+    if request.method == "POST" and form.is_valid():
+        try:
+            mute_places(
+                caller=member_caller(request.membership), body=form.body(check["id"], host), places=form.chosen_places
+            )
+        except Refusal as refusal:
+            form.add_refusal(refusal)
+        else:
+            until = form.cleaned_data["until"]
+            messages.success(request, f"Muted until the end of {until:%-d %B %Y}. The report itself stays as it is.")
+            return redirect(f"{report}#muted")
+    context = {
+        "section": "mutes",
+        "form": form,
+        "check": check,
+        "title": check.get("title", check["name"]),
+        "url": url,
+        "report": report,
+    }
+    return render(request, "mutes/new.html", context)
+
+
+@require_POST
+@requires(Role.MEMBER)
+def mute_end(request: MemberRequest, mute_id: str) -> HttpResponse:
+    """Stop muting; back to the report of `scan`, or to the list."""
+    try:
+        end_mute(caller=member_caller(request.membership), mute_id=mute_id)
+    except MuteNotFound:
+        if not access.rows(Mute, request.membership.organization_id).filter(id=mute_id).exists():
+            raise Http404 from None
+        messages.info(request, "That was not muted any more.")
+    else:
+        messages.success(request, "Not muted any more: the finding shows again.")
+    scan_id = request.POST.get("scan", "")
+    if is_id("scan", scan_id):
+        return redirect("report-page", scan_id)
+    return redirect(page_of(request.membership, "mutes"))
+
+
+def _finding(request: HttpRequest) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """The JSON export that the page's address names, and its failed or warned check; raises Http404."""
+    scan_id, check_id = request.GET.get("scan", ""), request.GET.get("check", "")
+    report = None
+    if is_id("scan", scan_id):
+        membership: Membership = request.membership  # type: ignore[attr-defined]  # `requires` has set it
+        kept = access.rows(Report, membership.organization_id).filter(scan_id=scan_id, expires_at__gt=timezone.now())
+        report = kept.only("export").first()
+    document = report.document if report else {"categories": ()}
+    for category in document["categories"]:
+        for check in category["checks"]:
+            if check["id"] == check_id and check["status"] != "pass":
+                return document, check
+    raise Http404

@@ -1,0 +1,106 @@
+"""Rules and reports of the tests about mutes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from accounts.authentication import Caller, member_caller
+from accounts.models import Membership
+from reports.mutes.matching import MuteRule
+from scans.engine.catalogue import caps
+from scans.engine.findings import CRITICAL, HIGH, MEDIUM, ScanType
+from scans.engine.result import AppliedCap, CategoryResult, CheckResult
+from scans.engine.scoring import basis, score
+from scans.models import Scan
+from scans.visits.claims import claim_scan, finish_scan
+from tests.world import Member, make_result, make_scan
+
+NOW = datetime(2026, 11, 22, 12, 0, 0, tzinfo=UTC)
+URL = "https://example.com/shop/shoes?page=2"
+
+
+def rule(check_id: str = "hsts", **changes: Any) -> MuteRule:
+    """A rule for all places of a check on example.com, if nothing else is said."""
+    values = {
+        "id": f"mute_{len(repr(changes)):022}",
+        "check_id": check_id,
+        "host": "example.com",
+        "path_prefix": "",
+        "fingerprint": "",
+        "place": "",
+        "reason": "The load balancer sends it.",
+        "by": "ada@example.com",
+        "created_at": NOW - timedelta(days=1),
+        "expires_at": NOW + timedelta(days=30),
+    }
+    return MuteRule(**values | changes)
+
+
+def finding(id: str = "image-alt", *selectors: str, status: str = "fail", **changes: Any) -> dict[str, Any]:
+    """A check of a JSON export at places."""
+    values = {
+        "id": id,
+        "name": id,
+        "title": f"{id} found",
+        "status": status,
+        "severity": None if status == "pass" else "high",
+        "message": "Something is wrong.",
+        "evidence": [{"selector": each} for each in selectors],
+        "references": [],
+        "points": 1.0,
+    }
+    return values | changes
+
+
+def caller_with_key(member: Member) -> Caller:
+    """Who asks with the organization's key."""
+    as_member = member_caller(Membership(organization=member.organization))
+    return replace(as_member, member=None, key_id=member.key.id)
+
+
+CHECKS = (
+    CheckResult(
+        "exposed-git",
+        "No Git repository is public",
+        "Git repository is public",
+        "fail",
+        CRITICAL,
+        CRITICAL,
+        "There.",
+        "Remove it.",
+    ),
+    CheckResult(
+        "cookie-secure",
+        "Cookies are Secure",
+        "Cookies without Secure",
+        "fail",
+        HIGH,
+        HIGH,
+        "2 cookies.",
+        "Set Secure.",
+        ({"cookie": "session", "host": "example.com"}, {"cookie": "lang", "host": "example.com"}),
+    ),
+    CheckResult("hsts", "HSTS is on", "HSTS is off", "warn", MEDIUM, MEDIUM, "No HSTS.", "Send it."),
+    CheckResult("csp-present", "There is a policy", "There is a policy", "pass", None, HIGH, "All is well."),
+)
+
+
+def reported(member: Member, url: str = URL, checks: tuple[CheckResult, ...] = CHECKS, **columns: Any) -> Scan:
+    """A security scan with these checks, scored as scans are, that went through claim and finish."""
+    scan = make_scan(member, url=url, **columns)
+    claim = claim_scan(scan.id)
+    assert claim is not None
+    categories, limits = [CategoryResult("things", "Things", 10, checks)], caps(ScanType.SECURITY)
+    scored = score(categories, limits)
+    result = make_result(
+        scan,
+        score=scored.value,
+        grade=scored.grade,
+        categories=scored.categories,
+        caps=tuple(AppliedCap(cap.limit, cap.reason) for cap in scored.held),
+        scoring=basis(categories, limits),
+    )
+    assert finish_scan(claim, result)
+    return Scan.objects.get(id=scan.id)

@@ -1,0 +1,214 @@
+"""The API of mutes, and what they do to what the API tells of reports: all but the reports themselves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import jsonschema
+import pytest
+from django.utils import timezone
+
+from config.ids import timestamp
+from reports.models import Mute, Report
+from scans.engine.fingerprints import fingerprints
+from tests.reports.mutes.cast import CHECKS, URL, reported
+from tests.reports.sarif import SARIF
+from tests.world import Member
+
+BODY = {"check": "exposed-git", "host": "example.com", "reason": "A copy for auditors."}
+COOKIES = fingerprints("cookie-secure", CHECKS[1].evidence, URL)
+
+
+def mute(member: Member, **changes: Any) -> dict[str, Any]:
+    answer = member.api.post("/v1/mutes", BODY | changes)
+    assert answer.status_code in (200, 201), answer.content
+    shown: dict[str, Any] = answer.json()
+    return shown
+
+
+def test_a_mute_is_made_listed_and_ended(home: Member, stranger: Member) -> None:
+    answer = home.api.post("/v1/mutes", BODY)
+    assert answer.status_code == 201
+    shown = answer.json()
+    assert answer["Location"] == f"/v1/mutes/{shown['id']}"
+    assert shown == {
+        "id": shown["id"],
+        "check": "exposed-git",
+        "host": "example.com",
+        "path_prefix": None,
+        "fingerprint": None,
+        "place": None,
+        "reason": "A copy for auditors.",
+        "by": "API key tests",
+        "created_at": shown["created_at"],
+        "expires_at": shown["expires_at"],
+    }
+    assert home.api.get(answer["Location"]).json() == shown
+    assert home.api.get("/v1/mutes").json() == {"mutes": [shown], "total": 1, "limit": 20, "offset": 0}
+    for address in (answer["Location"], "/v1/mutes/mute_x", "/v1/mutes/" + "mute_" + "0" * 22):
+        missing = stranger.api.get(address)
+        assert (missing.status_code, missing.json()["code"]) == (404, "MUTE_NOT_FOUND")
+        assert stranger.api.delete(address).status_code == 404
+    assert stranger.api.get("/v1/mutes").json()["total"] == 0
+    assert home.api.delete(answer["Location"]).status_code == 204
+    assert home.api.delete(answer["Location"]).status_code == 404
+    assert home.api.get("/v1/mutes").json()["mutes"] == []
+
+
+def test_the_list_is_filtered_and_paged_by_what_ends_first(home: Member) -> None:
+    now = timezone.now()
+    for days, path in ((9, "/c"), (3, "/a"), (6, "/b")):
+        mute(home, path_prefix=path, expires_at=timestamp(now + timedelta(days=days)))
+    mute(home, check="hsts", host="other.example.com")
+    paths = [each["path_prefix"] for each in home.api.get("/v1/mutes?host=example.com").json()["mutes"]]
+    assert paths == ["/a", "/b", "/c"]
+    page = home.api.get("/v1/mutes?check=exposed-git&limit=1&offset=1").json()
+    assert ([each["path_prefix"] for each in page["mutes"]], page["total"]) == (["/b"], 3)
+    assert home.api.get("/v1/mutes?limit=0").json()["code"] == "INVALID_PARAMS"
+
+
+def test_the_same_again_renews_it(home: Member) -> None:
+    first = mute(home)
+    answer = home.api.post("/v1/mutes", BODY | {"reason": "Until spring."})
+    assert answer.status_code == 200
+    assert not answer.has_header("Location")
+    assert (answer.json()["id"], answer.json()["reason"]) == (first["id"], "Until spring.")
+
+
+@pytest.mark.parametrize("body", [b"[]", b"", b'{"check": "hsts"}', b'{"check": NaN}'])
+def test_a_bad_body_is_refused(home: Member, body: bytes) -> None:
+    answer = home.api.post("/v1/mutes", body)
+    assert (answer.status_code, answer.json()["code"]) == (400, "INVALID_PARAMS")
+
+
+def test_a_stored_report_never_changes(home: Member) -> None:
+    scan = reported(home)
+    addresses = [f"/v1/report/{scan.id}", f"/v1/report/{scan.id}/export", f"/v1/report/{scan.id}/export?format=csv"]
+    before = [home.api.get(each) for each in addresses]
+    row = Report.objects.values().get(scan=scan)
+    for check in ("exposed-git", "cookie-secure", "hsts"):
+        mute(home, check=check)
+    after = [home.api.get(each) for each in addresses]
+    assert [each.content for each in after] == [each.content for each in before]
+    assert after[0]["ETag"] == before[0]["ETag"]
+    assert home.api.get(addresses[0], If_None_Match=before[0]["ETag"]).status_code == 304
+    assert Report.objects.values().get(scan=scan) == row
+
+
+def test_both_scores_are_told_and_the_one_without_lifts_caps(home: Member) -> None:
+    scan = reported(home)
+    address = f"/v1/report/{scan.id}/mutes"
+    plain = home.api.get(address).json()
+    report = home.api.get(f"/v1/report/{scan.id}").json()
+    assert plain == {
+        "id": scan.id,
+        "score": report["score"],
+        "grade": report["grade"],
+        "without_muted": None,
+        "findings": [],
+    }
+    shown = mute(home)
+    muted = home.api.get(address).json()
+    assert muted["score"] == report["score"]
+    # As if the check had passed: 10 of 10 + 0 of 6 + 1.5 of 3 + 6 of 6 are left.
+    assert muted["without_muted"] == {"score": 70, "grade": "C"}
+    assert muted["findings"] == [
+        {
+            "check": "exposed-git",
+            "title": "Git repository is public",
+            "status": "fail",
+            "severity": "critical",
+            "is_whole": True,
+            "mutes": [shown],
+        }
+    ]
+
+
+def test_one_of_two_places_changes_no_score(home: Member) -> None:
+    scan = reported(home)
+    one, other = COOKIES
+    mute(home, check="cookie-secure", fingerprint=one)
+    told = home.api.get(f"/v1/report/{scan.id}/mutes").json()
+    assert (told["without_muted"], [each["is_whole"] for each in told["findings"]]) == (None, [False])
+    mute(home, check="cookie-secure", fingerprint=other)
+    told = home.api.get(f"/v1/report/{scan.id}/mutes").json()
+    assert told["without_muted"] is not None
+    assert [each["is_whole"] for each in told["findings"]] == [True]
+    assert len(told["findings"][0]["mutes"]) == 2
+
+
+def test_a_report_from_before_mutes_has_no_score_without_them(home: Member) -> None:
+    scan = reported(home)
+    Report.objects.update(scoring=None)
+    mute(home)
+    told = home.api.get(f"/v1/report/{scan.id}/mutes").json()
+    assert told["without_muted"] is None
+    assert [each["check"] for each in told["findings"]] == ["exposed-git"]
+
+
+def test_strangers_learn_nothing_of_a_reports_mutes(home: Member, stranger: Member) -> None:
+    scan = reported(home)
+    own = reported(stranger)
+    mute(home)
+    assert stranger.api.get(f"/v1/report/{scan.id}/mutes").json()["code"] == "SCAN_NOT_FOUND"
+    assert stranger.api.get(f"/v1/report/{own.id}/mutes").json()["findings"] == []
+
+
+def test_sarif_says_what_is_suppressed_and_why(home: Member) -> None:
+    scan = reported(home)
+    address = f"/v1/report/{scan.id}/export?format=sarif"
+    assert all("suppressions" not in each for each in results_of(home, address))
+    mute(home)
+    mute(home, check="cookie-secure", fingerprint=next(iter(COOKIES)))
+    found = {each["ruleId"]: each["suppressions"] for each in results_of(home, address)}
+    assert found == {
+        "exposed-git": [{"kind": "external", "status": "accepted", "justification": "A copy for auditors."}],
+        "cookie-secure": [],  # the other cookie is not muted
+        "hsts": [],
+    }
+    assert home.api.get(address)["Cache-Control"] == "private, no-cache"
+
+
+def results_of(member: Member, address: str) -> list[dict[str, Any]]:
+    document = member.api.get(address).json()
+    jsonschema.validate(document, SARIF)
+    results: list[dict[str, Any]] = document["runs"][0]["results"]
+    return results
+
+
+def test_a_diff_leaves_out_what_is_muted(home: Member) -> None:
+    passed = (replace(each, status="pass", severity=None, evidence=()) for each in CHECKS)
+    before = reported(home, checks=tuple(passed))
+    after = reported(home)
+    address = f"/v1/report/{after.id}/diff?with={before.id}"
+    plain = home.api.get(address)
+    assert {each["id"] for each in plain.json()["new"]} == {"exposed-git", "cookie-secure", "hsts"}
+    assert plain.json()["muted"] == []
+    mute(home)
+    one, other = COOKIES
+    mute(home, check="cookie-secure", fingerprint=one)
+    # What it says has changed, and so has its ETag.
+    muted = home.api.get(address, If_None_Match=plain["ETag"])
+    assert muted.status_code == 200
+    assert muted["ETag"] != plain["ETag"]
+    assert home.api.get(address, If_None_Match=muted["ETag"]).status_code == 304
+    told = muted.json()
+    assert {each["id"] for each in told["new"]} == {"cookie-secure", "hsts"}
+    assert [each["id"] for each in told["muted"]] == ["exposed-git"]
+    (cookies,) = (each for each in told["new"] if each["id"] == "cookie-secure")
+    assert [each["fingerprint"] for each in cookies["new_places"]] == [other]
+    # The other way round they are not news either.
+    back = home.api.get(f"/v1/report/{before.id}/diff?with={after.id}").json()
+    assert {each["id"] for each in back["fixed"]} == {"cookie-secure", "hsts"}
+    assert [each["id"] for each in back["muted"]] == ["exposed-git"]
+
+
+def test_expired_mutes_apply_no_more_without_any_job(home: Member) -> None:
+    scan = reported(home)
+    mute(home)
+    Mute.objects.update(expires_at=timezone.now())
+    assert home.api.get(f"/v1/report/{scan.id}/mutes").json()["findings"] == []
+    assert all("suppressions" not in each for each in results_of(home, f"/v1/report/{scan.id}/export?format=sarif"))
+    assert home.api.get("/v1/mutes").json()["total"] == 0

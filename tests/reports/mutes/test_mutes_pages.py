@@ -1,0 +1,210 @@
+"""The pages: mute a finding, see it apart with both scores, stop it; and who may and sees what."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import AuditEvent, Membership
+from reports.models import Mute, Report
+from reports.mutes import services
+from scans.engine.fingerprints import fingerprints
+from scans.models import Scan
+from tests.reports.mutes.cast import CHECKS, URL, reported
+from tests.reports.people import page_of, person, text_of
+from tests.world import Member
+
+COOKIES = fingerprints("cookie-secure", CHECKS[1].evidence, URL)
+REASON = "A copy for <auditors>."
+
+
+def mutes_of(member: Member) -> str:
+    return f"/o/{member.organization.slug}/mutes/"
+
+
+def until(days: int = 30) -> str:
+    return f"{timezone.now() + timedelta(days=days):%Y-%m-%d}"
+
+
+def mute(client: Client, member: Member, scan: Scan, check: str = "exposed-git", **changes: str) -> HttpResponse:
+    values = {"what": "all", "path_prefix": "", "reason": REASON, "until": until()}
+    return client.post(f"{mutes_of(member)}new?scan={scan.id}&check={check}", values | changes)
+
+
+def apart(response: HttpResponse) -> list[str]:
+    """The titles of the findings in the section of what is muted."""
+    return page_of(response).xpath('//section[@aria-labelledby="muted"]//h4/text()')
+
+
+def solid(response: HttpResponse) -> str:
+    """What the page says without any space: addresses may break anywhere."""
+    return text_of(response).replace(" ", "")
+
+
+def in_categories(response: HttpResponse) -> list[str]:
+    return page_of(response).xpath(
+        '//section[starts-with(@aria-labelledby, "category")]//li[@class="check is-fail"]//h4/text()'
+    )
+
+
+def test_a_muted_finding_stands_apart_with_both_scores(home: Member) -> None:
+    scan, member = reported(home), person(home.organization)
+    plain = member.get(f"/report/{scan.id}")
+    assert apart(plain) == []
+    (way,) = page_of(plain).xpath('//li[@id="check-exposed-git"]//a[@class="mute"]/@href')
+    assert member.get(way).status_code == 200
+    answer = mute(member, home, scan)
+    assert (answer.status_code, answer["Location"]) == (302, f"/report/{scan.id}#muted")
+    shown = member.get(f"/report/{scan.id}")
+    assert apart(shown) == ["Git repository is public"]
+    assert in_categories(shown) == ["Cookies without Secure"]
+    said = text_of(shown)
+    assert f"Score {scan.score} , and 70 (C) without what is muted ." in said
+    assert "1 of these muted" in said
+    by = Membership.objects.get(organization=home.organization).user.email
+    end = timezone.now() + timedelta(days=31)
+    told = f"until {end:%Y-%m-%d} 00:00 UTC by {by}, on all of example.com"
+    assert told.replace(" ", "") in solid(shown)
+    assert REASON in said
+    event = AuditEvent.objects.get(action="mute.created")
+    assert (event.actor_email, event.target) == (by, "exposed-git on example.com")
+
+
+def test_readers_of_a_shared_report_see_that_it_is_muted_but_not_by_whom_and_why(
+    home: Member, stranger: Member
+) -> None:
+    scan, member = reported(home), person(home.organization)
+    mute(member, home, scan)
+    # Theirs is another organization's decision.
+    own = person(stranger.organization)
+    mute(own, stranger, reported(stranger), "cookie-secure")
+    Report.objects.filter(scan=scan).update(shared_at=timezone.now())
+    for reader in (Client(), own):
+        shown = reader.get(f"/report/{scan.id}")
+        assert apart(shown) == ["Git repository is public"]
+        assert in_categories(shown) == ["Cookies without Secure"]
+        said = text_of(shown)
+        assert "70 (C) without what is muted" in said
+        for secret in (REASON, "@people.test, on", "until 20", home.organization.name):
+            assert secret not in said
+        assert "Mute…" not in said
+        sarif = reader.get(f"/report/{scan.id}/export/sarif").json()
+        found = {each["ruleId"]: each["suppressions"] for each in sarif["runs"][0]["results"]}
+        assert found["exposed-git"] == [{"kind": "external", "status": "accepted"}]
+        assert found["cookie-secure"] == []
+
+
+def test_viewers_look_and_members_mute(home: Member) -> None:
+    scan, viewer, member = reported(home), person(home.organization, "viewer"), person(home.organization)
+    assert mute(viewer, home, scan).status_code == 403
+    mute(member, home, scan)
+    (row,) = Mute.objects.all()
+    assert viewer.get(mutes_of(home)).status_code == 200
+    assert "Stop muting" not in text_of(viewer.get(mutes_of(home)))
+    assert viewer.post(f"{mutes_of(home)}{row.id}/end").status_code == 403
+    assert "Mute…" not in text_of(viewer.get(f"/report/{scan.id}"))
+    assert REASON in text_of(viewer.get(f"/report/{scan.id}"))
+
+
+def test_two_tabs_in_two_organizations_do_not_meet(home: Member, stranger: Member) -> None:
+    scan, member = reported(home), person(home.organization)
+    Membership.objects.create(
+        organization=stranger.organization, user=Membership.objects.get(organization=home.organization).user
+    )
+    assert mute(member, stranger, scan).status_code == 404
+    mute(member, home, scan)
+    (row,) = Mute.objects.all()
+    member.post(f"{mutes_of(stranger)}{row.id}/end")
+    row.refresh_from_db()
+    assert row.ended_at is None
+
+
+def test_the_list_says_what_why_and_until_when_and_ends_it(home: Member) -> None:
+    scan, member = reported(home), person(home.organization)
+    assert "Nothing is muted" in text_of(member.get(mutes_of(home)))
+    mute(member, home, scan, until=until(5), path_prefix="/shop")
+    said = solid(member.get(mutes_of(home)))
+    for each in ("exposed-git", "below example.com/shop", REASON, "Ends soon"):
+        assert each.replace(" ", "") in said
+    (row,) = Mute.objects.all()
+    assert member.post(f"{mutes_of(home)}{row.id}/end")["Location"] == mutes_of(home)
+    assert apart(member.get(f"/report/{scan.id}")) == []
+    # The second click, or the back button.
+    again = member.post(f"{mutes_of(home)}{row.id}/end", {"scan": scan.id}, follow=True)
+    assert "That was not muted any more." in text_of(again)
+
+
+def test_single_places_are_chosen_by_their_names(home: Member) -> None:
+    scan, member = reported(home), person(home.organization)
+    form = page_of(member.get(f"{mutes_of(home)}new?scan={scan.id}&check=cookie-secure"))
+    one, other = COOKIES
+    assert form.xpath('//input[@name="what"]/@value') == ["all", "named", one, other]
+    mute(member, home, scan, "cookie-secure", what=one)
+    shown = member.get(f"/report/{scan.id}")
+    assert "Cookies without Secure" in in_categories(shown)
+    assert "Muted: 1 place" in text_of(shown)
+    mute(member, home, scan, "cookie-secure", what="named")
+    assert apart(member.get(f"/report/{scan.id}")) == ["Cookies without Secure"]
+    assert sorted(Mute.objects.values_list("fingerprint", flat=True)) == sorted(COOKIES)
+    assert set(Mute.objects.values_list("place", flat=True)) == set(COOKIES.values())
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"reason": " "}, "This field is required."),
+        ({"until": "2020-01-01"}, "Choose a day from"),
+        ({"until": "2120-01-01"}, "Choose a day from"),
+        ({"until": "soon"}, "Enter a valid date."),
+        ({"path_prefix": "shop"}, "path_prefix must begin with /"),
+        ({"what": "0123456789abcdef"}, "Select a valid choice."),
+    ],
+)
+def test_what_is_wrong_is_said_beside_the_field(home: Member, changes: dict[str, str], problem: str) -> None:
+    scan, member = reported(home), person(home.organization)
+    answer = mute(member, home, scan, "cookie-secure", **changes)
+    assert answer.status_code == 200
+    assert problem in text_of(answer)
+    assert not Mute.objects.exists()
+
+
+def test_a_limit_that_is_met_half_way_mutes_nothing(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "MAX_ACTIVE", 1)
+    scan, member = reported(home), person(home.organization)
+    answer = mute(member, home, scan, "cookie-secure", what="named")
+    assert "there may be no more" in text_of(answer)
+    assert not Mute.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "query", ["", "?scan=x&check=hsts", "?scan={id}&check=csp-present", "?scan={id}&check=nothing"]
+)
+def test_there_is_nothing_to_mute_where_nothing_was_found(home: Member, query: str) -> None:
+    scan, member = reported(home), person(home.organization)
+    assert member.get(f"{mutes_of(home)}new{query.format(id=scan.id)}").status_code == 404
+
+
+def test_the_comparison_lists_it_apart(home: Member) -> None:
+    before, after = reported(home, checks=CHECKS[3:]), reported(home)
+    member = person(home.organization)
+    mute(member, home, after)
+    page = page_of(member.get(f"/report/{after.id}/diff?with={before.id}"))
+    groups = {
+        each.xpath("string(summary/h3/text())").strip(): each.xpath(".//li/a/text()")
+        for each in page.xpath('//details[starts-with(@class, "changed")]')
+    }
+    assert groups["Muted"] == ["Git repository is public"]
+    assert "Git repository is public" not in groups["New"]
+
+
+def test_a_report_from_before_mutes_says_that_its_score_without_is_not_known(home: Member) -> None:
+    scan, member = reported(home), person(home.organization)
+    Report.objects.update(scoring=None)
+    mute(member, home, scan)
+    shown = member.get(f"/report/{scan.id}")
+    assert apart(shown) == ["Git repository is public"]
+    assert "its score without them is not known" in text_of(shown)

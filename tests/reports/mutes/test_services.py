@@ -1,0 +1,194 @@
+"""Muting, renewing, running out and ending."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from accounts.models import AuditEvent
+from config.api.errors import InvalidParams
+from reports.models import Mute
+from reports.mutes import services
+from reports.mutes.services import MuteLimit, MuteNotFound, active_mutes, create_mute, end_mute
+from scans.engine.fingerprints import fingerprint
+from tests.reports.mutes.cast import caller_with_key
+from tests.world import Member, member_of
+
+pytestmark = pytest.mark.django_db
+
+BODY = {"check": "hsts", "host": "example.com", "reason": "The load balancer sends it."}
+URL = "https://example.com/"
+PLACE = fingerprint("hsts")
+
+
+def is_muted(member: Member, url: str = URL, after: timedelta = timedelta()) -> bool:
+    return active_mutes(member.organization.id, timezone.now() + after).of("hsts", url, PLACE) is not None
+
+
+def test_what_is_muted_is_so_for_a_year_where_nobody_says_how_long() -> None:
+    acme = member_of("Acme")
+    mute, is_new = create_mute(caller=caller_with_key(acme), body=BODY)
+    assert is_new
+    assert mute.expires_at == mute.created_at + timedelta(days=365)
+    assert is_muted(acme)
+    assert not is_muted(acme, "https://www.example.com/")
+
+
+def test_another_organizations_mutes_never_apply() -> None:
+    acme, other = member_of("Acme"), member_of("Other")
+    mute, _ = create_mute(caller=caller_with_key(acme), body=BODY)
+    assert not is_muted(other)
+    with pytest.raises(MuteNotFound):
+        end_mute(caller=caller_with_key(other), mute_id=mute.id)
+    assert is_muted(acme)
+
+
+def test_it_runs_out_at_the_second_and_without_anybody_doing_anything() -> None:
+    acme = member_of("Acme")
+    end = timezone.now().replace(microsecond=0) + timedelta(days=3)
+    mute, _ = create_mute(caller=caller_with_key(acme), body=BODY | {"expires_at": end.isoformat()})
+    assert mute.expires_at == end
+    assert active_mutes(acme.organization.id, end - timedelta(microseconds=1))
+    assert not active_mutes(acme.organization.id, end)
+
+
+def test_what_is_muted_already_is_renewed_and_not_doubled() -> None:
+    acme = member_of("Acme")
+    first, _ = create_mute(caller=caller_with_key(acme), body=BODY)
+    end = timezone.now().replace(microsecond=0) + timedelta(days=30)
+    again, is_new = create_mute(
+        caller=caller_with_key(acme), body=BODY | {"reason": "Another.", "expires_at": end.isoformat()}
+    )
+    assert (again.id, is_new, again.reason, again.expires_at) == (first.id, False, "Another.", end)
+    assert Mute.objects.count() == 1
+    # The same request again says the same, and is nothing for the log.
+    create_mute(caller=caller_with_key(acme), body=BODY | {"reason": "Another.", "expires_at": end.isoformat()})
+    assert [event.action for event in AuditEvent.objects.filter(action__startswith="mute.")] == [
+        "mute.changed",
+        "mute.created",
+    ]
+
+
+def test_what_has_run_out_can_be_muted_anew() -> None:
+    acme = member_of("Acme")
+    first, _ = create_mute(caller=caller_with_key(acme), body=BODY)
+    past = timezone.now() - timedelta(seconds=1)
+    Mute.objects.update(expires_at=past)
+    assert not is_muted(acme)
+    second, is_new = create_mute(caller=caller_with_key(acme), body=BODY)
+    assert is_new
+    assert second.id != first.id
+    first.refresh_from_db()
+    assert first.ended_at == past
+    assert is_muted(acme)
+
+
+def test_ended_it_shows_again_and_cannot_be_ended_twice() -> None:
+    acme = member_of("Acme")
+    mute, _ = create_mute(caller=caller_with_key(acme), body=BODY)
+    end_mute(caller=caller_with_key(acme), mute_id=mute.id)
+    assert not is_muted(acme)
+    with pytest.raises(MuteNotFound):
+        end_mute(caller=caller_with_key(acme), mute_id=mute.id)
+
+
+def test_admins_see_what_keys_have_muted() -> None:
+    acme = member_of("Acme")
+    mute, _ = create_mute(caller=caller_with_key(acme), body=BODY | {"path_prefix": "/shop/"})
+    end_mute(caller=caller_with_key(acme), mute_id=mute.id)
+    created, ended = AuditEvent.objects.filter(action__startswith="mute.").order_by("id")
+    assert (created.action, created.target, created.actor) == ("mute.created", "hsts on example.com", None)
+    assert created.details["api_key"] == "tests"
+    assert created.details["path"] == "/shop"
+    assert created.details["reason"] == BODY["reason"]
+    assert ended.action == "mute.ended"
+
+
+@pytest.mark.parametrize(
+    ("host", "path_prefix", "expected"),
+    [
+        ("EXAMPLE.com", None, ("example.com", "")),
+        ("example.com:443", "/", ("example.com", "")),
+        ("example.com:80", "", ("example.com", "")),
+        ("bücher.example.com", "/Schöne Bücher/", ("xn--bcher-kva.example.com", "/Sch%C3%B6ne%20B%C3%BCcher")),
+        ("example.com.", "/a/../b", ("example.com", "/b")),
+        ("example.com", "/%7Eme;v=1", ("example.com", "/%7Eme;v=1")),
+    ],
+)
+def test_hosts_and_paths_are_read_as_addresses_of_scans_are(
+    host: str, path_prefix: str | None, expected: tuple[str, str]
+) -> None:
+    mute, _ = create_mute(
+        caller=caller_with_key(member_of("Acme")), body=BODY | {"host": host, "path_prefix": path_prefix}
+    )
+    assert (mute.host, mute.path_prefix) == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"check": "no-such-check"}, "check"),
+        ({"check": None}, "check"),
+        ({"check": ["hsts"]}, "check"),
+        ({"host": None}, "host"),
+        ({"host": ""}, "host"),
+        ({"host": "https://example.com"}, "host"),
+        ({"host": "example.com/shop"}, "host"),
+        ({"host": "me@example.com"}, "host"),
+        ({"host": "exa mple.com"}, "host"),
+        ({"host": "*.example.com"}, "host"),
+        ({"host": "localhost"}, "host"),
+        ({"host": "exa\x00mple.com"}, "host"),
+        ({"path_prefix": "shop"}, "path_prefix"),
+        ({"path_prefix": "/shop?x=1"}, "path_prefix"),
+        ({"path_prefix": "/shop#x"}, "path_prefix"),
+        ({"path_prefix": "/" + "x" * 1_000}, "path_prefix"),
+        ({"path_prefix": 7}, "path_prefix"),
+        ({"fingerprint": "ABC"}, "fingerprint"),
+        ({"fingerprint": "0123456789abcdeF"}, "fingerprint"),
+        ({"fingerprint": 7}, "fingerprint"),
+        ({"reason": None}, "reason"),
+        ({"reason": "  "}, "reason"),
+        ({"reason": "x" * 501}, "reason"),
+        ({"reason": "a\x00b"}, "reason"),
+        ({"reason": "\ud800"}, "reason"),
+        ({"expires_at": "tomorrow"}, "expires_at"),
+        ({"expires_at": 7}, "expires_at"),
+        ({"expires_at": "2020-01-01T00:00:00Z"}, "expires_at"),
+        ({"expires_at": "2100-01-01T00:00:00Z"}, "expires_at"),
+        ({"expires_at": "9999-12-31T23:59:59-23:59"}, "expires_at"),
+        ({"score": 100}, "score"),
+    ],
+)
+def test_a_refusal_names_the_field(changes: dict[str, object], field: str) -> None:
+    acme = member_of("Acme")
+    with pytest.raises(InvalidParams, match=field):
+        create_mute(caller=caller_with_key(acme), body=BODY | changes)
+    assert not Mute.objects.exists()
+
+
+def test_there_are_at_most_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "MAX_ACTIVE", 2)
+    acme = member_of("Acme")
+    caller = caller_with_key(acme)
+    for path in ("/a", "/b"):
+        mute, _ = create_mute(caller=caller, body=BODY | {"path_prefix": path})
+    with pytest.raises(MuteLimit):
+        create_mute(caller=caller, body=BODY)
+    # What is there can be renewed, and what has ended makes room.
+    create_mute(caller=caller, body=BODY | {"path_prefix": "/a", "reason": "Still."})
+    end_mute(caller=caller, mute_id=mute.id)
+    create_mute(caller=caller, body=BODY)
+
+
+def test_the_rules_cost_one_query(django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    acme = member_of("Acme")
+    with django_assert_num_queries(1):
+        assert not active_mutes(acme.organization.id, timezone.now())
+    for path in ("/a", "/b", "/c"):
+        create_mute(caller=caller_with_key(acme), body=BODY | {"path_prefix": path})
+    with django_assert_num_queries(1):
+        assert [rule.by for rule in active_mutes(acme.organization.id, timezone.now())] == ["API key tests"] * 3
