@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
@@ -14,6 +14,9 @@ from rest_framework import serializers
 from config.api.idempotency import MAX_KEY_LENGTH
 from config.api.pagination import MAX_OFFSET, MAX_PAGE, USUAL_PAGE
 from config.api.scopes import Scope
+
+if TYPE_CHECKING:
+    from config.api.views import ApiView
 
 
 class BearerScheme(OpenApiAuthenticationExtension):
@@ -42,7 +45,7 @@ class ScopedSchema(AutoSchema):
         operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
         if operation is None:
             return None
-        scope = self.view.scope_of(self.method)
+        scope = cast("ApiView", self.view).scope_of(self.method)
         operation["description"] = f"{operation.get('description', '')}\n\nScope: `{scope}`.".lstrip()
         if scope != Scope.READ:
             refused = operation["responses"].setdefault("403", dict(operation["responses"]["401"], description=""))
