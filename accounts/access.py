@@ -46,6 +46,11 @@ def memberships_of(user: User | AnonymousUser) -> QuerySet[Membership]:
     return Membership.objects.filter(user=user)
 
 
+def people_of(organization_id: int) -> QuerySet[User]:
+    """The organization's members who may log in."""
+    return User.objects.filter(membership__organization_id=organization_id, is_active=True, closed_at=None)
+
+
 def rows_of_member(model: type[M], user: User | AnonymousUser) -> QuerySet[M]:
     """The rows of this model that belong to one of the person's organizations."""
     return model._default_manager.filter(organization__in=organizations_of(user))

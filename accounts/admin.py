@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.core.exceptions import PermissionDenied
@@ -14,17 +14,15 @@ from django.db.models.functions import Coalesce
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.cache import add_never_cache_headers
 from django.utils.safestring import SafeString
 
 from accounts import audit, usage
 from accounts.closing.services import close_account, close_organization, only_owned
+from accounts.keys.admin import ApiKeyAdmin
 from accounts.members import end_invitations, grantable_roles
 from accounts.models import ApiKey, AuditEvent, Invitation, Membership, Organization, Tier, User
-from accounts.services import create_api_key, revoke_api_key
 from config.web.admin import ReadOnlyAdmin, UncountedAdmin
 
 SHOWN_MEMBERSHIPS = 100
@@ -230,6 +228,7 @@ class TierAdmin(admin.ModelAdmin):
         "webhooks",
         "schedules",
         "pages_per_audit",
+        "shortest_interval",
     )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Tier | None = None) -> tuple[str, ...]:
@@ -323,66 +322,4 @@ class AuditEventAdmin(ReadOnlyAdmin):
         return event.actor_email or "the service"
 
 
-@admin.register(ApiKey)
-class ApiKeyAdmin(UncountedAdmin):
-    """API keys: made here, shown once, revoked, never deleted."""
-
-    list_display = (
-        "name",
-        "prefix",
-        "organization",
-        "created_at",
-        "last_used_at",
-        "expires_at",
-        "revoked_at",
-    )
-    list_filter = (("revoked_at", admin.EmptyFieldListFilter),)
-    list_select_related = ("organization",)
-    search_fields = ("prefix", "name", "organization__name")
-    sortable_by = ("created_at", "last_used_at")
-    autocomplete_fields = ("organization",)
-    actions = ("revoke",)
-
-    def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
-        known = ("prefix", "created_by", "created_at", "last_used_at", "revoked_at") if obj else ()
-        return ("organization", "name", "expires_at", *known)
-
-    def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
-        if obj is None:
-            return ()
-        return ("organization", "prefix", "created_by", "created_at", "last_used_at", "revoked_at")
-
-    def save_model(self, request: HttpRequest, obj: ApiKey, form: ModelForm[ApiKey], change: bool) -> None:
-        """A new key is minted by the service; the answer shows its text."""
-        if change:
-            obj.save(update_fields=["name", "expires_at"])
-            return
-        assert isinstance(request.user, User)
-        key, plaintext = create_api_key(
-            organization=obj.organization,
-            name=obj.name,
-            created_by=request.user,
-            expires_at=obj.expires_at,
-        )
-        # The admin goes on with `obj`: for its log, and for the way to the next page.
-        obj.id, obj.prefix, obj.digest = key.id, key.prefix, key.digest
-        obj.plaintext = plaintext  # type: ignore[attr-defined]  # for `response_add`
-
-    def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:
-        """The key, on the only page that shows it: a message would stand in a cookie until the next page."""
-        shown = {"title": "The new API key", "plaintext": getattr(obj, "plaintext", "")}
-        context = self.admin_site.each_context(request) | shown
-        response = TemplateResponse(request, "admin/accounts/apikey_created.html", context)
-        add_never_cache_headers(response)
-        return response
-
-    @admin.action(description="Revoke selected API keys", permissions=["change"])
-    def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
-        keys = queryset.filter(revoked_at=None).select_related("organization")
-        assert isinstance(request.user, User)
-        revoked = sum(revoke_api_key(key, request.user) for key in keys)
-        messages.success(request, f"{revoked} revoked.")
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Scans tell which key asked for them."""
-        return False
+admin.site.register(ApiKey, ApiKeyAdmin)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from accounts import keys
+from accounts.keys import minting
 from accounts.limits import client
-from accounts.models import ApiKey, Membership
-from accounts.usage import TierLimits
+from accounts.models import ApiKey, FormerKey, Membership
+from accounts.usage import TierLimits, limits_of
+from config.api.scopes import Scope
 from config.api.throttling import count, refuse_over
 from config.errors import Refusal
 from config.postgresql.statements import fetch
@@ -20,17 +22,26 @@ from config.postgresql.statements import fetch
 FAILURES_PER_MINUTE = 30
 # Writing "last used" on every request would turn every read into a write.
 LAST_USED_STEP = timedelta(minutes=1)
+MAX_ADDRESS = ApiKey._meta.get_field("last_used_from").max_length
 
 
-# Runs before every request: one prepared statement, no model instances.
+# Runs before every request: one prepared statement, no model instances. A digest is that of a key's secret, or of one
+# that it had before.
 KEY_QUERY = """
-    SELECT api_key.revoked_at, api_key.expires_at, api_key.last_used_at, api_key.id, organization.id,
+    SELECT secret.former_id, secret.ended_at, secret.last_used_at,
+        api_key.revoked_at, api_key.expires_at, api_key.id, api_key.scope, organization.id,
         tier.requests_per_minute, tier.webhooks, tier.scans_per_month, tier.concurrent_scans, tier.name,
         tier.pages_per_audit
-    FROM accounts_apikey AS api_key
+    FROM (
+        SELECT id AS key_id, NULL::bigint AS former_id, NULL::timestamptz AS ended_at, last_used_at
+        FROM accounts_apikey WHERE digest = %(digest)s
+        UNION ALL
+        SELECT key_id, id, expires_at, last_used_at
+        FROM accounts_formerkey WHERE digest = %(digest)s
+    ) AS secret
+    JOIN accounts_apikey AS api_key ON api_key.id = secret.key_id
     JOIN accounts_organization AS organization ON organization.id = api_key.organization_id
     JOIN accounts_tier AS tier ON tier.name = organization.tier_id
-    WHERE api_key.digest = %(digest)s
 """
 
 
@@ -48,7 +59,8 @@ class KeyRevoked(Refusal):
 class Caller:
     """Who asks, for which organization, within which limits: a valid key or, on the pages, a member.
 
-    With a key it stands for the user (`is_authenticated`) and for the authorization.
+    With a key it stands for the user (`is_authenticated`) and for the authorization. What a key may do is its `scope`;
+    what a member may do, their role, for which the page has asked.
     """
 
     key_id: str | None
@@ -56,6 +68,7 @@ class Caller:
     limits: TierLimits
     requests_per_minute: int
     webhooks: int
+    scope: Scope = Scope.MANAGE
     member: Membership | None = None
     is_authenticated: bool = True
 
@@ -66,7 +79,7 @@ def member_caller(membership: Membership) -> Caller:
     return Caller(
         key_id=None,
         organization_id=membership.organization_id,
-        limits=TierLimits(tier.scans_per_month, tier.concurrent_scans, tier.name, tier.pages_per_audit),
+        limits=limits_of(tier),
         requests_per_minute=tier.requests_per_minute,
         webhooks=tier.webhooks,
         member=membership,
@@ -82,7 +95,7 @@ class BearerAuthentication(BaseAuthentication):
         if header is None:
             return None
         try:
-            caller = _caller(header)
+            caller = _caller(header, request.META.get("REMOTE_ADDR", ""))
         except Refusal:
             _limit_failures(request)
             raise
@@ -93,27 +106,33 @@ class BearerAuthentication(BaseAuthentication):
         return "Bearer"
 
 
-def _caller(header: str) -> Caller:
+def _caller(header: str, address: str) -> Caller:
     scheme, _, key = header.partition(" ")
     key = key.strip()
-    if scheme.lower() != "bearer" or not keys.is_well_formed(key):
+    if scheme.lower() != "bearer" or not minting.is_well_formed(key):
         raise Unauthorized("The API key is missing or invalid.")
-    found = fetch(KEY_QUERY, {"digest": keys.digest(key)})
+    digest = minting.digest(key)
+    found = fetch(KEY_QUERY, {"digest": digest})
     if not found:
         raise Unauthorized("The API key is missing or invalid.")
-    revoked_at, expires_at, last_used_at, key_id, organization_id, requests_per_minute, webhooks, *limits = found[0]
+    former_id, ended_at, last_used_at, revoked_at, expires_at, key_id, scope, organization_id, *tier = found[0]
     now = timezone.now()
     if revoked_at is not None and revoked_at <= now:
         raise KeyRevoked("This API key has been revoked. Create a new one in the dashboard.")
     if expires_at is not None and expires_at <= now:
         raise Unauthorized("This API key has expired. Create a new one in the dashboard.")
-    _note_use(key_id, last_used_at, now)
-    return Caller(key_id, organization_id, TierLimits(*limits), requests_per_minute, webhooks)
-
-
-def _note_use(key_id: str, last_used_at: datetime | None, now: datetime) -> None:
+    if ended_at is not None and ended_at <= now:
+        raise KeyRevoked("This API key has been replaced. Use its new secret, or create a new key in the dashboard.")
     if last_used_at is None or last_used_at < now - LAST_USED_STEP:
-        ApiKey.objects.filter(id=key_id, last_used_at=last_used_at).update(last_used_at=now)
+        _note_use(former_id, digest, last_used_at, {"last_used_at": now, "last_used_from": address[:MAX_ADDRESS]})
+    requests_per_minute, webhooks, *limits = tier
+    return Caller(key_id, organization_id, TierLimits(*limits), requests_per_minute, webhooks, Scope(scope))
+
+
+def _note_use(former_id: int | None, digest: str, before: datetime | None, use: dict[str, Any]) -> None:
+    """Of requests at once the first is noted. By the digest: meanwhile the key may have got another secret."""
+    secrets = ApiKey.objects if former_id is None else FormerKey.objects
+    secrets.filter(digest=digest, last_used_at=before).update(**use)
 
 
 def _limit_failures(request: Request) -> None:

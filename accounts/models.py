@@ -11,6 +11,7 @@ from django.db import models
 from django.db.models.functions import Lower
 from django.utils import timezone
 
+from config.api.scopes import Scope
 from config.ids import new_id
 
 
@@ -58,6 +59,16 @@ class User(AbstractUser):
         return self.email
 
 
+class Interval(models.TextChoices):
+    """How often a monitor looks; from the shortest."""
+
+    HOUR = "hour", "every hour"
+    SIX_HOURS = "6h", "every 6 hours"
+    DAY = "day", "every day"
+    WEEK = "week", "every week"
+    MONTH = "month", "every month"
+
+
 class Tier(models.Model):
     """A plan: what an organization may use. Rows an operator can edit."""
 
@@ -66,8 +77,9 @@ class Tier(models.Model):
     concurrent_scans = models.PositiveIntegerField()
     requests_per_minute = models.PositiveIntegerField()
     webhooks = models.PositiveIntegerField()
-    schedules = models.PositiveIntegerField()
+    schedules = models.PositiveIntegerField(help_text="How many monitors.")
     pages_per_audit = models.PositiveIntegerField(db_default=10)
+    shortest_interval = models.CharField(max_length=8, choices=Interval, default=Interval.DAY, db_default=Interval.DAY)
 
     class Meta:
         ordering = ("scans_per_month",)
@@ -172,18 +184,24 @@ def new_key_id() -> str:
 
 
 class ApiKey(models.Model):
-    """An API key: its digest, never the key."""
+    """An API key: its digest, never the key. It outlives its secret, which can be replaced."""
 
     id = models.CharField(primary_key=True, max_length=40, default=new_key_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="api_keys")
     name = models.CharField(max_length=100)
+    scope = models.CharField(max_length=10, choices=Scope, default=Scope.MANAGE, db_default=Scope.MANAGE)
     prefix = models.CharField(max_length=20)
     digest = models.CharField(max_length=64, unique=True)
     created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
+    regenerated_at = models.DateTimeField(null=True, blank=True, help_text="When its secret was last replaced.")
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
+    # Of the secret that it has now.
     last_used_at = models.DateTimeField(null=True, blank=True)
+    last_used_from = models.CharField(max_length=45, blank=True, default="", db_default="")
+    # How many days before its end the last notice of it was due; none is due any more from as many days on.
+    notice_days = models.PositiveSmallIntegerField(null=True, editable=False)
 
     class Meta:
         verbose_name = "API key"
@@ -191,6 +209,23 @@ class ApiKey(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"
+
+
+class FormerKey(models.Model):
+    """A secret that an API key had before it was regenerated. Valid until `expires_at`; then it tells why it is not."""
+
+    key = models.ForeignKey(ApiKey, on_delete=models.CASCADE, related_name="former")
+    prefix = models.CharField(max_length=20)
+    digest = models.CharField(max_length=64, unique=True)
+    expires_at = models.DateTimeField()
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    last_used_from = models.CharField(max_length=45, blank=True, default="")
+
+    class Meta:
+        ordering = ("-expires_at", "-id")
+
+    def __str__(self) -> str:
+        return f"{self.prefix}…, until {self.expires_at:%Y-%m-%d %H:%M}"
 
 
 class MonthlyUsage(models.Model):
@@ -251,3 +286,60 @@ class LoginSession(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id}: {self.address}"
+
+
+def new_mail_id() -> str:
+    return new_id("mail")
+
+
+class Mail(models.Model):
+    """An e-mail to one person on its way, written by `accounts.mailing.outbox` in the transaction that it tells of.
+
+    waiting → sent | given up. While it waits, `next_attempt_at` is also the lease of who is sending it.
+    """
+
+    id = models.CharField(primary_key=True, max_length=40, default=new_mail_id, editable=False)
+    # The address is taken when it is sent, so that somebody who has changed it gets the mail.
+    user = models.ForeignKey(User, on_delete=models.CASCADE, db_index=False, related_name="mails")
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, null=True, blank=True)
+    topic = models.CharField(max_length=100, help_text="What the person can unsubscribe from, as “digest:17”.")
+    subject = models.CharField(max_length=250)
+    text = models.TextField()
+    html = models.TextField()
+    key = models.CharField(
+        max_length=250, unique=True, null=True, blank=True, help_text="What it tells of, so that it is told once."
+    )
+    created_at = models.DateTimeField(default=timezone.now, db_index=True)
+    next_attempt_at = models.DateTimeField(default=timezone.now)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    claim_token = models.UUIDField(null=True, blank=True)
+    sent_at = models.DateTimeField(null=True, blank=True)
+    given_up_at = models.DateTimeField(null=True, blank=True)
+    error = models.CharField(max_length=300, blank=True, default="", help_text="Why the last attempt failed.")
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["next_attempt_at", "id"],
+                condition=models.Q(sent_at=None, given_up_at=None),
+                name="mail_waiting",
+            ),
+            models.Index(fields=["user", "topic", "-created_at"], name="mail_newest_of_topic"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.id} ({self.topic})"
+
+
+class Unsubscription(models.Model):
+    """A person wants no e-mails of this topic any more."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, db_index=False, related_name="unsubscriptions")
+    topic = models.CharField(max_length=100)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "topic"], name="unsubscription_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id}: {self.topic}"

@@ -1,93 +1,27 @@
-"""Organizations, people and keys: created, changed, revoked."""
+"""Organizations and people: created, changed."""
 
 from __future__ import annotations
 
 import hashlib
-import secrets
-from dataclasses import dataclass
-from datetime import datetime
 
 from django.core import signing
 from django.db import transaction
-from django.utils import timezone
 from django.utils.text import slugify
 
-from accounts import access, audit, keys, usage
-from accounts.models import ApiKey, Membership, Organization, Tier, User
+from accounts import access, audit, usage
+from accounts.models import Membership, Organization, Tier, User
 from config.ids import random_base62
-
-DEMO_ORGANIZATION = "Demo"
-DEMO_EMAIL = "demo@example.com"
-DEMO_TIER = "business"
 
 SLUG_LENGTH = Organization._meta.get_field("slug").max_length or 60
 SLUG_SUFFIX = 8
 # More would only multiply a free plan.
 MAX_OWNED_ORGANIZATIONS = 10
-MAX_ACTIVE_KEYS = 100
 SIGN_UP_SALT = "accounts.sign-up"
 SIGN_UP_LIFETIME_S = 24 * 3600
 
 
 class AccountRefused(Exception):
     """What somebody asked for is not possible; the text tells them why."""
-
-
-@dataclass(frozen=True, slots=True)
-class DemoAccess:
-    """How to get into the demo organization; `password` and `api_key` are known only when it was just made."""
-
-    organization: str
-    email: str
-    password: str | None
-    api_key: str | None
-
-
-def create_api_key(
-    *,
-    organization: Organization,
-    name: str,
-    created_by: User | None = None,
-    expires_at: datetime | None = None,
-) -> tuple[ApiKey, str]:
-    """A new key and its plaintext, which is stored nowhere; raises AccountRefused for a closed organization."""
-    minted = keys.mint()
-    with transaction.atomic():
-        lock(organization.id)
-        key = ApiKey.objects.create(
-            organization=organization,
-            name=name,
-            prefix=minted.prefix,
-            digest=minted.digest,
-            created_by=created_by,
-            expires_at=expires_at,
-        )
-        audit.record(organization, created_by, "key.created", f"{key.name} ({key.prefix}…)")
-    return key, minted.plaintext
-
-
-def add_api_key(*, actor: Membership, name: str, expires_at: datetime | None) -> tuple[ApiKey, str]:
-    """A key that an admin makes in the dashboard, and its plaintext; raises AccountRefused.
-
-    Names of active keys differ: so a form that is sent twice makes one key.
-    """
-    with transaction.atomic():
-        lock(actor.organization_id)
-        active = access.rows(ApiKey, actor.organization_id).filter(revoked_at=None)
-        if active.filter(name=name).exists():
-            raise AccountRefused("There is an active key with this name.")
-        if active.count() >= MAX_ACTIVE_KEYS:
-            raise AccountRefused(f"There are {MAX_ACTIVE_KEYS} active keys, which is the most. Revoke one first.")
-        return create_api_key(organization=actor.organization, name=name, created_by=actor.user, expires_at=expires_at)
-
-
-def revoke_api_key(key: ApiKey, actor: User | None = None) -> bool:
-    """Revoke at once; a key that was revoked stays so, with its first time. Whether it was active."""
-    with transaction.atomic():
-        revoked = ApiKey.objects.filter(id=key.id, revoked_at=None).update(revoked_at=timezone.now())
-        if revoked:
-            audit.record(key.organization, actor, "key.revoked", f"{key.name} ({key.prefix}…)")
-    return bool(revoked)
 
 
 def sign_up_token(email: str) -> str:
@@ -174,19 +108,6 @@ def ensure_organization(*, name: str, tier: str | None = None) -> Organization:
             organization.tier = plan
             organization.save(update_fields=["tier"])
     return organization
-
-
-def ensure_demo() -> DemoAccess:
-    """The demo organization with an owner who is staff, and a key; made when missing."""
-    with transaction.atomic():
-        organization = ensure_organization(name=DEMO_ORGANIZATION, tier=DEMO_TIER)
-        if User.objects.filter(email=DEMO_EMAIL).exists():
-            return DemoAccess(organization.name, DEMO_EMAIL, None, None)
-        password = secrets.token_urlsafe(12)
-        user = User.objects.create_superuser(DEMO_EMAIL, password)
-        Membership.objects.create(organization=organization, user=user, role=Membership.Role.OWNER)
-        _, key = create_api_key(organization=organization, name="Demo", created_by=user)
-        return DemoAccess(organization.name, DEMO_EMAIL, password, key)
 
 
 def lock(organization_id: int) -> Organization:

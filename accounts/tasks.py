@@ -9,11 +9,15 @@ from django.utils import timezone
 
 from accounts import sessions
 from accounts.closing.deletion import delete_closed
+from accounts.keys import notices
+from accounts.mailing import retention, sending
+from config import celery
 
 logger = logging.getLogger(__name__)
 
 # Others wait for this process.
 DELETION_LIMIT_S = 45
+NOTICES_LIMIT_S = 45
 
 
 @shared_task
@@ -27,3 +31,23 @@ def delete_closed_accounts() -> None:
     """Every minute: what was closed, as far as the time goes."""
     if not delete_closed(timezone.now(), DELETION_LIMIT_S):
         logger.info("what was closed is still being deleted")
+
+
+@shared_task(soft_time_limit=sending.LIMIT_S, time_limit=sending.LIMIT_S + 15)
+def send_mails(reason: str) -> None:
+    """Every minute, and when a mail was written. Which ones are due stands in the rows; `reason` is for the log."""
+    if sending.send_due():
+        celery.enqueue("accounts.tasks.send_mails", "more")
+
+
+@shared_task
+def delete_old_mails() -> None:
+    """Every night: what was sent or given up is kept for 30 days."""
+    celery.delete_in_batches("accounts.tasks.delete_old_mails", retention.delete_old)
+
+
+@shared_task
+def tell_of_ending_keys() -> None:
+    """Every hour: who has to know that an API key ends soon."""
+    if not notices.post_due(NOTICES_LIMIT_S):
+        logger.info("some notices that API keys end wait for the next hour")

@@ -14,7 +14,7 @@ from django.db import connection
 from django.db.models import IntegerField, OuterRef, Subquery, Value
 from django.db.models.functions import Coalesce
 
-from accounts.models import MonthlyUsage, Organization
+from accounts.models import MonthlyUsage, Organization, Tier
 from config.errors import Refusal
 from config.postgresql.statements import fetch
 
@@ -65,6 +65,10 @@ class TierLimits:
     concurrent_scans: int
     tier: str
     pages_per_audit: int
+
+
+def limits_of(tier: Tier) -> TierLimits:
+    return TierLimits(tier.scans_per_month, tier.concurrent_scans, tier.name, tier.pages_per_audit)
 
 
 def month_of(moment: datetime) -> date:
@@ -161,8 +165,7 @@ def lock(organization_id: int) -> Organization:
 
 def lock_limits(organization_id: int) -> TierLimits:
     """`lock`, and what the organization's plan allows at this moment."""
-    tier = lock(organization_id).tier
-    return TierLimits(tier.scans_per_month, tier.concurrent_scans, tier.name, tier.pages_per_audit)
+    return limits_of(lock(organization_id).tier)
 
 
 def _quota_exceeded(limit: int, now: datetime, message: str = "") -> QuotaExceeded:

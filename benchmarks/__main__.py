@@ -5,7 +5,21 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from benchmarks import admin, api, audit_faults, audits, browser, clients, lists, pages, scans, visits, vitals, webhooks
+from benchmarks import (
+    admin,
+    api,
+    audit_faults,
+    audits,
+    browser,
+    clients,
+    lists,
+    monitors,
+    pages,
+    scans,
+    visits,
+    vitals,
+    webhooks,
+)
 
 PARTS = {
     "scans": scans.main,
@@ -13,6 +27,7 @@ PARTS = {
     "visits": visits.main,
     "audits": audits.main,
     "audit-faults": audit_faults.main,
+    "monitors": monitors.main,
     "vitals": vitals.main,
     "webhooks": webhooks.main,
     "api": api.main,

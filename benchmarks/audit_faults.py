@@ -107,8 +107,9 @@ class Client:
     """An organization that uses the API."""
 
     def __init__(self, base: str, name: str, places: int) -> None:
+        from accounts.keys.services import create_api_key
         from accounts.models import Tier
-        from accounts.services import create_api_key, ensure_organization
+        from accounts.services import ensure_organization
 
         tier = Tier.objects.get(name="business")
         tier.pk, tier.name, tier.concurrent_scans = name.lower(), name.lower(), places

@@ -37,7 +37,8 @@ def main() -> int:
             SCAN_ALLOWED_NETWORKS="127.0.0.0/8",
             ALLOWED_HOSTS="127.0.0.1",
         )
-        from accounts.services import create_api_key, ensure_organization
+        from accounts.keys.services import create_api_key
+        from accounts.services import ensure_organization
 
         victim = create_api_key(organization=ensure_organization(name="Victim", tier="business"), name="bench")[1]
         greedy = [

@@ -159,8 +159,9 @@ class _Api:
 
 def _organization() -> str:
     """An organization that may scan a lot, with an owner; its API key."""
+    from accounts.keys.services import create_api_key
     from accounts.models import Membership, User
-    from accounts.services import create_api_key, ensure_organization
+    from accounts.services import ensure_organization
 
     organization = ensure_organization(name="Dogfood", tier="business")
     owner = User.objects.create_user(EMAIL)

@@ -8,8 +8,9 @@ from ipaddress import ip_network
 from django.db import connection
 from django.utils import timezone
 
+from accounts.keys.services import create_api_key
 from accounts.models import Tier
-from accounts.services import create_api_key, ensure_organization
+from accounts.services import ensure_organization
 from accounts.usage import month_of
 from scans.engine.findings import ScanType
 from scans.engine.result import Budget

@@ -64,6 +64,7 @@ app.conf.update(
     },
     beat_schedule={
         "sweep-scans": {"task": "scans.tasks.sweep", "schedule": 15.0, "options": {"expires": 60}},
+        "run-monitors": {"task": "scans.tasks.run_monitors", "schedule": 15.0, "options": {"expires": 60}},
         "sweep-deliveries": {
             "task": "webhooks.tasks.deliver",
             "schedule": 15.0,
@@ -71,10 +72,13 @@ app.conf.update(
             "options": {"expires": 60},
         },
         "hold-deliveries": {"task": "webhooks.tasks.hold_deliveries", "schedule": 60.0, "options": {"expires": 60}},
-        "send-webhook-notices": {"task": "webhooks.tasks.send_notices", "schedule": 60.0, "options": {"expires": 60}},
         "delete-expired-reports": {
             "task": "reports.tasks.delete_expired",
             "schedule": crontab(hour="3", minute="17"),
+        },
+        "announce-mutes": {
+            "task": "reports.tasks.announce_mutes",
+            "schedule": crontab(hour="5", minute="40"),
         },
         "delete-ended-mutes": {
             "task": "reports.tasks.delete_ended_mutes",
@@ -88,6 +92,7 @@ app.conf.update(
             "task": "scans.tasks.delete_expired_audits",
             "schedule": crontab(hour="3", minute="32"),
         },
+        "delete-old-runs": {"task": "scans.tasks.delete_old_runs", "schedule": crontab(hour="3", minute="37")},
         "delete-old-deliveries": {
             "task": "webhooks.tasks.delete_old_deliveries",
             "schedule": crontab(hour="3", minute="47"),
@@ -95,6 +100,21 @@ app.conf.update(
         "delete-dead-sessions": {
             "task": "accounts.tasks.delete_dead_sessions",
             "schedule": crontab(hour="4", minute="7"),
+        },
+        "send-mails": {
+            "task": "accounts.tasks.send_mails",
+            "schedule": 60.0,
+            "args": ("sweep",),
+            "options": {"expires": 60},
+        },
+        "tell-of-ending-keys": {
+            "task": "accounts.tasks.tell_of_ending_keys",
+            "schedule": crontab(minute="37"),
+            "options": {"expires": 3600},
+        },
+        "delete-old-mails": {
+            "task": "accounts.tasks.delete_old_mails",
+            "schedule": crontab(hour="4", minute="17"),
         },
         "delete-closed-accounts": {
             "task": "accounts.tasks.delete_closed_accounts",

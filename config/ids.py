@@ -31,6 +31,10 @@ def new_audit_id() -> str:
     return new_id("aud")
 
 
+def new_monitor_id() -> str:
+    return new_id("mon")
+
+
 def new_report_id() -> str:
     """The report's own ID, shown on the page and in exports."""
     return new_id("rpt")

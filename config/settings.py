@@ -84,6 +84,7 @@ SCAN_LEASE_S = 20
 MAINTENANCE_MODE = read("MAINTENANCE_MODE", environment.boolean, False, "Set it to 1 or 0.")
 REPORT_RETENTION_DAYS = 30
 DELIVERY_RETENTION_DAYS = 30
+MAIL_RETENTION_DAYS = 30
 
 INSTALLED_APPS = [
     "config",
@@ -330,6 +331,11 @@ SPECTACULAR_SETTINGS = {
         "FindingStatus": "reports.serializers.FINDING_STATUSES",
         "AuditStatus": "scans.models.Audit.Status",
         "AuditKind": "scans.models.Audit.Kind",
+        "Severity": "reports.serializers.SEVERITIES",
+        "Interval": "accounts.models.Interval",
+        "MonitorStatus": "scans.monitors.serializers.STATUSES",
+        "MonitorRunStatus": "scans.models.MonitorRun.Status",
+        "PauseReason": "scans.models.Monitor.Pause",
         "AuditPageStatus": "scans.models.AuditPage.Status",
         "DeliveryStatus": "webhooks.models.Delivery.Status",
         "DisabledReason": "webhooks.models.Webhook.Reason",

@@ -6,7 +6,8 @@ from django.contrib import admin
 from django.urls import include, path, re_path, register_converter
 from django.views.generic import RedirectView
 
-from accounts.pages import closing, organization, person
+from accounts.pages import closing, organization, person, unsubscribing
+from accounts.pages import keys as key_pages
 from accounts.pages.login import (
     LoginView,
     LogoutView,
@@ -29,6 +30,7 @@ from scans.api import ScanCollection, ScanItem, ScanListing, UsageView
 from scans.audits.api import AuditCollection, AuditExport, AuditFindings, AuditItem, AuditPages
 from scans.dashboard import audit_views
 from scans.dashboard import views as scan_views
+from scans.monitors.api import MonitorCollection, MonitorItem, MonitorRuns
 from webhooks import views as webhook_views
 from webhooks.api import (
     DeliveryListing,
@@ -91,8 +93,11 @@ of_organization = [
     path("members/<int:membership_id>/role", organization.member_role, name="member-role"),
     path("members/<int:membership_id>/remove", organization.member_remove, name="member-remove"),
     path("invitations/<str:invitation_id>/revoke", organization.invitation_revoke, name="invitation-revoke"),
-    path("keys/", organization.keys, name="keys"),
-    path("keys/<str:key_id>/revoke", organization.key_revoke, name="key-revoke"),
+    path("keys/", key_pages.keys, name="keys"),
+    path("keys/<str:key_id>/rename", key_pages.key_rename, name="key-rename"),
+    path("keys/<str:key_id>/regenerate", key_pages.key_regenerate, name="key-regenerate"),
+    path("keys/<str:key_id>/former/<int:former_id>/end", key_pages.former_key_end, name="former-key-end"),
+    path("keys/<str:key_id>/revoke", key_pages.key_revoke, name="key-revoke"),
     path("settings/", organization.organization_settings, name="organization-settings"),
     path("settings/delete", closing.organization_delete, name="organization-delete"),
     path("audit/", organization.audit_log, name="audit"),
@@ -113,6 +118,9 @@ urlpatterns = [
     path("v1/audits/<any:audit_id>", AuditItem.as_view(), name="audit-item"),
     path("v1/mutes", MuteCollection.as_view(), name="mute-collection"),
     path("v1/mutes/<any:mute_id>", MuteItem.as_view(), name="mute-item"),
+    path("v1/monitors", MonitorCollection.as_view(), name="monitor-collection"),
+    path("v1/monitors/<any:monitor_id>/runs", MonitorRuns.as_view(), name="monitor-runs"),
+    path("v1/monitors/<any:monitor_id>", MonitorItem.as_view(), name="monitor-item"),
     path("v1/usage", UsageView.as_view(), name="usage"),
     path("api/webhooks", WebhookCollection.as_view(), name="webhook-collection"),
     path("api/webhooks/<any:webhook_id>/test", WebhookTest.as_view(), name="webhook-test"),
@@ -141,6 +149,8 @@ urlpatterns = [
     path("password/sent/", password_reset_sent, name="password-reset-sent"),
     path("password/<uidb64>/<token>/", PasswordResetConfirmView.as_view(), name="password-reset-confirm"),
     path("invite/<str:token>", person.invite, name="invite"),
+    path("unsubscribe/<str:token>/again", unsubscribing.subscribe_again, name="subscribe-again"),
+    path("unsubscribe/<str:token>", unsubscribing.unsubscribe, name="unsubscribe"),
     path("account/", person.account, name="account"),
     path("account/delete", closing.account_delete, name="account-delete"),
     path("account/sessions/", person.sessions_end, name="sessions-end"),

@@ -15,6 +15,7 @@ from accounts.authentication import caller_of
 from config.api import idempotency
 from config.api.pagination import choice, page_of
 from config.api.schema import PAGE_PARAMETERS, RATE_HEADERS, creation_parameters, headers, id_parameter, responses
+from config.api.scopes import Scope
 from config.api.views import ApiView, json_body
 from config.ids import is_id
 from scans import services
@@ -28,6 +29,8 @@ POLL_AFTER_S = 2
 
 class ScanCollection(ApiView):
     """POST /v1/scan."""
+
+    scopes = {"POST": Scope.SCAN}
 
     @extend_schema(
         operation_id="create_scan",

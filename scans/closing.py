@@ -1,4 +1,4 @@
-"""What becomes of an organization's scans when it is closed, and of their counters when it is deleted."""
+"""What becomes of an organization's scans and monitors when it is closed, and of their counters when it is deleted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.utils import timezone
 from accounts import access
 from accounts.models import Organization
 from scans.audits.services import cancel
-from scans.models import Audit, Scan, ScanCount
+from scans.models import Audit, Monitor, Scan, ScanCount
 
 
 def stop_scans(*, organization: Organization, **_: object) -> None:
@@ -29,7 +29,8 @@ def stop_scans(*, organization: Organization, **_: object) -> None:
     audits = access.rows(Audit, organization.id).unfinished()  # type: ignore[attr-defined]  # AuditQuerySet
     for audit in audits.select_for_update(no_key=True).order_by("id"):
         cancel(audit)
-    for model in (Scan, Audit):
+    access.rows(Monitor, organization.id).update(next_run_at=None)
+    for model in (Scan, Audit, Monitor):
         kept = access.rows(model, organization.id).filter(encrypted_credentials__isnull=False)
         kept.update(encrypted_credentials=None)
 

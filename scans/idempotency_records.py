@@ -18,7 +18,7 @@ from scans.net.credentials import Credentials
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """The answer to a request for a scan or an audit; `replayed` when its Idempotency-Key had been seen before."""
+    """The answer to a request that makes something; `replayed` when its Idempotency-Key had been seen before."""
 
     response: dict[str, Any]
     replayed: bool = False
@@ -35,7 +35,7 @@ def created_once(
     body: Mapping[str, Any],
     credentials: Credentials | None,
     create: Callable[[], dict[str, Any]],
-    kind: Literal["scan", "audit"],
+    kind: Literal["scan", "audit", "monitor"],
 ) -> Created:
     """What `create` makes, or with a key that was seen before its first answer; raises the refusals of both.
 
@@ -62,10 +62,10 @@ def _find(organization_id: int, key: str, digest: str, credentials: Credentials 
     """
     records = access.rows(IdempotencyRecord, organization_id)
     recent = records.filter(key=key, created_at__gt=timezone.now() - idempotency.LIFETIME)
-    record = recent.select_related("scan", "audit").first()
+    record = recent.select_related("scan", "audit", "monitor").first()
     if record is None:
         return None
-    made = record.scan or record.audit
+    made = record.scan or record.audit or record.monitor
     given = made.credentials if made is not None else None
     if record.request_digest != digest or given != credentials:
         raise idempotency.IdempotencyMismatch("This Idempotency-Key was used with another body.")
@@ -74,7 +74,7 @@ def _find(organization_id: int, key: str, digest: str, credentials: Credentials 
 
 
 def _keep(organization_id: int, key: str, digest: str, answer: dict[str, Any], **made: str) -> None:
-    """Remember the answer, and what was made: a `scan_id` or an `audit_id`."""
+    """Remember the answer, and what was made: a `scan_id`, an `audit_id` or a `monitor_id`."""
     IdempotencyRecord.objects.update_or_create(
         organization_id=organization_id,
         key=key,
@@ -82,6 +82,7 @@ def _keep(organization_id: int, key: str, digest: str, answer: dict[str, Any], *
             "request_digest": digest,
             "scan_id": made.get("scan_id"),
             "audit_id": made.get("audit_id"),
+            "monitor_id": made.get("monitor_id"),
             "response": json.dumps(answer),
             "created_at": timezone.now(),
         },

@@ -30,7 +30,9 @@ from scans.engine.redaction import redacted
 from scans.engine.result import Budget, Progress, ScanError, ScanResult
 from scans.engine.run import failed_result, scan
 from scans.memory import give_back, use_one_heap
-from scans.models import IdempotencyRecord
+from scans.models import IdempotencyRecord, MonitorRun
+from scans.monitors import beats, starting
+from scans.monitors import retention as retention_of_runs
 from scans.net.client import Network
 from scans.net.policy import Policy
 from scans.net.targets import parse_target
@@ -47,6 +49,8 @@ use_one_heap()  # in the worker, before it forks its pool
 
 PROGRESS_STEP_S = 0.5
 FINISH_PAUSE_S = 1.0
+# Others wait for this process.
+MONITORS_S = 20.0
 # Well within the lease, so that one late write does not lose it.
 RENEW_EVERY_S = settings.SCAN_LEASE_S / 4
 
@@ -207,6 +211,23 @@ def discover_pages(audit_id: str) -> None:
 
 
 @shared_task
+def run_monitors() -> None:
+    """Every 15 seconds: what is due begins. Any number of these at once do it once."""
+    ends_at = time.monotonic() + MONITORS_S
+    while beats.beat(timezone.now()) == beats.AT_ONCE and time.monotonic() < ends_at:
+        pass
+    starting.start_runs(timezone.now(), lambda: time.monotonic() < ends_at)
+
+
+@shared_task
+def start_run(run_id: str) -> None:
+    """What somebody asked for at once. Where the message is lost, `run_monitors` finds the run."""
+    run = MonitorRun.objects.filter(id=run_id).first()
+    if run is not None:
+        starting.start_run(run.id, run.monitor_id, timezone.now())
+
+
+@shared_task
 def sweep() -> None:
     """Every 15 seconds: nothing that was accepted stays behind. Also tells operators that the scheduler lives."""
     beat()
@@ -231,6 +252,12 @@ def forget_credentials() -> None:
 def delete_expired_audits() -> None:
     """Every night, after their reports."""
     delete_in_batches("scans.tasks.delete_expired_audits", retention.delete_expired)
+
+
+@shared_task
+def delete_old_runs() -> None:
+    """Every night: runs of monitors that are older than a year."""
+    delete_in_batches("scans.tasks.delete_old_runs", retention_of_runs.delete_old)
 
 
 @shared_task

@@ -11,12 +11,25 @@ from typing import Any
 
 from django.utils import timezone
 
-from accounts import audit, keys
+from accounts import audit
+from accounts.keys import minting
+from accounts.mailing import topics
 from accounts.members import invitation_token
-from accounts.models import ApiKey, Invitation, LoginSession, Membership, MonthlyUsage, Organization, User
+from accounts.models import (
+    ApiKey,
+    FormerKey,
+    Invitation,
+    LoginSession,
+    Mail,
+    Membership,
+    MonthlyUsage,
+    Organization,
+    User,
+)
 from accounts.services import sign_up_token
 from accounts.usage import month_of
 from config import encryption
+from config.api.scopes import Scope
 from reports.models import Mute, Report
 from scans.engine.browser.visit import Browser
 from scans.engine.findings import ScanType
@@ -266,15 +279,25 @@ def _accounts(home: Member, owner: User, rows: int, now: datetime) -> dict[str, 
         ApiKey(
             organization=organization,
             name=f"{NAME} nightly build {n}",
-            prefix=keys.mint().prefix,
-            digest=keys.mint().digest,
+            prefix=minting.mint().prefix,
+            digest=minting.mint().digest,
             created_by=owner,
             created_at=now - timedelta(days=n),
             expires_at=(None, now + timedelta(days=60), now - timedelta(days=1))[n % 3],
             revoked_at=now if n % 4 == 3 else None,
             last_used_at=now - timedelta(hours=n) if n % 2 else None,
+            last_used_from=f"2001:db8:85a3:8d3:1319:8a2e:370:{n}" if n % 2 else "",
+            scope=tuple(Scope)[n % 3],
         )
         for n in range(rows)
+    )
+    former = FormerKey.objects.create(
+        key=made[0],
+        prefix=minting.mint().prefix,
+        digest=minting.mint().digest,
+        expires_at=now + timedelta(hours=20),
+        last_used_at=now - timedelta(minutes=3),
+        last_used_from="192.0.2.7",
     )
     sessions = LoginSession.objects.bulk_create(
         LoginSession(user=owner, address=f"192.0.2.{n}", user_agent="Mozilla/5.0 (X11; Linux) Firefox/140.0")
@@ -284,6 +307,8 @@ def _accounts(home: Member, owner: User, rows: int, now: datetime) -> dict[str, 
         audit.record(organization, owner if n % 7 else None, ACTIONS[n % len(ACTIONS)], f"{_name(n)}@{DOMAIN}")
     return {
         "key_id": made[0].id,
+        "key_prefix": made[0].prefix,
+        "former_id": former.pk,
         "membership_id": memberships[0].id,
         "invitation_id": invitations[0].id,
         "session_id": sessions[0].id,
@@ -291,6 +316,7 @@ def _accounts(home: Member, owner: User, rows: int, now: datetime) -> dict[str, 
         "organization": "home",
         "signup/token": sign_up_token("new@people.test"),
         "invite/token": invitation_token(invitations[0]),
+        "unsubscribe/token": topics.token(owner, _mails(organization, owner, rows)),
         "password/uidb64": "MQ",
         "password/token": "used-up",
     }
@@ -314,6 +340,17 @@ def _mutes(organization: Organization, owner: User, rows: int, now: datetime) ->
         for n in range(rows)
     )
     return {"mute_id": made[0].id}
+
+
+def _mails(organization: Organization, owner: User, rows: int) -> str:
+    """One about webhooks, and some that were stopped; returns the topic of the first."""
+    topic = f"webhooks:{organization.pk}"
+    for each in (topic, *(f"monitor:mon_{n}" for n in range(rows))):
+        subject = f"A webhook of {NAME} was disabled" if each == topic else f"{NAME} shop: 2 new findings"
+        Mail.objects.create(user=owner, organization=organization, topic=each, subject=subject, sent_at=timezone.now())
+        if each != topic:
+            topics.Subscription(owner, each).stop()
+    return topic
 
 
 def _name(number: int) -> str:

@@ -17,18 +17,19 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts import keys, members
+from accounts import members
+from accounts.keys import minting
 from accounts.models import ApiKey, AuditEvent, Invitation, Membership, MonthlyUsage, Organization, Tier, User
 from accounts.usage import month_of
 from config import encryption
 from config.web.admin import UncountedAdmin
-from reports.models import Report
+from reports.models import Mute, Report
 from scans.models import Audit, BlockedDomain, Scan
 from tests.world import Member, browser_of, finished_scan, make_scan, person_of
 from webhooks.delivery.signing import new_secret
 from webhooks.models import Delivery, Event, EventKind, Webhook
 
-READ_ONLY = (Scan, Audit, Report, Webhook, Event, Delivery, AuditEvent, Invitation)
+READ_ONLY = (Scan, Audit, Report, Mute, Webhook, Event, Delivery, AuditEvent, Invitation)
 MODELS = (Organization, Tier, Membership, User, ApiKey, BlockedDomain, *READ_ONLY)
 
 
@@ -57,6 +58,13 @@ def furnished(home: Member) -> list[str]:
         types=["seo"],
         max_pages=1,
         encrypted_credentials=encryption.encrypt(secret),
+    )
+    Mute.objects.create(
+        organization=home.organization,
+        check_id="hsts",
+        host="example.com",
+        reason="Why not.",
+        expires_at=timezone.now() + timedelta(days=7),
     )
     BlockedDomain.objects.create(domain="blocked.test")
     Invitation.objects.create(
@@ -120,7 +128,7 @@ def test_nobody_but_staff_gets_in(furnished: list[str], model: type, role: str) 
 
 
 def test_a_new_key_is_shown_once_and_works(operator: Client, home: Member) -> None:
-    form = {"organization": home.organization.pk, "name": "CI", "expires_at_0": "", "expires_at_1": ""}
+    form = {"organization": home.organization.pk, "name": "CI", "scope": "read", "expires_at_0": "", "expires_at_1": ""}
     response = operator.post(address(ApiKey, "add"), form)
     assert "messages" not in response.cookies, "what stands in a cookie stands in a browser's files"
     assert "no-store" in response["Cache-Control"]
@@ -128,9 +136,9 @@ def test_a_new_key_is_shown_once_and_works(operator: Client, home: Member) -> No
     (shown,) = [
         word
         for word in response.content.decode().replace("<", " ").replace(">", " ").split()
-        if word.startswith("wss_") and keys.is_well_formed(word)
+        if word.startswith("wss_") and minting.is_well_formed(word)
     ]
-    assert key.digest == keys.digest(shown)
+    assert key.digest == minting.digest(shown)
     assert key.created_by.email == "operator@people.test"
     assert shown not in operator.get(address(ApiKey, "change", key.pk)).content.decode()
     assert shown not in operator.get(address(ApiKey, "changelist")).content.decode()

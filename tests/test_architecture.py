@@ -131,7 +131,14 @@ def test_tasks_are_called_by_names_that_exist() -> None:
         and ast.unparse(node.func) in ("celery.enqueue", "app.send_task")
         and isinstance(node.args[0], ast.Constant)
     }
-    assert called == {"scans.tasks.run_scan", "scans.tasks.discover_pages", "webhooks.tasks.deliver"}
+    assert called == {
+        "accounts.tasks.send_mails",
+        "scans.tasks.conclude_run",
+        "scans.tasks.discover_pages",
+        "scans.tasks.run_scan",
+        "scans.tasks.start_run",
+        "webhooks.tasks.deliver",
+    }
     scheduled = {entry["task"] for entry in celery.conf.beat_schedule.values()}
     routed = set(celery.conf.task_routes) - {"*"}
     assert called | routed | scheduled == known

@@ -14,8 +14,9 @@ from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
+from accounts.keys.services import create_api_key
 from accounts.models import ApiKey, Membership, Organization, User
-from accounts.services import create_api_key, ensure_organization
+from accounts.services import ensure_organization
 from accounts.usage import month_of
 from scans.engine.findings import HIGH, LOW, ScanType
 from scans.engine.result import CategoryResult, CheckResult, ScanResult, SkippedCheck

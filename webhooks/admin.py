@@ -33,7 +33,7 @@ class WebhookAdmin(ReadOnlyAdmin):
     search_help_text = "The beginning of a webhook's ID, or an organization's slug or name."
     fields = (
         *("id", "organization", "url", "receiver", "events", "created_at"),
-        *("enabled", "disabled_at", "disabled_reason", "failing_since", "failures", "notice_due_at", "deliveries"),
+        *("enabled", "disabled_at", "disabled_reason", "failing_since", "failures", "deliveries"),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Webhook]:

@@ -32,6 +32,9 @@ class EventKind(models.TextChoices):
     SCAN_PARTIAL = "scan.partial"
     AUDIT_COMPLETED = "audit.completed"
     AUDIT_FAILED = "audit.failed"
+    MONITOR_CHANGED = "monitor.changed"
+    MONITOR_FAILED = "monitor.failed"
+    MONITOR_RECOVERED = "monitor.recovered"
 
 
 # Those of the contract: what the form for a new receiver begins with.
@@ -46,6 +49,13 @@ class Webhook(models.Model):
         GONE = "gone", "it answered 410"
         FAILING = "failing", "nothing but failures for days"
 
+    class Format(models.TextChoices):
+        """What a body looks like. All but the first are made from it when it is sent (`delivery.formats`)."""
+
+        STANDARD = "standard", "Standard"
+        SLACK = "slack", "Slack"
+        TEAMS = "teams", "Microsoft Teams"
+
     id = models.CharField(primary_key=True, max_length=40, default=new_webhook_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="webhooks")
     url = models.CharField(max_length=8192)
@@ -53,6 +63,7 @@ class Webhook(models.Model):
         max_length=300, help_text="The URL's host and port: what attempts at once are bounded by."
     )
     events = ArrayField(models.CharField(max_length=32, choices=EventKind))
+    format = models.CharField(max_length=16, choices=Format, default=Format.STANDARD, db_default=Format.STANDARD)
     encrypted_secret = models.BinaryField()
     created_at = models.DateTimeField(default=timezone.now)
 
@@ -62,8 +73,6 @@ class Webhook(models.Model):
     # The first failed attempt since the last success, and how many there were since.
     failing_since = models.DateTimeField(null=True, blank=True)
     failures = models.PositiveIntegerField(default=0)
-    # Set when the webhook was disabled automatically, until the organization has been told.
-    notice_due_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ("created_at", "id")
@@ -93,10 +102,13 @@ class Event(models.Model):
 
     id = models.CharField(primary_key=True, max_length=40, default=new_event_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE)
-    # A test event is of neither.
+    # A test event is of none of these.
     scan = models.ForeignKey("scans.Scan", on_delete=models.CASCADE, null=True, blank=True, related_name="events")
     audit = models.ForeignKey(
         "scans.Audit", on_delete=models.CASCADE, null=True, blank=True, related_name="events", db_index=False
+    )
+    monitor = models.ForeignKey(
+        "scans.Monitor", on_delete=models.CASCADE, null=True, blank=True, related_name="events", db_index=False
     )
     kind = models.CharField(max_length=32, choices=EventKind)
     body = models.BinaryField()
@@ -105,6 +117,7 @@ class Event(models.Model):
     class Meta:
         indexes = [
             models.Index(fields=["audit"], condition=models.Q(audit__isnull=False), name="event_of_audit"),
+            models.Index(fields=["monitor"], condition=models.Q(monitor__isnull=False), name="event_of_monitor"),
         ]
 
     def __str__(self) -> str:
@@ -113,7 +126,7 @@ class Event(models.Model):
     @property
     def is_test(self) -> bool:
         """Whether somebody asked for it, to try a receiver."""
-        return self.scan_id is None and self.audit_id is None
+        return self.scan_id is None and self.audit_id is None and self.monitor_id is None
 
 
 class Delivery(models.Model):

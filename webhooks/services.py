@@ -23,6 +23,7 @@ from scans.net.errors import NotReachable, TimedOut
 from scans.net.targets import Target, parse_target
 from scans.policy import scan_policy
 from scans.reachability import place
+from webhooks.delivery import notices
 from webhooks.delivery.claims import release
 from webhooks.delivery.signing import new_secret
 from webhooks.events import example, wake_dispatcher
@@ -124,8 +125,9 @@ def update_webhook(
             webhook.events = kinds
         if enabled is True:
             webhook.enabled, webhook.disabled_at, webhook.disabled_reason = True, None, ""
-            webhook.failing_since, webhook.failures, webhook.notice_due_at = None, 0, None
+            webhook.failing_since, webhook.failures = None, 0
             release(webhook)
+            notices.withdraw(webhook)
             wake_dispatcher(webhook.id)
         elif enabled is False and webhook.enabled:
             webhook.enabled, webhook.disabled_at = False, timezone.now()

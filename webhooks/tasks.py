@@ -8,7 +8,7 @@ from celery import shared_task
 from celery.signals import worker_shutting_down
 
 from config import celery
-from webhooks.delivery import claims, notices, retention
+from webhooks.delivery import claims, retention
 from webhooks.delivery.dispatch import Dispatcher
 
 # In a pool of processes, others wait for this one and its time is limited; threads know no such limits.
@@ -35,12 +35,6 @@ def stop_delivering(**_: object) -> None:
 def hold_deliveries() -> None:
     """Every minute: what waits for disabled webhooks costs claims nothing from then on."""
     claims.hold()
-
-
-@shared_task
-def send_notices() -> None:
-    """Every minute: tell organizations that a webhook of theirs was disabled."""
-    notices.send_due()
 
 
 @shared_task

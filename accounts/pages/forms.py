@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 from django import forms
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
+from django.http import QueryDict
 from django.utils import timezone
 
+from accounts.keys.notices import NOTICE_DAYS
+from accounts.keys.services import OVERLAP
 from accounts.models import ApiKey, AuditEvent, Membership, Organization, User
+from config.api.scopes import Scope
+from config.web.forms import HintedLabel
 
 MAX_PASSWORD_LENGTH = 500  # hashing a novel would keep the server busy
 NAME_LENGTH = Organization._meta.get_field("name").max_length
 KEY_NAME_LENGTH = ApiKey._meta.get_field("name").max_length
+MAX_KEY_LIFETIME = timedelta(days=5 * 365)
 
 
 def _printable(value: str) -> None:
@@ -105,9 +111,7 @@ class SettingsForm(forms.Form):
     )
 
 
-class KeyForm(forms.Form):
-    LIFETIMES = {"30": "In 30 days", "90": "In 90 days", "365": "In a year", "": "Never"}
-
+class KeyNameForm(forms.Form):
     name = forms.CharField(
         label="Name",
         max_length=KEY_NAME_LENGTH,
@@ -115,11 +119,91 @@ class KeyForm(forms.Form):
         help_text="What the key is for, such as “Nightly build”.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
-    lifetime = forms.ChoiceField(label="Expires", choices=list(LIFETIMES.items()), required=False, initial="90")
+
+
+class KeyEndForm(forms.Form):
+    """When a key ends: after so many days, with a day, or never."""
+
+    ON_A_DAY = "date"
+    LIFETIMES = {"30": "In 30 days", "90": "In 90 days", "365": "In a year", ON_A_DAY: "On a day", "": "Never"}
+    USUAL = "90"
+
+    lifetime = forms.ChoiceField(
+        label="Ends",
+        choices=list(LIFETIMES.items()),
+        required=False,
+        initial=USUAL,
+        help_text="From then on the API refuses it. "
+        f"You get an e-mail {' and '.join(map(str, NOTICE_DAYS))} days before.",
+    )
+    last_day = forms.DateField(
+        label="Last day",
+        required=False,
+        help_text="The key works until this day is over, in UTC.",
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+        input_formats=["%Y-%m-%d"],
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """Refuses a day that is missing, over or far away, when there is to be one."""
+        cleaned = super().clean() or self.cleaned_data
+        if cleaned.get("lifetime") == self.ON_A_DAY and "last_day" not in self.errors:
+            today = timezone.now().date()
+            day = cleaned.get("last_day")
+            if day is None or not today <= day <= today + MAX_KEY_LIFETIME:
+                farthest = today + MAX_KEY_LIFETIME
+                self.add_error("last_day", f"Choose a day from {today} to {farthest}, or let the key end never.")
+        return cleaned
 
     def expires_at(self) -> datetime | None:
-        days = self.cleaned_data["lifetime"]
-        return timezone.now() + timedelta(days=int(days)) if days else None
+        """When the key is to end; None for never."""
+        lifetime = self.cleaned_data["lifetime"]
+        if lifetime == self.ON_A_DAY:
+            return datetime.combine(self.cleaned_data["last_day"], time.min, UTC) + timedelta(days=1)
+        return timezone.now() + timedelta(days=int(lifetime)) if lifetime else None
+
+
+class KeyForm(KeyEndForm, KeyNameForm):
+    """A new key."""
+
+    field_order = ("name", "scope", "lifetime", "last_day")
+    scope = forms.ChoiceField(
+        label="What it may do",
+        choices=[
+            (Scope.READ, HintedLabel("Read", "See scans, audits, reports, webhooks and usage")),
+            (Scope.SCAN, HintedLabel("Scan", "Also start scans and audits, and cancel audits")),
+            (Scope.MANAGE, HintedLabel("Manage", "Everything that the API can do, also change webhooks")),
+        ],
+        initial=Scope.SCAN,
+        widget=forms.RadioSelect,
+    )
+
+
+class KeyRegenerationForm(KeyEndForm):
+    """Another secret for a key. `replaces` is the prefix of the one which the form was shown for."""
+
+    at_once = forms.ChoiceField(
+        label="The secret so far",
+        choices=[
+            (
+                "",
+                HintedLabel(
+                    f"Works for {OVERLAP // timedelta(hours=1)} more hours", "Time to put the new one everywhere"
+                ),
+            ),
+            ("1", HintedLabel("Ends at once", "It has leaked; what uses it is refused from now on")),
+        ],
+        required=False,
+        initial="",
+        widget=forms.RadioSelect,
+    )
+    replaces = forms.CharField(max_length=20, widget=forms.HiddenInput)
+
+    def __init__(self, data: QueryDict | None, *, key: ApiKey) -> None:
+        """The key is to live as long again as it did, where that was one of the usual times."""
+        days = str((key.expires_at - (key.regenerated_at or key.created_at)).days) if key.expires_at else ""
+        initial = {"lifetime": days if days in self.LIFETIMES else self.USUAL, "replaces": key.prefix}
+        super().__init__(data, initial=initial)
 
 
 class RoleForm(forms.Form):

@@ -1,12 +1,10 @@
-"""Pages about an organization: members, keys, settings, audit log."""
+"""Pages about an organization: members, settings, audit log."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
-from django.db.models import F
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -24,19 +22,18 @@ from accounts.members import (
     revoke_invitation,
 )
 from accounts.members import invite as invite_member
-from accounts.models import INVITATION_LIFETIME, ApiKey, Invitation, Membership
-from accounts.pages.forms import AuditFilterForm, InvitationForm, KeyForm, PageForm, RoleForm, SettingsForm
+from accounts.models import INVITATION_LIFETIME, Invitation, Membership
+from accounts.pages.forms import AuditFilterForm, InvitationForm, PageForm, RoleForm, SettingsForm
 from accounts.pages.login import limit_mails, mail_not_sent
 from accounts.roles import MemberRequest, page_of, requires
-from accounts.services import AccountRefused, add_api_key, change_organization, revoke_api_key
-from accounts.usage import TierLimits
+from accounts.services import AccountRefused, change_organization
+from accounts.usage import limits_of
 from config.ids import is_id
 
 Role = Membership.Role
 
 INVITATIONS_PER_HOUR = 30
 MEMBERS_SHOWN = 50
-MAX_KEYS_SHOWN = 100  # all active ones are among them
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -145,47 +142,6 @@ def invitation_revoke(request: MemberRequest, invitation_id: str) -> HttpRespons
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@requires(Role.ADMIN)
-def keys(request: MemberRequest) -> HttpResponse:
-    """The keys, and a form for a new one; the answer to it is the only page that ever shows the key."""
-    form = KeyForm(request.POST or None)
-    plaintext = None
-    if form.is_valid():
-        try:
-            _, plaintext = add_api_key(
-                actor=request.membership, name=form.cleaned_data["name"], expires_at=form.expires_at()
-            )
-        except AccountRefused as error:
-            form.add_error("name", str(error))
-        else:
-            form = KeyForm()
-    rows = access.rows(ApiKey, request.membership.organization_id).select_related("created_by")
-    context = {
-        "section": "keys",
-        "form": form,
-        "plaintext": plaintext,
-        "keys": rows.order_by(F("revoked_at").desc(nulls_first=True), "-created_at")[:MAX_KEYS_SHOWN],
-        "now": timezone.now(),
-        "base_url": settings.BASE_URL,
-    }
-    return render(request, "accounts/keys.html", context)
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
-@requires(Role.ADMIN)
-def key_revoke(request: MemberRequest, key_id: str) -> HttpResponse:
-    if not is_id("key", key_id):
-        raise Http404
-    rows = access.rows(ApiKey, request.membership.organization_id).select_related("organization")
-    key = get_object_or_404(rows, id=key_id, revoked_at=None)
-    if request.method != "POST":
-        return render(request, "accounts/key_revoke.html", {"section": "keys", "key": key})
-    revoke_api_key(key, request.membership.user)
-    messages.success(request, f"The key {key.name} has been revoked.")
-    return redirect(page_of(request.membership, "keys"))
-
-
-@require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.VIEWER)
 def organization_settings(request: MemberRequest) -> HttpResponse:
     """Name and defaults, which owners set; plan and limits, for everybody to see."""
@@ -199,7 +155,7 @@ def organization_settings(request: MemberRequest) -> HttpResponse:
         change_organization(actor=actor, **form.cleaned_data)
         messages.success(request, "The settings have been saved.")
         return redirect(page_of(request.membership, "organization-settings"))
-    plan = TierLimits(tier.scans_per_month, tier.concurrent_scans, tier.name, tier.pages_per_audit)
+    plan = limits_of(tier)
     context = {
         "section": "settings",
         "form": form,

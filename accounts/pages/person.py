@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts import access, limits, roles, sessions
 from accounts.limits import Limit
+from accounts.mailing import topics
 from accounts.members import accept, invitation_of, remove_member
 from accounts.models import User
 from accounts.pages.forms import NewPasswordForm, NewPersonForm, OrganizationForm
@@ -52,6 +53,7 @@ def account(request: HttpRequest) -> HttpResponse:
         "form": form,
         "sessions": [(row, sessions.browser_name(row.user_agent)) for row in rows],
         "current": sessions.current_id(request),
+        "stopped": topics.stopped_by(user),
     }
     return render(request, "accounts/account.html", context)
 

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, Protocol, cast
 
 from drf_spectacular.utils import extend_schema
-from rest_framework.permissions import AllowAny
+from rest_framework.permissions import SAFE_METHODS, AllowAny
 from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from config.api.errors import InvalidParams, NotFound, refuse_in_maintenance
+from config.api.scopes import InsufficientScope, Scope
+
+
+class Scoped(Protocol):
+    """What is asked of a caller."""
+
+    @property
+    def scope(self) -> Scope: ...
 
 
 class ApiView(APIView):
-    """Puts the rate headers on every answer to a valid key."""
+    """Asks for the key's scope, and puts the rate headers on every answer to a valid key."""
 
+    # What a method takes; of those that are not named here, reading takes `read` and everything else `manage`.
+    scopes: ClassVar[Mapping[str, Scope]] = {}
     http_method_names = ["get", "post", "patch", "delete", "head"]
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> tuple[Any, str]:
@@ -25,9 +36,23 @@ class ApiView(APIView):
         return renderer, renderer.media_type
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Authenticate, permit, throttle; then nothing else during maintenance."""
+        """Authenticate, permit, throttle, ask for the scope; then nothing else during maintenance."""
         super().initial(request, *args, **kwargs)
+        self._refuse_below_scope(request)
         refuse_in_maintenance()
+
+    @classmethod
+    def scope_of(cls, method: str) -> Scope:
+        """The least scope of a key with which the method may be used."""
+        return cls.scopes.get(method, Scope.READ if method in SAFE_METHODS else Scope.MANAGE)
+
+    def _refuse_below_scope(self, request: Request) -> None:
+        method = request.method or ""
+        if request.auth is None or method.lower() not in self.http_method_names or not hasattr(self, method.lower()):
+            return  # what nobody can use is a 405 or a 404, whatever the key
+        scope = cast("Scoped", request.auth).scope
+        if not scope.holds(needed := self.scope_of(method)):
+            raise InsufficientScope(scope, needed)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
         response = super().finalize_response(request, response, *args, **kwargs)
@@ -57,6 +82,7 @@ class UnknownPath(ApiView):
     """Everything under /v1 and /api that is not an endpoint: 404 `NOT_FOUND`, whatever the method."""
 
     permission_classes = [AllowAny]
+    scopes = dict.fromkeys(("POST", "PATCH", "DELETE", "PUT", "TRACE"), Scope.READ)
     default_response_headers: ClassVar[dict[str, str]] = {}  # no Allow: there is nothing that a method could be used on
     http_method_names = [*ApiView.http_method_names, "put", "options", "trace"]
 

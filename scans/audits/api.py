@@ -16,6 +16,7 @@ from config.api import idempotency
 from config.api.pagination import choice, page_of
 from config.api.parsing import LongJSONParser
 from config.api.schema import PAGE_PARAMETERS, RATE_HEADERS, creation_parameters, headers, id_parameter, responses
+from config.api.scopes import Scope
 from config.api.views import ApiView, json_body
 from reports.exports import FORMATS
 from reports.mutes.services import active_mutes
@@ -43,6 +44,7 @@ class AuditCollection(ApiView):
     """POST and GET /v1/audits."""
 
     parser_classes = [LongJSONParser]
+    scopes = {"POST": Scope.SCAN}
 
     @extend_schema(
         operation_id="create_audit",
@@ -97,6 +99,8 @@ class AuditCollection(ApiView):
 
 class AuditItem(ApiView):
     """GET and DELETE /v1/audits/:id."""
+
+    scopes = {"DELETE": Scope.SCAN}
 
     @extend_schema(
         operation_id="get_audit",

@@ -1,7 +1,7 @@
 """Pages of audits become scans when there is a place for them. Until then nothing is charged for them.
 
 Whoever sees that a place may be free says so: who creates an audit, who ends a visit, and the sweeper. An audit of
-several pages leaves the last place of its organization to what somebody waits for.
+several pages, and one of a monitor, leaves the last place of its organization to what somebody waits for.
 """
 
 from __future__ import annotations
@@ -57,8 +57,7 @@ def _release_one(organization_id: int) -> bool:
         now = timezone.now()
         running = running_visits(organization_id)
         for audit in waiting_audits(organization_id):
-            is_alone = audit.kind == Audit.Kind.PAGE
-            kept_free = 0 if is_alone or limits.concurrent_scans < 2 else 1
+            kept_free = 1 if audit.is_background and limits.concurrent_scans > 1 else 0
             if running >= limits.concurrent_scans - kept_free:
                 continue
             page = _next_page(audit)
@@ -95,7 +94,7 @@ def _release(audit: Audit, page: AuditPage, now: datetime) -> None:
         created_by_id=audit.created_by_id,
         url=page.url,
         audit_page=page,
-        is_background=audit.kind != Audit.Kind.PAGE,
+        is_background=audit.is_background,
         created_at=now,
         enqueued_at=now,
         period=usage.month_of(now),

@@ -100,28 +100,39 @@ def _create(caller: Caller, request: AuditRequest) -> dict[str, Any]:
     with transaction.atomic():
         organization = usage.lock(caller.organization_id)
         _refuse_too_many(organization, request.kind)
-        audit = Audit.objects.create(
-            organization=organization,
+        audit = insert_audit(
+            organization,
+            request,
             api_key_id=caller.key_id,
             created_by_id=caller.member.user_id if caller.member else None,
-            kind=request.kind,
-            url=request.targets[0].url,
-            types=[str(each) for each in request.types],
-            discover=list(request.discover),
-            include=list(request.include),
-            exclude=list(request.exclude),
-            max_pages=request.max_pages,
-            shared_at=now if organization.shares_reports else None,
-            created_at=now,
             **sealed(request.credentials),
         )
         audit_log.record_by(caller.member, "audit.created", audit.url, audit=audit.id, kind=str(audit.kind))
-        if request.kind == Audit.Kind.SITE:
-            transaction.on_commit(lambda: enqueue_discovery(audit.id))
-        else:
-            add_pages(audit, [(each.url, each.origin) for each in request.targets])
-            audit.save()
     return dict(AuditSerializer(audit).data)
+
+
+def insert_audit(organization: Organization, request: AuditRequest, **columns: Any) -> Audit:
+    """Write an audit that was accepted, with its pages or to have them looked for; the caller has locked its row."""
+    now = timezone.now()
+    audit = Audit.objects.create(
+        organization=organization,
+        kind=request.kind,
+        url=request.targets[0].url,
+        types=[str(each) for each in request.types],
+        discover=list(request.discover),
+        include=list(request.include),
+        exclude=list(request.exclude),
+        max_pages=request.max_pages,
+        shared_at=now if organization.shares_reports else None,
+        created_at=now,
+        **columns,
+    )
+    if request.kind == Audit.Kind.SITE:
+        transaction.on_commit(lambda: enqueue_discovery(audit.id))
+    else:
+        add_pages(audit, [(each.url, each.origin) for each in request.targets])
+        audit.save()
+    return audit
 
 
 def _refuse_too_many(organization: Organization, kind: str) -> None:

@@ -84,6 +84,11 @@ class Audit(Keyed):
     error_code = models.CharField(max_length=40, blank=True, default="")
     error_message = models.TextField(blank=True, default="")
     shared_at = models.DateTimeField(null=True, blank=True, help_text="Since when anybody with the link may read it.")
+    of_monitor = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="A monitor's run: nobody waits for it, and only changes are told.",
+    )
 
     # Looking for pages is done by one worker at a time, as scanning is.
     attempts = models.PositiveSmallIntegerField(default=0)
@@ -116,6 +121,11 @@ class Audit(Keyed):
     @property
     def is_final(self) -> bool:
         return self.status in self.FINAL
+
+    @property
+    def is_background(self) -> bool:
+        """Whether its visits let go ahead what somebody waits for."""
+        return self.of_monitor or self.kind != self.Kind.PAGE
 
     @property
     def is_kept(self) -> bool:

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from accounts.models import Organization
 from scans.models.audit import Audit
+from scans.models.monitor import Monitor
 from scans.models.scan import Scan
 
 
@@ -67,10 +68,14 @@ class IdempotencyRecord(models.Model):
     request_digest = models.CharField(max_length=64)
     scan = models.ForeignKey(Scan, on_delete=models.CASCADE, null=True, blank=True)
     audit = models.ForeignKey(Audit, on_delete=models.CASCADE, null=True, blank=True)
+    monitor = models.ForeignKey(Monitor, on_delete=models.CASCADE, null=True, blank=True, db_index=False)
     response = models.TextField(help_text="JSON; jsonb would lose its order.")
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
 
     class Meta:
+        indexes = [
+            models.Index(fields=["monitor"], condition=models.Q(monitor__isnull=False), name="idempotency_of_monitor")
+        ]
         constraints = [models.UniqueConstraint(fields=["organization", "key"], name="idempotency_unique")]
 
     def __str__(self) -> str:

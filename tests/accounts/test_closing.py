@@ -15,8 +15,9 @@ from django.utils import timezone
 from accounts import members
 from accounts.closing.deletion import GRACE, delete_closed
 from accounts.closing.services import NO_ADDRESS, close_account, close_organization_as_owner
+from accounts.keys.services import create_api_key
 from accounts.models import AuditEvent, Membership, Organization, User
-from accounts.services import AccountRefused, create_api_key, ensure_organization
+from accounts.services import AccountRefused, ensure_organization
 from config.postgresql import deletion as batches
 from reports.models import Report
 from scans.models import Scan, ScanCount

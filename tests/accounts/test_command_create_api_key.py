@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import subprocess
+from datetime import timedelta
 from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 from django.conf import settings
 from django.db import connection
+from django.utils import timezone
 
-from accounts.keys import is_well_formed
+from accounts.keys.minting import is_well_formed
 from accounts.models import ApiKey, Organization
 from tests.command_line import run, run_here
 from tests.world import Api
@@ -58,11 +60,25 @@ def test_the_tier_is_set_when_it_is_given_and_kept_when_not() -> None:
         assert Api(key).get("/v1/usage").json()["quota"]["tier"] == "pro"
 
 
+def test_scope_and_end_are_what_was_asked_for() -> None:
+    run_here("create_api_key", "Acme", "--scope", "read", "--expires", "30")
+    key = ApiKey.objects.get()
+    assert key.scope == "read"
+    assert key.expires_at is not None
+    assert abs(key.expires_at - timezone.now() - timedelta(days=30)) < timedelta(minutes=5)
+    run_here("create_api_key", "Acme", "--name", "Other")
+    assert ApiKey.objects.filter(scope="manage", expires_at=None).count() == 1
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
         ([], "ORG"),
         (["Acme", "--tier", "gold"], "There is no tier 'gold'; there are free, pro, business, enterprise."),
+        (["Acme", "--scope", "root"], "scope"),
+        (["Acme", "--expires", "0"], "1 to 1825 days"),
+        (["Acme", "--expires", "9" * 5000], "1 to 1825 days"),
+        (["Acme", "--expires", "tomorrow"], "1 to 1825 days"),
         ([""], "printable characters"),
         (["!?"], "needs a letter or a digit"),
         (["A" * 101], "1 to 100"),

@@ -124,7 +124,7 @@ def test_a_person_signs_up_and_copies_a_key(
         page.get_by_role("button", name="Create the account").click()
         page.wait_for_url("**/o/engines*/")
         page.goto(f"{page.url}keys/")
-        page.get_by_label("Name").fill("Nightly build")
+        page.get_by_label("Name", exact=True).fill("Nightly build")
         page.get_by_role("button", name="Create the key").click()
         page.get_by_role("button", name="Copy").click()
         page.get_by_role("button", name="Copied").wait_for()

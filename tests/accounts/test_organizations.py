@@ -84,7 +84,7 @@ def test_a_page_acts_on_its_own_organization_whatever_another_tab_does(home: Mem
     address = invites.get("action") or "/o/home/members/"
     client.post(address, {"email": "contractor@alpha.test", "role": "admin"})
     assert Invitation.objects.get().organization == home.organization
-    client.post(keys[0], {"name": "CI", "lifetime": ""})
+    client.post(keys[0], {"name": "CI", "scope": "scan", "lifetime": ""})
     assert ApiKey.objects.get(name="CI").organization == home.organization
     client.post(settings_page, {"name": "Renamed", "shares_reports": "on"})
     assert set(Organization.objects.values_list("name", "shares_reports")) == {("Renamed", True), ("Stranger", False)}

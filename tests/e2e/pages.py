@@ -56,7 +56,7 @@ class Shown:
 
     path: str
     who: str = "owner"
-    data: Mapping[str, Any] | None = None
+    data: Mapping[str, str] | None = None
     status: int = 200
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -82,6 +82,8 @@ PAGES: Mapping[str, Shown] = {
     "password-new": Shown(NEW_PASSWORD, "anonymous"),
     "invite": Shown("/invite/{invite/token}", "anonymous"),
     "invite-other": Shown("/invite/{invite/token}", "viewer"),
+    "unsubscribe": Shown("/unsubscribe/{unsubscribe/token}", "anonymous"),
+    "unsubscribe-done": Shown("/unsubscribe/{unsubscribe/token}", "anonymous", {"List-Unsubscribe": "One-Click"}),
     "account": Shown("/account/"),
     "account-refused": Shown("/account/", data={"old_password": "x", "new_password1": "a", "new_password2": "b"}),
     "account-delete": Shown("/account/delete"),
@@ -123,7 +125,12 @@ PAGES: Mapping[str, Shown] = {
     "member-remove": Shown("/o/home/members/{membership_id}/remove"),
     "keys": Shown("/o/home/keys/"),
     "keys-empty": Shown("/o/meadow/keys/", "colleague"),
-    "key-created": Shown("/o/home/keys/", data={"name": "Deploys", "lifetime": "90"}),
+    "key-created": Shown("/o/home/keys/", data={"name": "Deploys", "scope": "read", "lifetime": "90"}),
+    "keys-refused": Shown("/o/home/keys/", data={"name": "", "scope": "scan", "lifetime": "date"}),
+    "key-rename-refused": Shown("/o/home/keys/{key_id}/rename", data={"name": ""}),
+    "key-regenerate": Shown("/o/home/keys/{key_id}/regenerate"),
+    "key-regenerated": Shown("/o/home/keys/{key_id}/regenerate", data={"replaces": "{key_prefix}", "lifetime": "90"}),
+    "former-key-end": Shown("/o/home/keys/{key_id}/former/{former_id}/end"),
     "key-revoke": Shown("/o/home/keys/{key_id}/revoke"),
     "settings": Shown("/o/home/settings/"),
     "settings-delete": Shown("/o/home/settings/delete"),
@@ -236,7 +243,10 @@ def _ask(shown: Shown, person: User | None, ids: Mapping[str, Any]) -> Rendered:
     path = shown.path.format(**ids)
     if "/progress" in path:
         client.defaults["HTTP_HX_REQUEST"] = "true"
-    response = client.get(path, follow=True) if shown.data is None else client.post(path, dict(shown.data))
+    if shown.data is None:
+        response = client.get(path, follow=True)
+    else:
+        response = client.post(path, {name: value.format(**ids) for name, value in shown.data.items()})
     assert response.status_code == shown.status, f"{path}: {response.status_code}"
     body = b"".join(response.streaming_content) if response.streaming else response.content
     headers = {name: value for name, value in response.headers.items() if name != "Content-Length"}

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from accounts.keys import is_well_formed
+from accounts.keys.minting import is_well_formed
 from tests.command_line import run
 from tests.config.stack.processes import running_with, wait_until
 from tests.e2e.service import STOP_S, Service, free_port, get_status

@@ -7,12 +7,11 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from django.db import connection, transaction
 from django.db.models import Q
 
-from webhooks.delivery import schedule
+from webhooks.delivery import notices, schedule
 from webhooks.delivery.schedule import NextStep, Outcome
 from webhooks.delivery.sending import AttemptResult
 from webhooks.models import Attempt, Delivery, Webhook
@@ -118,19 +117,21 @@ def _note_health(webhook: Webhook, ended: Sequence[_Ended]) -> None:
         elif not result.is_our_fault:
             webhook.failing_since = webhook.failing_since or result.at
             webhook.failures += 1
-    now = ended[-1].result.ended_at
+    last = ended[-1].result
+    now = last.ended_at
     if webhook.enabled:
         if any(each.next_step.outcome is Outcome.GONE for each in ended):
-            _disable(webhook, Webhook.Reason.GONE, now)
+            _disable(webhook, Webhook.Reason.GONE, last)
         elif webhook.failing_since is not None and schedule.is_to_be_disabled(
             failing_since=webhook.failing_since, failures=webhook.failures, now=now
         ):
-            _disable(webhook, Webhook.Reason.FAILING, now)
+            _disable(webhook, Webhook.Reason.FAILING, last)
     webhook.save()
 
 
-def _disable(webhook: Webhook, reason: Webhook.Reason, now: datetime) -> None:
+def _disable(webhook: Webhook, reason: Webhook.Reason, last: AttemptResult) -> None:
     logger.warning("webhook %s was disabled: %s", webhook.id, reason.label)
     webhook.enabled = False
-    webhook.disabled_at = webhook.notice_due_at = now
+    webhook.disabled_at = last.ended_at
     webhook.disabled_reason = reason
+    notices.post_disabled(webhook, last)

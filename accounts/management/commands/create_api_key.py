@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import ProgrammingError, transaction
+from django.utils import timezone
 
+from accounts.keys.services import create_api_key
 from accounts.models import Tier
-from accounts.services import create_api_key, ensure_organization
+from accounts.services import ensure_organization
+from config.api.scopes import Scope
 
 EXIT_UNAVAILABLE = 1
 EXIT_USAGE = 2
 MAX_NAME_LENGTH = 100
+MAX_DAYS = 5 * 365
 
 
 class Command(BaseCommand):
@@ -24,12 +29,31 @@ class Command(BaseCommand):
         parser.add_argument("organization", metavar="ORG", type=_name, help="The organization's name.")
         parser.add_argument("--tier", metavar="NAME", type=_name, help="The plan to put the organization on.")
         parser.add_argument("--name", metavar="TEXT", type=_name, default="Command line", help="What the key is for.")
+        parser.add_argument(
+            "--scope",
+            type=Scope,
+            choices=list(Scope),
+            default=Scope.MANAGE,
+            metavar="|".join(Scope),
+            help="What the key may do; each holds those before it. Without it, everything.",
+        )
+        parser.add_argument(
+            "--expires",
+            type=_days,
+            metavar="DAYS",
+            help="After how many days the key ends. Without it, never.",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             with transaction.atomic():
                 organization = ensure_organization(name=options["organization"], tier=options["tier"])
-                _, key = create_api_key(organization=organization, name=options["name"])
+                _, key = create_api_key(
+                    organization=organization,
+                    name=options["name"],
+                    scope=options["scope"],
+                    expires_at=options["expires"],
+                )
         except Tier.DoesNotExist:
             known = ", ".join(Tier.objects.values_list("name", flat=True))
             raise CommandError(
@@ -47,3 +71,9 @@ def _name(raw: str) -> str:
     if not raw.strip() or len(raw) > MAX_NAME_LENGTH or not raw.isprintable():
         raise ArgumentTypeError(f"a name has 1 to {MAX_NAME_LENGTH} printable characters")
     return raw.strip()
+
+
+def _days(raw: str) -> datetime:
+    if not raw.isascii() or not raw.isdecimal() or not 1 <= int(raw[:9]) <= MAX_DAYS:
+        raise ArgumentTypeError(f"a key ends after 1 to {MAX_DAYS} days")
+    return timezone.now() + timedelta(days=int(raw))

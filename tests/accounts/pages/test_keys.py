@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, time, timedelta
 
 import pytest
 from django.test import Client
 from django.utils import timezone
+from lxml import html
 
-from accounts import audit, services
-from accounts.models import ApiKey, AuditEvent
+from accounts import audit
+from accounts.keys import services
+from accounts.models import ApiKey, AuditEvent, FormerKey
 from tests.world import Api, Member, browser_of, person_of
 
 
@@ -18,9 +20,9 @@ def admin(home: Member) -> Client:
     return browser_of(person_of(home, "admin", "admin@people.test"))
 
 
-def create(client: Client, name: str = "Nightly build", lifetime: str = "") -> tuple[str, ApiKey]:
+def create(client: Client, name: str = "Nightly build", **fields: str) -> tuple[str, ApiKey]:
     """A new key: the page that shows it, and its row."""
-    response = client.post("/o/home/keys/", {"name": name, "lifetime": lifetime})
+    response = client.post("/o/home/keys/", {"name": name, "scope": "scan", "lifetime": ""} | fields)
     assert response.status_code == 200
     assert "no-store" in response["Cache-Control"]
     return response.content.decode(), ApiKey.objects.get(name=name)
@@ -47,7 +49,7 @@ def test_a_key_is_shown_once_and_works(admin: Client) -> None:
 
 def test_a_form_that_is_sent_twice_makes_one_key(admin: Client) -> None:
     create(admin)
-    again = admin.post("/o/home/keys/", {"name": "Nightly build", "lifetime": ""}).content.decode()
+    again = admin.post("/o/home/keys/", {"name": "Nightly build", "scope": "scan", "lifetime": ""}).content.decode()
     assert "There is an active key with this name." in again
     assert "wss_" not in plaintext_in(again)
     assert ApiKey.objects.filter(name="Nightly build").count() == 1
@@ -63,24 +65,50 @@ def test_a_key_can_end(admin: Client, lifetime: str, days: int) -> None:
     assert "Expired" in admin.get("/o/home/keys/").content.decode()
 
 
+GOOD = {"name": "a", "scope": "read", "lifetime": ""}
+
+
 @pytest.mark.parametrize(
     ("form", "message"),
     [
-        ({"name": "", "lifetime": ""}, "required"),
-        ({"name": "x" * 101, "lifetime": ""}, "at most 100 characters"),
-        ({"name": "a\nb", "lifetime": ""}, "on one line"),
-        ({"name": "a", "lifetime": "9999"}, "Select a valid choice"),
+        ({"name": ""}, "required"),
+        ({"name": "x" * 101}, "at most 100 characters"),
+        ({"name": "a\nb"}, "on one line"),
+        ({"scope": ""}, "required"),
+        ({"scope": "root"}, "Select a valid choice"),
+        ({"lifetime": "9999"}, "Select a valid choice"),
+        ({"lifetime": "date"}, "Choose a day from"),
+        ({"lifetime": "date", "last_day": "2020-01-01"}, "Choose a day from"),
+        ({"lifetime": "date", "last_day": "9999-12-31"}, "Choose a day from"),
+        ({"lifetime": "date", "last_day": "31.12.2030"}, "Enter a valid date"),
     ],
 )
 def test_what_is_wrong_is_said(admin: Client, form: dict[str, str], message: str) -> None:
     before = ApiKey.objects.count()
-    assert message in admin.post("/o/home/keys/", form).content.decode()
+    assert message in admin.post("/o/home/keys/", GOOD | form).content.decode()
     assert ApiKey.objects.count() == before
+
+
+def test_a_key_can_end_with_a_day(admin: Client) -> None:
+    day = timezone.now().date() + timedelta(days=10)
+    _, key = create(admin, lifetime="date", last_day=str(day))
+    assert key.expires_at == datetime.combine(day + timedelta(days=1), time.min, UTC)
+
+
+@pytest.mark.parametrize("scope", ["read", "scan", "manage"])
+def test_a_key_may_do_what_was_chosen(admin: Client, scope: str) -> None:
+    page, key = create(admin, scope=scope)
+    assert key.scope == scope
+    assert ("-d &#x27;{" in page or "-d '{" in page.split("Create a key")[0]) == (scope != "read"), (
+        "an example that works"
+    )
+    started = Api(plaintext_in(page)).post("/v1/scan", {})
+    assert (started.status_code == 403) == (scope == "read")
 
 
 def test_active_keys_are_bounded(admin: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(services, "MAX_ACTIVE_KEYS", 1)
-    page = admin.post("/o/home/keys/", {"name": "One more", "lifetime": ""}).content.decode()
+    page = admin.post("/o/home/keys/", {"name": "One more", "scope": "scan", "lifetime": ""}).content.decode()
     assert "which is the most" in page
 
 
@@ -96,22 +124,90 @@ def test_revoking_takes_a_confirmation_and_works_at_once(home: Member, admin: Cl
     assert AuditEvent.objects.filter(action="key.revoked").count() == 1
 
 
+def test_a_key_is_renamed_in_its_row(home: Member, admin: Client) -> None:
+    path = f"/o/home/keys/{home.key.id}/rename"
+    assert admin.post(path, {"name": "Nightly"})["Location"] == "/o/home/keys/"
+    home.key.refresh_from_db()
+    assert home.key.name == "Nightly"
+    create(admin, name="Deploys")
+    refused = admin.post(path, {"name": "Deploys"}).content.decode()
+    assert refused.count("There is an active key with this name.") == 1
+    assert f'aria-describedby="{home.key.id}_error"' in refused
+    assert 'value="Deploys"' in refused, "what was typed stays"
+    assert "required" in admin.post(path, {"name": " "}).content.decode()
+    assert admin.get(path).status_code == 405
+
+
+def test_regenerating_shows_the_new_secret_once_and_both_work(home: Member, admin: Client) -> None:
+    path = f"/o/home/keys/{home.key.id}/regenerate"
+    form = admin.get(path).content.decode()
+    assert f'value="{home.key.prefix}"' in form
+    shown = admin.post(path, {"replaces": home.key.prefix, "lifetime": "30", "at_once": ""})
+    assert "no-store" in shown["Cache-Control"]
+    new = plaintext_in(shown.content.decode())
+    assert Api(new).get("/v1/usage").status_code == home.api.get("/v1/usage").status_code == 200
+    listed = admin.get("/o/home/keys/").content.decode()
+    assert new not in listed
+    assert "Former secret of tests" in listed
+    again = admin.post(path, {"replaces": home.key.prefix, "lifetime": "30", "at_once": "1"}, follow=True)
+    assert "This key has just been regenerated." in again.content.decode()
+    assert home.api.get("/v1/usage").status_code == 200, "a form that is sent again ends nothing"
+
+
+def test_a_leaked_secret_is_replaced_at_once(home: Member, admin: Client) -> None:
+    form = {"replaces": home.key.prefix, "lifetime": "", "at_once": "1"}
+    new = plaintext_in(admin.post(f"/o/home/keys/{home.key.id}/regenerate", form).content.decode())
+    assert Api(new).get("/v1/usage").status_code == 200
+    assert home.api.get("/v1/usage").json()["code"] == "KEY_REVOKED"
+
+
+def test_a_key_lives_as_long_again_unless_something_else_is_chosen(home: Member, admin: Client) -> None:
+    _page, key = create(admin, lifetime="365")
+    chosen = html.fromstring(admin.get(f"/o/home/keys/{key.id}/regenerate").content)
+    assert chosen.xpath("//select[@name='lifetime']/option[@selected]/@value") == ["365"]
+    never = html.fromstring(admin.get(f"/o/home/keys/{home.key.id}/regenerate").content)
+    assert never.xpath("//select[@name='lifetime']/option[@selected]/@value") == [""]
+
+
+def test_a_former_secret_is_ended_after_a_question(home: Member, admin: Client) -> None:
+    form = {"replaces": home.key.prefix, "lifetime": ""}
+    admin.post(f"/o/home/keys/{home.key.id}/regenerate", form)
+    path = f"/o/home/keys/{home.key.id}/former/{FormerKey.objects.get().pk}/end"
+    assert path in admin.get("/o/home/keys/").content.decode()
+    assert "End this former secret?" in admin.get(path).content.decode()
+    assert home.api.get("/v1/usage").status_code == 200
+    assert admin.post(path)["Location"] == "/o/home/keys/"
+    assert home.api.get("/v1/usage").json()["code"] == "KEY_REVOKED"
+    assert (admin.get(path).status_code, admin.post(path).status_code) == (404, 404)
+
+
+def test_what_is_done_with_keys_says_who_used_them_last(home: Member, admin: Client) -> None:
+    Api(home.plaintext, "192.0.2.44").get("/v1/usage")
+    for page in ("", f"{home.key.id}/revoke", f"{home.key.id}/regenerate"):
+        assert "192.<wbr>0.<wbr>2.<wbr>44" in admin.get(f"/o/home/keys/{page}").content.decode(), page
+
+
 @pytest.mark.parametrize("key_id", ["x", "%00", "key_0000000000000000000000"])
 def test_what_is_no_key_is_unknown(admin: Client, key_id: str) -> None:
-    assert admin.get(f"/o/home/keys/{key_id}/revoke").status_code == 404
+    for page in ("revoke", "regenerate", "former/1/end"):
+        assert admin.get(f"/o/home/keys/{key_id}/{page}").status_code == 404
+        assert admin.post(f"/o/home/keys/{key_id}/{page}").status_code == 404
+    assert admin.post(f"/o/home/keys/{key_id}/rename", {"name": "x"}).status_code == 404
     assert admin.post(f"/o/home/invitations/{key_id}/revoke").status_code == 404
 
 
 def test_the_name_of_a_revoked_key_is_free(home: Member, admin: Client) -> None:
     _, key = create(admin)
     admin.post(f"/o/home/keys/{key.id}/revoke")
-    again = admin.post("/o/home/keys/", {"name": "Nightly build", "lifetime": ""}).content.decode()
+    again = admin.post("/o/home/keys/", {"name": "Nightly build", "scope": "scan", "lifetime": ""}).content.decode()
     assert plaintext_in(again).startswith("wss_")
 
 
 def test_keys_of_another_organization_are_unknown(stranger: Member, admin: Client) -> None:
-    path = f"/o/home/keys/{stranger.key.id}/revoke"
-    assert (admin.get(path).status_code, admin.post(path).status_code) == (404, 404)
+    for page in ("revoke", "regenerate", "rename"):
+        path = f"/o/home/keys/{stranger.key.id}/{page}"
+        assert admin.post(path, {"name": "x", "replaces": stranger.key.prefix, "lifetime": ""}).status_code == 404
+        assert admin.get(path).status_code == (405 if page == "rename" else 404)
     assert stranger.key.prefix not in admin.get("/o/home/keys/").content.decode()
     assert stranger.api.get("/v1/usage").status_code == 200
 

@@ -9,8 +9,8 @@ import pytest
 import redis
 from django.conf import settings
 
+from accounts.keys.services import create_api_key
 from accounts.models import Tier
-from accounts.services import create_api_key
 from config.api import throttling
 from tests.world import Api, Member
 

@@ -50,7 +50,7 @@ def test_a_clock_that_is_put_back_stops_no_task(
     clock[0] += timedelta(seconds=61)
     sent.clear()
     ticks(steady)
-    assert {"sweep-scans", "sweep-deliveries", "send-webhook-notices"} <= set(sent)
+    assert {"sweep-scans", "sweep-deliveries", "send-mails"} <= set(sent)
 
 
 def test_a_queue_that_takes_nothing_is_one_line(

@@ -9,7 +9,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from accounts.keys import is_well_formed
+from accounts.keys.minting import is_well_formed
 from config.stack import running
 from tests.accounts.test_command_create_api_key import database_url
 from tests.command_line import run

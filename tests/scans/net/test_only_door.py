@@ -38,7 +38,14 @@ LOCAL_PORTS = {
 HARMLESS = {
     "config/celery.py": {"ssl"},
     "accounts/mail.py": {"smtplib", "smtplib.SMTPException"},
-    "webhooks/delivery/notices.py": {"smtplib", "smtplib.SMTPException"},
+    "accounts/mailing/sending.py": {
+        "smtplib",
+        "smtplib.SMTPDataError",
+        "smtplib.SMTPException",
+        "smtplib.SMTPRecipientsRefused",
+        "smtplib.SMTPResponseException",
+        "smtplib.SMTPServerDisconnected",
+    },
     "scans/engine/browser/credentials.py": {"asyncio"},
     "scans/engine/browser/load.py": {"asyncio"},
     "scans/engine/browser/main_thread.py": {"asyncio"},

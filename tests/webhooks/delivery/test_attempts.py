@@ -78,7 +78,6 @@ def test_410_disables_at_once(home: Member, webhook: Webhook, receiver: Site, ca
     webhook.refresh_from_db()
     assert (webhook.enabled, webhook.disabled_reason) == (False, "gone")
     assert webhook.disabled_at is not None
-    assert webhook.notice_due_at is not None
     assert f"webhook {webhook.id} was disabled" in caplog.text
     assert Delivery.objects.get().status == "failed"
 
@@ -90,7 +89,6 @@ def test_five_days_of_nothing_but_failures_disable(home: Member, webhook: Webhoo
     attempt_deliveries()
     webhook.refresh_from_db()
     assert (webhook.enabled, webhook.disabled_reason, webhook.failures) == (False, "failing", 8)
-    assert webhook.notice_due_at is not None
     assert Delivery.objects.get().status == "pending", "it waits for the webhook to be enabled"
     make_due()
     assert attempt_deliveries() == []
@@ -139,7 +137,7 @@ def test_enabling_resets_the_failure_clock(home: Member, webhook: Webhook, recei
     fail(receiver)
     attempt_deliveries()
     webhook.refresh_from_db()
-    assert (webhook.enabled, webhook.failures, webhook.notice_due_at) == (True, 1, None)
+    assert (webhook.enabled, webhook.failures) == (True, 1)
 
 
 def attempts_of_two(home: Member, receiver: Site) -> list[AttemptResult]:

@@ -1,20 +1,18 @@
-"""The e-mail about a disabled webhook: to owners and admins, once, and not lost with a mail server."""
+"""The e-mail about a disabled webhook: to owners and admins, once for each time that it happens."""
 
 from __future__ import annotations
 
 from datetime import timedelta
-from smtplib import SMTPServerDisconnected
 
 import pytest
 from django.core import mail
-from django.core.mail import EmailMessage
-from django.db import connection
 from django.utils import timezone
 
+from accounts.mailing.sending import send_due
+from accounts.models import Mail
 from tests.sites.server import Answer, Site
-from tests.world import Member, attempt_deliveries, finished_scan, person_of, register_webhook
+from tests.world import Member, attempt_deliveries, finished_scan, make_due, person_of, register_webhook
 from webhooks.models import Webhook
-from webhooks.tasks import send_notices
 
 
 @pytest.fixture
@@ -38,15 +36,18 @@ def gone(home: Member, receiver: Site) -> Webhook:
 
 
 def test_owners_and_admins_are_told_once(home: Member, people: None, gone: Webhook) -> None:
-    send_notices()
-    send_notices()
-    (message,) = mail.outbox
-    assert message.to == ["admin@home.test", "owner@home.test"]
+    send_due()
+    send_due()
+    assert [message.to for message in mail.outbox] == [["owner@home.test"], ["admin@home.test"]]
+    message = mail.outbox[0]
     assert message.from_email == "noreply@localhost"
     assert message.subject == "A webhook of Home was disabled"
     for text in (gone.id, gone.url, "410 Gone", "The receiver answered 410.", f"/api/webhooks/{gone.id}"):
         assert text in message.body
     assert "&" not in message.body
+    html = str(message.alternatives[0][0])
+    assert f"/o/home/webhooks/{gone.id}" in html
+    assert "410 Gone" in html
 
 
 def test_days_of_failures_are_told_with_their_beginning(home: Member, people: None, receiver: Site) -> None:
@@ -56,8 +57,8 @@ def test_days_of_failures_are_told_with_their_beginning(home: Member, people: No
     receiver.routes["/hook"] = Answer(status=500)
     finished_scan(home)
     attempt_deliveries()
-    send_notices()
-    (message,) = mail.outbox
+    send_due()
+    message = mail.outbox[0]
     assert f"failed for 5 days, since {since:%Y-%m-%d %H:%M} UTC" in message.body
     assert "The receiver answered 500." in message.body
 
@@ -65,70 +66,31 @@ def test_days_of_failures_are_told_with_their_beginning(home: Member, people: No
 def test_what_an_organization_did_itself_is_not_told(home: Member, people: None, receiver: Site) -> None:
     webhook, _ = register_webhook(home, f"{receiver.url}/hook")
     home.api.patch(f"/api/webhooks/{webhook.id}", {"enabled": False})
-    send_notices()
-    assert mail.outbox == []
+    assert not Mail.objects.exists()
 
 
 def test_one_that_was_enabled_again_needs_no_notice(home: Member, people: None, gone: Webhook) -> None:
     home.api.patch(f"/api/webhooks/{gone.id}", {"enabled": True})
-    send_notices()
+    send_due()
     assert mail.outbox == []
 
 
-def test_a_mail_server_that_does_not_take_it_is_asked_again(
-    people: None, gone: Webhook, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_it_is_told_again_when_it_happens_again(home: Member, people: None, gone: Webhook) -> None:
+    send_due()
+    home.api.patch(f"/api/webhooks/{gone.id}", {"enabled": True})
+    finished_scan(home)
+    make_due()
+    attempt_deliveries()
+    send_due()
+    assert len(mail.outbox) == 4
+
+
+def test_without_anybody_to_tell_the_log_says_so(
+    home: Member, receiver: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with monkeypatch.context() as patch:
-
-        def refuse(self: EmailMessage) -> int:
-            raise SMTPServerDisconnected("not now")
-
-        patch.setattr(EmailMessage, "send", refuse)
-        send_notices()
-        send_notices()
-    assert caplog.text.count(f"the notice of webhook {gone.id} could not be sent") == 1
-    gone.refresh_from_db()
-    assert gone.notice_due_at is not None
-    assert gone.notice_due_at > timezone.now() + timedelta(minutes=10)
-    send_notices()
-    assert mail.outbox == []
-    Webhook.objects.update(notice_due_at=timezone.now())
-    send_notices()
-    assert len(mail.outbox) == 1
-
-
-def test_it_is_given_up_after_two_days(
-    people: None, gone: Webhook, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def refuse(self: EmailMessage) -> int:
-        raise OSError("no route")
-
-    monkeypatch.setattr(EmailMessage, "send", refuse)
-    Webhook.objects.update(disabled_at=timezone.now() - timedelta(days=2))
-    send_notices()
-    gone.refresh_from_db()
-    assert gone.notice_due_at is None
-
-
-def test_without_anybody_to_tell_the_log_says_so(gone: Webhook, caplog: pytest.LogCaptureFixture) -> None:
-    send_notices()
+    register_webhook(home, f"{receiver.url}/hook")
+    receiver.routes["/hook"] = Answer("bye", status=410)
+    finished_scan(home)
+    attempt_deliveries()
     assert "nobody to tell" in caplog.text
-    gone.refresh_from_db()
-    assert gone.notice_due_at is None
-
-
-def test_no_lock_is_held_while_the_mail_server_thinks(
-    people: None, gone: Webhook, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[bool] = []
-
-    def send(self: EmailMessage) -> int:
-        seen.append(connection.in_atomic_block and len(connection.savepoint_ids) > 0)
-        send_notices()  # another worker, meanwhile
-        return 1
-
-    monkeypatch.setattr(EmailMessage, "send", send)
-    send_notices()
-    assert seen == [False], "sent once, outside of a transaction of its own"
-    gone.refresh_from_db()
-    assert gone.notice_due_at is None
+    assert not Mail.objects.exists()

@@ -32,7 +32,7 @@ class Command(BaseCommand):
         migrate()
         collect_static_files(settings.DATA_DIR / "static.stamp")
         if demo is not None:
-            from accounts.services import ensure_demo  # needs a migrated database
+            from accounts.demo import ensure_demo  # needs a migrated database
 
             access = ensure_demo()
             keep_demo(

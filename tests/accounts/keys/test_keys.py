@@ -9,15 +9,15 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounts import keys
+from accounts.keys import minting
+from accounts.keys.services import create_api_key, revoke_api_key
 from accounts.models import ApiKey
-from accounts.services import create_api_key, revoke_api_key
 from tests.world import Api, Member
 
 
 def test_a_minted_key_is_well_formed_and_stored_as_prefix_and_digest() -> None:
-    minted = keys.mint()
-    assert keys.is_well_formed(minted.plaintext)
+    minted = minting.mint()
+    assert minting.is_well_formed(minted.plaintext)
     assert minted.plaintext.startswith(minted.prefix)
     assert len(minted.digest) == 64
     assert minted.plaintext not in (minted.prefix, minted.digest)
@@ -25,14 +25,14 @@ def test_a_minted_key_is_well_formed_and_stored_as_prefix_and_digest() -> None:
 
 @given(position=st.integers(4, 41), replacement=st.sampled_from("0aZ9"))
 def test_one_wrong_character_is_noticed_without_a_database(position: int, replacement: str) -> None:
-    key = keys.mint().plaintext
+    key = minting.mint().plaintext
     changed = key[:position] + replacement + key[position + 1 :]
-    assert keys.is_well_formed(changed) == (changed == key)
+    assert minting.is_well_formed(changed) == (changed == key)
 
 
 @given(st.text(max_size=60))
 def test_any_other_string_is_not_a_key(text: str) -> None:
-    assert not keys.is_well_formed(text)
+    assert not minting.is_well_formed(text)
 
 
 def answer(response) -> tuple[int, str]:
@@ -54,7 +54,7 @@ def test_an_unusable_header_is_UNAUTHORIZED(db: None, header: str) -> None:
 
 
 def test_a_well_formed_but_unknown_key_is_UNAUTHORIZED(db: None) -> None:
-    assert answer(Api(keys.mint().plaintext).get("/v1/scans")) == (401, "UNAUTHORIZED")
+    assert answer(Api(minting.mint().plaintext).get("/v1/scans")) == (401, "UNAUTHORIZED")
 
 
 def test_the_scheme_is_read_without_case(home: Member) -> None:

@@ -1,0 +1,101 @@
+"""API keys in the admin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.forms import ModelForm
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils.cache import add_never_cache_headers
+
+from accounts.keys.services import change_api_key, create_api_key, revoke_api_key
+from accounts.models import ApiKey, User
+from config.api.scopes import Scope
+from config.web.admin import UncountedAdmin
+
+SHOWN_FORMER_KEYS = 10
+# What nobody enters.
+KNOWN = (
+    "prefix",
+    "created_by",
+    "created_at",
+    "regenerated_at",
+    "former_keys",
+    "last_used_at",
+    "last_used_from",
+    "revoked_at",
+)
+
+
+class ApiKeyAdmin(UncountedAdmin):
+    """API keys: made here, shown once, revoked, never deleted."""
+
+    list_display = (
+        "name",
+        "prefix",
+        "scope",
+        "organization",
+        "created_at",
+        "last_used_at",
+        "last_used_from",
+        "expires_at",
+        "revoked_at",
+    )
+    list_filter = (
+        "scope",
+        ("revoked_at", admin.EmptyFieldListFilter),
+    )
+    list_select_related = ("organization",)
+    search_fields = ("prefix", "former__prefix", "name", "organization__name")
+    sortable_by = ("created_at", "last_used_at")
+    autocomplete_fields = ("organization",)
+    actions = ("revoke",)
+
+    def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
+        return ("organization", "name", "scope", "expires_at", *(KNOWN if obj else ()))
+
+    def get_readonly_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> tuple[str, ...]:
+        return ("organization", "scope", *KNOWN) if obj else ()
+
+    @admin.display(description="former secrets")
+    def former_keys(self, key: ApiKey) -> str:
+        return "; ".join(map(str, key.former.all()[:SHOWN_FORMER_KEYS])) or "none"
+
+    def save_model(self, request: HttpRequest, obj: ApiKey, form: ModelForm[ApiKey], change: bool) -> None:
+        """A new key is minted by the service; the answer shows its text."""
+        assert isinstance(request.user, User)
+        if change:
+            change_api_key(obj, request.user, {"name": obj.name, "expires_at": obj.expires_at})
+            return
+        key, plaintext = create_api_key(
+            organization=obj.organization,
+            name=obj.name,
+            scope=Scope(obj.scope),
+            created_by=request.user,
+            expires_at=obj.expires_at,
+        )
+        # The admin goes on with `obj`: for its log, and for the way to the next page.
+        obj.id, obj.prefix, obj.digest = key.id, key.prefix, key.digest
+        obj.plaintext = plaintext  # type: ignore[attr-defined]  # for `response_add`
+
+    def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:
+        """The key, on the only page that shows it: a message would stand in a cookie until the next page."""
+        shown = {"title": "The new API key", "plaintext": getattr(obj, "plaintext", "")}
+        context = self.admin_site.each_context(request) | shown
+        response = TemplateResponse(request, "admin/accounts/apikey_created.html", context)
+        add_never_cache_headers(response)
+        return response
+
+    @admin.action(description="Revoke selected API keys", permissions=["change"])
+    def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
+        keys = queryset.filter(revoked_at=None).select_related("organization")
+        assert isinstance(request.user, User)
+        revoked = sum(revoke_api_key(key, request.user) for key in keys)
+        messages.success(request, f"{revoked} revoked.")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Scans tell which key asked for them."""
+        return False

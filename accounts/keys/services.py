@@ -1,0 +1,197 @@
+"""API keys: created, renamed, given another secret, revoked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import F, Prefetch, QuerySet
+from django.utils import timezone
+
+from accounts import access, audit
+from accounts.keys.minting import mint
+from accounts.keys.notices import notice_days_from, withdraw
+from accounts.models import ApiKey, FormerKey, Membership, Organization, User
+from accounts.services import AccountRefused, lock
+from config.api.scopes import Scope
+
+MAX_ACTIVE_KEYS = 100
+# How long a secret that was replaced stays valid, and how many of those a key may have.
+OVERLAP = timedelta(hours=24)
+MAX_FORMER_KEYS = 4
+
+
+def create_api_key(
+    *,
+    organization: Organization,
+    name: str,
+    scope: Scope = Scope.MANAGE,
+    created_by: User | None = None,
+    expires_at: datetime | None = None,
+) -> tuple[ApiKey, str]:
+    """A new key and its plaintext, which is stored nowhere; raises AccountRefused for a closed organization."""
+    minted = mint()
+    now = timezone.now()
+    with transaction.atomic():
+        lock(organization.id)
+        key = ApiKey.objects.create(
+            organization=organization,
+            name=name,
+            scope=scope,
+            prefix=minted.prefix,
+            digest=minted.digest,
+            created_by=created_by,
+            created_at=now,
+            expires_at=expires_at,
+            notice_days=notice_days_from(now, expires_at),
+        )
+        audit.record(organization, created_by, "key.created", str(key), scope=scope, ends=_day(expires_at))
+    return key, minted.plaintext
+
+
+def add_api_key(*, actor: Membership, name: str, scope: Scope, expires_at: datetime | None) -> tuple[ApiKey, str]:
+    """A key that an admin makes in the dashboard, and its plaintext; raises AccountRefused.
+
+    Names of active keys differ: so a form that is sent twice makes one key.
+    """
+    with transaction.atomic():
+        lock(actor.organization_id)
+        active = access.rows(ApiKey, actor.organization_id).filter(revoked_at=None)
+        if active.filter(name=name).exists():
+            raise AccountRefused("There is an active key with this name.")
+        if active.count() >= MAX_ACTIVE_KEYS:
+            raise AccountRefused(f"There are {MAX_ACTIVE_KEYS} active keys, which is the most. Revoke one first.")
+        return create_api_key(
+            organization=actor.organization, name=name, scope=scope, created_by=actor.user, expires_at=expires_at
+        )
+
+
+def rename_api_key(*, actor: Membership, key_id: str, name: str) -> ApiKey:
+    """Another name for a key that is not revoked; raises AccountRefused."""
+    with transaction.atomic():
+        key = _locked(actor, key_id)
+        active = access.rows(ApiKey, actor.organization_id).filter(revoked_at=None)
+        if active.filter(name=name).exclude(id=key.id).exists():
+            raise AccountRefused("There is an active key with this name.")
+        change_api_key(key, actor.user, {"name": name})
+    return key
+
+
+def change_api_key(key: ApiKey, actor: User, wanted: Mapping[str, object]) -> None:
+    """Write the key's name and end as far as they are other ones, and note what they were."""
+    with transaction.atomic():
+        stored = (
+            ApiKey.objects.select_for_update(no_key=True, of=("self",)).select_related("organization").get(id=key.id)
+        )
+        changed = {name: value for name, value in wanted.items() if getattr(stored, name) != value}
+        if not changed:
+            return
+        known = f"{stored}"
+        details = {
+            name: {"from": _shown(getattr(stored, name)), "to": _shown(value)} for name, value in changed.items()
+        }
+        if "expires_at" in changed:
+            withdraw(key)
+            expires_at = changed["expires_at"]
+            assert expires_at is None or isinstance(expires_at, datetime)
+            changed["notice_days"] = notice_days_from(timezone.now(), expires_at)
+        for name, value in changed.items():
+            setattr(key, name, value)
+        key.save(update_fields=list(changed))
+        audit.record(stored.organization, actor, "key.changed", known, **details)
+
+
+def regenerate_api_key(
+    *, actor: Membership, key_id: str, prefix: str, expires_at: datetime | None, at_once: bool
+) -> tuple[ApiKey, str]:
+    """Give the key another secret and another end; returns it with its plaintext, this once.
+
+    The secret so far stays valid for `OVERLAP`, but not beyond its own end; `at_once`, when it has leaked, it and all
+    before it end now. `prefix` is that of the secret to replace: a form that is sent twice replaces it once.
+    Raises AccountRefused.
+    """
+    minted = mint()
+    with transaction.atomic():
+        key = _locked(actor, key_id)
+        now = timezone.now()
+        if key.prefix != prefix:
+            raise AccountRefused(
+                "This key has just been regenerated. If you did not keep its new secret, regenerate it again."
+            )
+        if at_once:
+            _end(key, now)
+        elif key.former.filter(expires_at__gt=now).count() >= MAX_FORMER_KEYS:
+            raise AccountRefused(f"{MAX_FORMER_KEYS} former secrets of this key still work. End one of them first.")
+        ends = [now if at_once else now + OVERLAP, key.expires_at]
+        former_end = min(end for end in ends if end is not None)
+        FormerKey.objects.create(
+            key=key,
+            prefix=key.prefix,
+            digest=key.digest,
+            expires_at=former_end,
+            last_used_at=key.last_used_at,
+            last_used_from=key.last_used_from,
+        )
+        former = "works no more" if former_end <= now else f"works until {former_end:%Y-%m-%d %H:%M}"
+        details = {"former secret": former, "ends": _day(expires_at)}
+        audit.record_by(actor, "key.regenerated", str(key), **details)
+        key.prefix, key.digest, key.expires_at, key.regenerated_at = minted.prefix, minted.digest, expires_at, now
+        key.last_used_at, key.last_used_from = None, ""
+        key.notice_days = notice_days_from(now, expires_at)
+        key.save()
+        withdraw(key)
+    return key, minted.plaintext
+
+
+def end_former_key(*, actor: Membership, key_id: str, former_id: int) -> bool:
+    """A secret that was replaced ends now; whether it had not ended before. Raises AccountRefused."""
+    with transaction.atomic():
+        key = _locked(actor, key_id)
+        ended = _end(key, timezone.now(), id=former_id)
+        if ended:
+            audit.record_by(actor, "key.former_ended", f"{key.name} ({ended[0]}…)")
+    return bool(ended)
+
+
+def revoke_api_key(key: ApiKey, actor: User | None = None) -> bool:
+    """Revoke at once, with all former secrets; a revoked key stays so, with its first time. Whether it was active."""
+    with transaction.atomic():
+        revoked = ApiKey.objects.filter(id=key.id, revoked_at=None).update(revoked_at=timezone.now())
+        if revoked:
+            withdraw(key)
+            audit.record(key.organization, actor, "key.revoked", str(key))
+    return bool(revoked)
+
+
+def listed_keys(organization_id: int, now: datetime) -> QuerySet[ApiKey]:
+    """The organization's keys, what is not revoked first, each with the former secrets that work in `valid_former`."""
+    valid = Prefetch("former", FormerKey.objects.filter(expires_at__gt=now), to_attr="valid_former")
+    rows = access.rows(ApiKey, organization_id).select_related("created_by").prefetch_related(valid)
+    return rows.order_by(F("revoked_at").desc(nulls_first=True), "-created_at")
+
+
+def _locked(actor: Membership, key_id: str) -> ApiKey:
+    """The organization's key, which is not revoked, with nobody else at it. The organization first, as everywhere."""
+    lock(actor.organization_id)
+    rows = access.rows(ApiKey, actor.organization_id).filter(id=key_id, revoked_at=None)
+    key = rows.select_for_update(no_key=True, of=("self",)).first()
+    if key is None:
+        raise AccountRefused("This key has been revoked.")
+    return key
+
+
+def _end(key: ApiKey, now: datetime, **which: object) -> list[str]:
+    """End what is still valid of the key's former secrets; returns their prefixes."""
+    valid = key.former.filter(expires_at__gt=now, **which)
+    prefixes = list(valid.values_list("prefix", flat=True))
+    valid.update(expires_at=now)
+    return prefixes
+
+
+def _day(moment: datetime | None) -> str:
+    return f"{moment:%Y-%m-%d}" if moment else "never"
+
+
+def _shown(value: object) -> object:
+    return _day(value) if value is None or isinstance(value, datetime) else value

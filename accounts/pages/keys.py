@@ -1,0 +1,161 @@
+"""Pages about an organization's API keys."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts import access
+from accounts.keys.services import (
+    add_api_key,
+    end_former_key,
+    listed_keys,
+    regenerate_api_key,
+    rename_api_key,
+    revoke_api_key,
+)
+from accounts.models import ApiKey, Membership
+from accounts.pages.forms import KeyForm, KeyNameForm, KeyRegenerationForm
+from accounts.roles import MemberRequest, page_of, requires
+from accounts.services import AccountRefused
+from config.api.scopes import Scope
+from config.ids import is_id
+
+Role = Membership.Role
+
+MAX_KEYS_SHOWN = 100  # all active ones are among them
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Role.ADMIN)
+def keys(request: MemberRequest) -> HttpResponse:
+    """The keys, and a form for a new one; the answer to it is the only page that ever shows the key."""
+    form = KeyForm(request.POST or None)
+    if form.is_valid():
+        asked = form.cleaned_data
+        try:
+            key, plaintext = add_api_key(
+                actor=request.membership,
+                name=asked["name"],
+                scope=Scope(asked["scope"]),
+                expires_at=form.expires_at(),
+            )
+        except AccountRefused as error:
+            form.add_error("name", str(error))
+        else:
+            return _listed(request, KeyForm(), shown=key, plaintext=plaintext)
+    return _listed(request, form)
+
+
+@require_POST
+@requires(Role.ADMIN)
+def key_rename(request: MemberRequest, key_id: str) -> HttpResponse:
+    """Another name; what is wrong with it is said beside the key."""
+    key = _key(request, key_id)
+    form = KeyNameForm(request.POST, auto_id=f"{key_id}_%s")
+    if form.is_valid():
+        try:
+            rename_api_key(actor=request.membership, key_id=key_id, name=form.cleaned_data["name"])
+        except AccountRefused as error:
+            form.add_error("name", str(error))
+        else:
+            messages.success(request, f"The key {key.name} is now called {form.cleaned_data['name']}.")
+            return redirect(page_of(request.membership, "keys"))
+    return _listed(request, KeyForm(), renamed=key_id, renaming=form)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Role.ADMIN)
+def key_regenerate(request: MemberRequest, key_id: str) -> HttpResponse:
+    """Another secret for the same key; the answer is the only page that ever shows it."""
+    key = _key(request, key_id)
+    form = KeyRegenerationForm(request.POST or None, key=key)
+    if form.is_valid():
+        asked = form.cleaned_data
+        try:
+            key, plaintext = regenerate_api_key(
+                actor=request.membership,
+                key_id=key_id,
+                prefix=asked["replaces"],
+                expires_at=form.expires_at(),
+                at_once=bool(asked["at_once"]),
+            )
+        except AccountRefused as error:
+            messages.error(request, str(error))
+            return redirect(page_of(request.membership, "key-regenerate", key_id))
+        return _listed(request, KeyForm(), shown=key, plaintext=plaintext)
+    now = timezone.now()
+    context = {
+        "section": "keys",
+        "key": key,
+        "form": form,
+        "former": key.former.filter(expires_at__gt=now),
+        "has_ended": key.expires_at is not None and key.expires_at <= now,
+    }
+    return render(request, "accounts/key_regenerate.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Role.ADMIN)
+def former_key_end(request: MemberRequest, key_id: str, former_id: int) -> HttpResponse:
+    """A secret that was replaced, before its time is over."""
+    key = _key(request, key_id)
+    former = get_object_or_404(key.former.filter(expires_at__gt=timezone.now()), id=former_id)
+    if request.method != "POST":
+        return render(request, "accounts/former_key_end.html", {"section": "keys", "key": key, "former": former})
+    try:
+        end_former_key(actor=request.membership, key_id=key_id, former_id=former_id)
+    except AccountRefused as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, f"The former secret {former.prefix}… of {key.name} has ended.")
+    return redirect(page_of(request.membership, "keys"))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Role.ADMIN)
+def key_revoke(request: MemberRequest, key_id: str) -> HttpResponse:
+    key = _key(request, key_id)
+    if request.method != "POST":
+        context = {"section": "keys", "key": key, "former": key.former.filter(expires_at__gt=timezone.now())}
+        return render(request, "accounts/key_revoke.html", context)
+    revoke_api_key(key, request.membership.user)
+    messages.success(request, f"The key {key.name} has been revoked.")
+    return redirect(page_of(request.membership, "keys"))
+
+
+def _key(request: MemberRequest, key_id: str) -> ApiKey:
+    """The organization's key, unless it is revoked."""
+    if not is_id("key", key_id):
+        raise Http404
+    rows = access.rows(ApiKey, request.membership.organization_id).select_related("organization")
+    return get_object_or_404(rows, id=key_id, revoked_at=None)
+
+
+def _listed(
+    request: MemberRequest,
+    form: KeyForm,
+    *,
+    shown: ApiKey | None = None,
+    plaintext: str = "",
+    renamed: str = "",
+    renaming: KeyNameForm | None = None,
+) -> HttpResponse:
+    """The list with the forms: `shown` has just got its secret, `renamed` is the ID of which `renaming` speaks."""
+    now = timezone.now()
+    context = {
+        "section": "keys",
+        "form": form,
+        "shown": shown,
+        "plaintext": plaintext,
+        "renamed": renamed,
+        "renaming": renaming,
+        "keys": listed_keys(request.membership.organization_id, now)[:MAX_KEYS_SHOWN],
+        "now": now,
+        "base_url": settings.BASE_URL,
+    }
+    return render(request, "accounts/keys.html", context)

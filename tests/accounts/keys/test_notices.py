@@ -1,0 +1,172 @@
+"""E-mails that a key ends soon: 14 and 3 days before, once each, to who can do something about it."""
+
+from __future__ import annotations
+
+import threading
+from datetime import datetime, timedelta
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from accounts.keys import notices
+from accounts.keys.services import change_api_key, create_api_key, regenerate_api_key, revoke_api_key
+from accounts.models import ApiKey, Mail, Membership, User
+from accounts.tasks import tell_of_ending_keys
+from tests.world import Api, Member, person_of
+
+
+@pytest.fixture
+def ada(home: Member) -> User:
+    return person_of(home, "admin", "ada@home.test")
+
+
+@pytest.fixture
+def others(home: Member, stranger: Member) -> None:
+    person_of(home, "owner", "owner@home.test")
+    person_of(home, "member", "member@home.test")
+    person_of(stranger, "owner", "owner@stranger.test")
+
+
+def key_ending(home: Member, days: float, created_by: User | None = None, name: str = "Nightly build") -> ApiKey:
+    """A key made a good while ago that ends in so many days."""
+    key, _ = create_api_key(organization=home.organization, name=name, created_by=created_by)
+    ApiKey.objects.filter(id=key.id).update(expires_at=timezone.now() + timedelta(days=days))
+    key.refresh_from_db()
+    return key
+
+
+def told() -> list[tuple[str, str]]:
+    """Everybody that a mail was written to, with its subject, in the order of writing."""
+    tell_of_ending_keys()
+    return list(Mail.objects.order_by("created_at", "user__email").values_list("user__email", "subject"))
+
+
+@pytest.mark.parametrize(("days", "mails"), [(15, 0), (13.9, 1), (3.5, 1), (2.9, 1), (0.01, 1), (-1, 0)])
+def test_a_mail_is_due_14_and_3_days_before(home: Member, ada: User, days: float, mails: int) -> None:
+    key_ending(home, days, ada)
+    assert len(told()) == mails
+    assert len(told()) == mails, "once"
+
+
+def test_both_mails_come_one_after_the_other(home: Member, ada: User, others: None) -> None:
+    key = key_ending(home, 14, ada)
+    told()
+    ApiKey.objects.filter(id=key.id).update(expires_at=key.expires_at - timedelta(days=11))
+    assert told() == [
+        ("ada@home.test", "The API key Nightly build of Home ends in 14 days"),
+        ("ada@home.test", "The API key Nightly build of Home ends in 3 days"),
+    ]
+
+
+@pytest.mark.parametrize("change", ["left", "demoted", "closed", "command line"])
+def test_owners_and_admins_are_told_where_its_maker_can_do_nothing(
+    home: Member, ada: User, others: None, change: str
+) -> None:
+    key_ending(home, 10, None if change == "command line" else ada)
+    membership = Membership.objects.filter(user=ada)
+    if change in ("left", "command line"):
+        membership.delete()
+    elif change == "demoted":
+        membership.update(role="member")
+    else:
+        User.objects.filter(pk=ada.pk).update(is_active=False)
+    person_of(home, "admin", "bert@home.test")
+    assert {email for email, _ in told()} == {"owner@home.test", "bert@home.test"}
+
+
+def test_keys_that_are_revoked_or_never_end_are_not_told_of(home: Member, ada: User) -> None:
+    revoke_api_key(key_ending(home, 10, ada))
+    create_api_key(organization=home.organization, name="For ever", created_by=ada)
+    assert told() == []
+
+
+@pytest.mark.parametrize(("days", "due"), [(30, [14, 3]), (14, [3]), (10, [3]), (3, []), (1, [])])
+def test_who_has_just_chosen_the_end_is_not_told_of_it(home: Member, ada: User, days: int, due: list[int]) -> None:
+    end = timezone.now() + timedelta(days=days)
+    key, _ = create_api_key(organization=home.organization, name="Short", created_by=ada, expires_at=end)
+    assert told() == []
+    written = []
+    for left in (14, 3, 0.5):
+        before = Mail.objects.count()
+        ApiKey.objects.filter(id=key.id).update(expires_at=timezone.now() + timedelta(days=left))
+        if len(told()) > before:
+            written.append(left)
+    assert written == due
+
+
+def test_a_new_secret_or_another_end_takes_back_what_waits(home: Member, ada: User) -> None:
+    actor = Membership.objects.select_related("organization", "user").get(user=ada)
+    later = timezone.now() + timedelta(days=60)
+    renewed, moved, revoked = (key_ending(home, 10, ada, name) for name in ("Renewed", "Moved", "Revoked"))
+    assert len(told()) == 3
+    regenerate_api_key(actor=actor, key_id=renewed.id, prefix=renewed.prefix, expires_at=later, at_once=False)
+    change_api_key(moved, ada, {"expires_at": later})
+    revoke_api_key(revoked)
+    assert told() == []
+    ApiKey.objects.filter(id=renewed.id).update(expires_at=timezone.now() + timedelta(days=14))
+    assert len(told()) == 1, "its new end is told of again"
+
+
+def test_the_mail_says_what_uses_the_key_and_what_to_do(home: Member, ada: User) -> None:
+    key = key_ending(home, 13.5, ada, "<b>Deploys</b> http://evil.test")
+    ApiKey.objects.filter(id=key.id).update(
+        last_used_at=datetime(2026, 11, 22, 9, 30, tzinfo=timezone.get_default_timezone()), last_used_from="192.0.2.7"
+    )
+    told()
+    mail = Mail.objects.get()
+    assert mail.topic == f"keys:{home.organization.pk}"
+    assert mail.subject == "The API key <b>Deploys</b> http://evil.test of Home ends in 14 days"
+    for text in (mail.text, mail.html):
+        assert f"/o/home/keys/{key.id}/regenerate" in text
+        assert "22 November 2026, 09:30 UTC" in text
+        assert "192.0.2.7" in text
+        assert key.prefix in text
+        assert home.plaintext not in text
+        assert "http://evil.test" not in text, "a name is no link"
+    assert "<b>Deploys" not in mail.html
+
+
+def test_a_writer_that_dies_leaves_nothing_half_done(home: Member, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    key_ending(home, 10, ada)
+
+    def die(**_: object) -> int:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(notices.outbox, "post", die)
+        with pytest.raises(KeyboardInterrupt):
+            tell_of_ending_keys()
+    assert not Mail.objects.exists()
+    assert len(told()) == 1
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_two_schedulers_write_one_mail(home: Member, ada: User) -> None:
+    for number in range(5):
+        key_ending(home, 10, ada, f"Key {number}")
+    together = threading.Barrier(2)
+
+    def run() -> None:
+        together.wait(30)
+        tell_of_ending_keys()
+        connection.close()
+
+    threads = [threading.Thread(target=run) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert Mail.objects.count() == 5
+
+
+def test_a_mail_of_a_key_in_use_names_its_former_secret(home: Member, ada: User) -> None:
+    actor = Membership.objects.select_related("organization", "user").get(user=ada)
+    Api(home.plaintext, "192.0.2.9").get("/v1/usage")
+    regenerate_api_key(actor=actor, key_id=home.key.id, prefix=home.key.prefix, expires_at=None, at_once=False)
+    ApiKey.objects.update(expires_at=timezone.now() + timedelta(days=2))
+    told()
+    text = Mail.objects.get().text
+    assert "Its present secret has never been used." in text
+    assert f"{home.plaintext[:12]}…, last used on" in text
+    assert "192.0.2.9" in text

@@ -1,0 +1,81 @@
+"""What a key may do: reading, starting scans, or everything; asked in one place, for every endpoint."""
+
+from __future__ import annotations
+
+import pytest
+from django.urls import URLPattern
+
+from accounts.keys.services import create_api_key
+from accounts.models import ApiKey
+from config.api.scopes import Scope
+from config.api.views import ApiView, UnknownPath
+from config.urls import urlpatterns
+from scans.models import Scan
+from tests.world import Api, Member
+
+SCANNING = {("v1/scan", "post"), ("v1/audits", "post"), ("v1/audits/<any:audit_id>", "delete")}
+METHODS = ("get", "post", "patch", "delete")
+ENDPOINTS = [
+    (str(pattern.pattern), view, method)
+    for pattern in urlpatterns
+    if isinstance(pattern, URLPattern)
+    and isinstance(view := getattr(pattern.callback, "cls", None), type)
+    and issubclass(view, ApiView)
+    and view is not UnknownPath
+    for method in METHODS
+    if hasattr(view, method)
+]
+
+
+def key_of(member: Member, scope: Scope) -> Api:
+    return Api(create_api_key(organization=member.organization, name=scope, scope=scope)[1])
+
+
+def test_keys_hold_what_is_below_them() -> None:
+    held = {scope: [needed for needed in Scope if scope.holds(needed)] for scope in Scope}
+    assert held == {Scope.READ: ["read"], Scope.SCAN: ["read", "scan"], Scope.MANAGE: ["read", "scan", "manage"]}
+
+
+def test_every_endpoint_takes_the_least_that_it_needs() -> None:
+    assert len(ENDPOINTS) > 20
+    for path, view, method in ENDPOINTS:
+        expected = "read" if method == "get" else "scan" if (path, method) in SCANNING else "manage"
+        assert view.scope_of(method.upper()) == expected, f"{method} {path}"
+        assert view.scope_of("HEAD") == "read"
+
+
+@pytest.mark.parametrize("scope", list(Scope))
+def test_every_endpoint_refuses_less_than_it_needs(home: Member, scope: Scope) -> None:
+    api = key_of(home, scope)
+    for path, view, method in ENDPOINTS:
+        address = "/" + path.replace("<any:", "").replace("_id>", "")
+        response = api.call(method.upper(), address, Content_Type="application/json")
+        needed = view.scope_of(method.upper())
+        if scope.holds(needed):
+            assert response.status_code != 403, f"{method} {path}"
+        else:
+            assert response.status_code == 403, f"{method} {path}"
+            message = f"This takes an API key with the scope {needed}; the scope of this one is {scope}."
+            assert response.json() == {"code": "INSUFFICIENT_SCOPE", "error": message}
+            assert "X-RateLimit-Remaining" in response, "a valid key's refusal is counted like every answer to one"
+
+
+def test_what_nobody_can_use_is_answered_as_to_everybody(home: Member) -> None:
+    api = key_of(home, Scope.READ)
+    wrong_method = api.call("POST", "/v1/usage")
+    assert (wrong_method.status_code, wrong_method.json()["code"]) == (405, "METHOD_NOT_ALLOWED")
+    unknown = api.call("DELETE", "/v1/nothing")
+    assert (unknown.status_code, unknown.json()["code"]) == (404, "NOT_FOUND")
+
+
+def test_a_key_that_reads_gets_no_answer_of_a_creation_again(home: Member, target: str) -> None:
+    body = {"url": target, "type": "seo"}
+    first = key_of(home, Scope.SCAN).post("/v1/scan", body, Idempotency_Key="once")
+    assert first.status_code == 201, first.content
+    replayed = key_of(home, Scope.READ).post("/v1/scan", body, Idempotency_Key="once")
+    assert (replayed.status_code, replayed.json()["code"]) == (403, "INSUFFICIENT_SCOPE")
+    assert Scan.objects.count() == 1
+
+
+def test_keys_from_before_may_do_everything(home: Member) -> None:
+    assert ApiKey.objects.get().scope == "manage"

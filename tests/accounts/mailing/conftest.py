@@ -1,0 +1,51 @@
+"""What the mails' tests begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from pytest_django import Settings
+
+from accounts.mailing import outbox
+from accounts.models import User
+from tests.sites.mail_server import MailServer
+from tests.world import Member, person_of
+
+Post = Callable[..., int]
+
+
+@pytest.fixture
+def ann(home: Member) -> User:
+    return person_of(home, "owner", "ann@home.test")
+
+
+@pytest.fixture
+def post(home: Member) -> Post:
+    """Writes a mail of the organization; what is not given is as usual."""
+
+    def written(to: User | list[User], **given: object) -> int:
+        usual = {
+            "template": "webhook_disabled",
+            "subject": "News",
+            "topic": f"webhooks:{home.organization.pk}",
+            "organization": home.organization,
+            "context": {"webhook": {"id": "wh_1", "url": "https://example.com/hook"}, "page_url": "https://x.test/"},
+        }
+        return outbox.post(to=to, **(usual | given))  # type: ignore[arg-type]
+
+    return written
+
+
+@pytest.fixture
+def smtp(settings: Settings) -> Callable[[MailServer], MailServer]:
+    """Makes that server the one that takes the mails."""
+
+    def used(server: MailServer) -> MailServer:
+        settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", server.port
+        settings.EMAIL_USE_TLS = settings.EMAIL_USE_SSL = False
+        settings.EMAIL_HOST_USER = settings.EMAIL_HOST_PASSWORD = ""
+        return server
+
+    return used

@@ -1,0 +1,137 @@
+"""A mail is written with what it tells of, once, to those who may and want to know."""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from accounts.mailing import outbox, retention
+from accounts.mailing.topics import Subscription
+from accounts.models import Mail, Membership, User
+from config import celery
+from tests.accounts.mailing.conftest import Post
+from tests.world import Member, person_of
+
+
+def recipients() -> list[str]:
+    return list(Mail.objects.order_by("user__email").values_list("user__email", flat=True))
+
+
+def test_it_is_gone_with_the_transaction_that_it_tells_of(ann: User, post: Post) -> None:
+    with transaction.atomic():
+        assert post(ann) == 1
+        transaction.set_rollback(True)
+    assert not Mail.objects.exists()
+
+
+def test_the_sender_is_woken_on_commit(
+    ann: User, post: Post, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks
+) -> None:
+    sent: list[str] = []
+    monkeypatch.setattr(celery, "enqueue", lambda task, row_id: sent.append(task))
+    with django_capture_on_commit_callbacks(execute=True):
+        post(ann)
+        assert sent == []
+    assert sent == ["accounts.tasks.send_mails"]
+
+
+def test_the_same_news_is_told_once_to_each(home: Member, ann: User, post: Post) -> None:
+    ben = person_of(home, "admin", "ben@home.test")
+    assert post(ann, key="run:1") == 1
+    assert post([ann, ben], key="run:1") == 1
+    assert post([ann, ben], key="run:2") == 2
+    assert post(ann) == post(ann) == 1, "without a key nothing is the same"
+    assert recipients().count("ben@home.test") == 2
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_two_who_tell_the_same_at_once_tell_it_once(home: Member, ann: User, post: Post) -> None:
+    written: list[int] = []
+
+    def tell() -> None:
+        written.append(post(ann, key="run:1"))
+        connection.close()
+
+    others = [threading.Thread(target=tell) for _ in range(4)]
+    for each in others:
+        each.start()
+    for each in others:
+        each.join()
+    assert sorted(written) == [0, 0, 0, 1]
+
+
+def test_only_members_who_can_log_in_and_want_it_are_written_to(home: Member, stranger: Member, post: Post) -> None:
+    people = [person_of(home, "member", f"{name}@home.test") for name in ("active", "blocked", "closed", "stopped")]
+    _, blocked, closed, stopped = people
+    outsider = person_of(stranger, "owner", "outsider@stranger.test")
+    User.objects.filter(pk=blocked.pk).update(is_active=False)
+    User.objects.filter(pk=closed.pk).update(closed_at=timezone.now())
+    Subscription(stopped, f"webhooks:{home.organization.pk}").stop()
+    assert post([*people, outsider]) == 1
+    assert recipients() == ["active@home.test"]
+    assert post(stopped, topic=f"digest:{home.organization.pk}") == 1, "another topic"
+
+
+@pytest.mark.parametrize(
+    ("subject", "kept"),
+    [
+        ("Shop\r\nBcc: all@example.com", "Shop Bcc: all@example.com"),
+        ("a\x00b\x1b[31mc\u2028d", "a\ufffdb [31mc d"),
+        ("evil \u202egpj.exe", "evil gpj.exe"),
+        ("lone \ud800 surrogate", "lone \ufffd surrogate"),
+        ("x" * 500, "x" * 199 + "…"),
+        ("Büro 中文 👩‍👩‍👧", "Büro 中文 👩‍👩‍👧"),
+    ],
+)
+def test_a_subject_is_one_line_whatever_names_hold(ann: User, post: Post, subject: str, kept: str) -> None:
+    post(ann, subject=subject)
+    assert Mail.objects.get().subject == kept
+
+
+def test_what_strangers_wrote_is_text_and_no_link(home: Member, ann: User, post: Post) -> None:
+    home.organization.name = '<a href="http://evil.example/">x</a> www.evil.example'
+    home.organization.save()
+    url = "https://example.com/<script>alert(1)</script>\x00\ud800"
+    post(ann, context={"webhook": {"id": "wh_1", "url": url}, "page_url": "https://x.test/"})
+    mail = Mail.objects.get()
+    assert "<script" not in mail.html
+    assert 'href="http://evil' not in mail.html
+    for text in (mail.html, mail.text):
+        assert "evil.example" not in text, "a mail program would make a link of it"
+        assert "\x00" not in text
+
+
+def test_what_has_not_been_sent_can_be_withdrawn(home: Member, ann: User, post: Post) -> None:
+    post(ann, key="down:1")
+    post(ann, key="down:12")
+    post(ann, key="down:2")
+    Mail.objects.filter(key=f"down:2:{ann.pk}").update(sent_at=timezone.now())
+    assert outbox.withdraw("down:1") == 1
+    assert outbox.withdraw("down:2") == 0
+    assert Mail.objects.count() == 2
+
+
+def test_who_is_deleted_takes_their_mails_along(home: Member, ann: User, post: Post) -> None:
+    post(ann)
+    Subscription(ann, "monitor:mon_1").stop()
+    Membership.objects.filter(user=ann).delete()
+    ann.delete()
+    assert not Mail.objects.exists()
+
+
+def test_mails_are_kept_for_30_days_after_their_end(ann: User, post: Post) -> None:
+    now = timezone.now()
+    ages = {"sent": (31, 31), "resent": (40, 29), "waiting": (50, None)}
+    for key, (created, sent) in ages.items():
+        post(ann, key=key)
+        Mail.objects.filter(key=f"{key}:{ann.pk}").update(
+            created_at=now - timedelta(days=created),
+            sent_at=sent and now - timedelta(days=sent),
+        )
+    assert retention.delete_old(lambda: True)
+    assert set(Mail.objects.values_list("key", flat=True)) == {f"resent:{ann.pk}", f"waiting:{ann.pk}"}
+    assert not retention.delete_old(lambda: False)

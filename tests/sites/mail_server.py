@@ -1,0 +1,118 @@
+"""An SMTP server on loopback whose answers are data: verb → reply. It keeps what it took.
+
+with MailServer({"RCPT": "550 no such person"}) as server:
+    ...
+    assert server.mails == []
+"""
+
+from __future__ import annotations
+
+import email
+import email.message
+import email.policy
+import socketserver
+import threading
+from collections.abc import Callable, Mapping
+from typing import Self
+
+# The verb's reply, or a function of its line; `TEXT` is what follows a mail's last line, `HELLO` the greeting.
+REPLIES: Mapping[str, str] = {
+    "HELLO": "220 ready",
+    "EHLO": "250 mail.test",
+    "MAIL": "250 fine",
+    "RCPT": "250 fine",
+    "DATA": "354 go on",
+    "TEXT": "250 taken",
+    "RSET": "250 fine",
+    "QUIT": "221 bye",
+}
+Reply = str | Callable[[str], str | None]
+
+
+class MailServer:
+    """`mails` is what was taken, `lines` what was said to it, `connections` how often somebody connected.
+
+    A reply may be a function of the line: its text is sent a byte at a time when it begins with "slowly ", and with
+    None the server hangs up. `pause_s` is what lies between two such bytes.
+    """
+
+    def __init__(self, replies: Mapping[str, Reply] = {}, *, pause_s: float = 0.05) -> None:
+        self.replies: dict[str, Reply] = {**REPLIES, **replies}
+        self.pause_s = pause_s
+        self.mails: list[email.message.EmailMessage] = []
+        self.raw: list[bytes] = []
+        self.lines: list[str] = []
+        self.connections = 0
+        self.closing = threading.Event()
+        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server.owner = self
+        self.port: int = self._server.server_address[1]
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.closing.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(5)
+
+    def take(self, raw: bytes) -> None:
+        message = email.message_from_bytes(raw, policy=email.policy.default)
+        assert isinstance(message, email.message.EmailMessage)
+        self.raw.append(raw)
+        self.mails.append(message)
+
+
+class _Server(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+    block_on_close = False
+    allow_reuse_address = True
+    owner: MailServer
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Clients that hang up in the middle are what is tested."""
+
+
+class _Handler(socketserver.StreamRequestHandler):
+    server: _Server
+
+    def handle(self) -> None:
+        owner = self.server.owner
+        owner.connections += 1
+        if not self._answer("HELLO", ""):
+            return
+        while line := self.rfile.readline().decode().rstrip("\r\n"):
+            owner.lines.append(line)
+            verb = line.partition(" ")[0].upper()
+            if not self._answer(verb, line) or verb == "QUIT":
+                return
+            if verb == "DATA" and not self._take_text():
+                return
+
+    def _take_text(self) -> bool:
+        lines: list[bytes] = []
+        while (line := self.rfile.readline()) not in (b".\r\n", b""):
+            lines.append(line.removeprefix(b".") if line.startswith(b"..") else line)
+        raw = b"".join(lines)
+        reply = self.server.owner.replies["TEXT"]
+        if not callable(reply) and reply.removeprefix("slowly ").startswith("2"):
+            self.server.owner.take(raw)
+        return self._answer("TEXT", raw.decode())
+
+    def _answer(self, verb: str, line: str) -> bool:
+        owner = self.server.owner
+        reply = owner.replies.get(verb, "502 what?")
+        text = reply(line) if callable(reply) else reply
+        if text is None:
+            return False
+        if not text.startswith("slowly "):
+            self.wfile.write(f"{text}\r\n".encode())
+            return True
+        for byte in f"{text.removeprefix('slowly ')}\r\n".encode():
+            if owner.closing.wait(owner.pause_s):
+                return False
+            self.wfile.write(bytes([byte]))
+        return True
