@@ -76,6 +76,10 @@ app.conf.update(
             "task": "reports.tasks.delete_expired",
             "schedule": crontab(hour="3", minute="17"),
         },
+        "announce-mutes": {
+            "task": "reports.tasks.announce_mutes",
+            "schedule": crontab(hour="5", minute="40"),
+        },
         "delete-ended-mutes": {
             "task": "reports.tasks.delete_ended_mutes",
             "schedule": crontab(hour="3", minute="22"),

@@ -62,11 +62,15 @@ class Mute(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True, blank=True, help_text="When somebody stopped it.")
+    notice_at = models.DateTimeField(
+        null=True, blank=True, help_text="From when on its end is announced; none: it has been, or was so near."
+    )
 
     class Meta:
         indexes = [
             models.Index(fields=["organization", "expires_at"], condition=Q(ended_at=None), name="mute_in_force"),
             models.Index(fields=["expires_at"], name="mute_end"),
+            models.Index(fields=["notice_at"], condition=Q(notice_at__isnull=False), name="mute_notice"),
         ]
         constraints = [
             models.UniqueConstraint(

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from config.celery import delete_in_batches
 from reports.models import Mute, Report
+from reports.mutes.notices import post_due
 
 BATCH = 1000
 # What has been muted, by whom and why can be asked for so long after it ended.
@@ -37,3 +38,9 @@ def delete_ended_mutes() -> None:
     """Every night: an organization has at most a thousand in force, so those of a day are not many."""
     before = timezone.now() - MUTES_KEPT
     Mute.objects.filter(Q(ended_at__lte=before) | Q(expires_at__lte=before)).delete()
+
+
+@shared_task
+def announce_mutes() -> None:
+    """Every morning: what ends within the next days."""
+    delete_in_batches("reports.tasks.announce_mutes", post_due)

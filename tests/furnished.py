@@ -322,17 +322,6 @@ def _accounts(home: Member, owner: User, rows: int, now: datetime) -> dict[str, 
     }
 
 
-def _mails(organization: Organization, owner: User, rows: int) -> str:
-    """One about webhooks, and some that were stopped; returns the topic of the first."""
-    topic = f"webhooks:{organization.pk}"
-    for each in (topic, *(f"monitor:mon_{n}" for n in range(rows))):
-        subject = f"A webhook of {NAME} was disabled" if each == topic else f"{NAME} shop: 2 new findings"
-        Mail.objects.create(user=owner, organization=organization, topic=each, subject=subject, sent_at=timezone.now())
-        if each != topic:
-            topics.Subscription(owner, each).stop()
-    return topic
-
-
 def _mutes(organization: Organization, owner: User, rows: int, now: datetime) -> dict[str, Any]:
     """On the site whose reports are shown: a whole check below, and places elsewhere."""
     made = Mute.objects.bulk_create(
@@ -351,6 +340,17 @@ def _mutes(organization: Organization, owner: User, rows: int, now: datetime) ->
         for n in range(rows)
     )
     return {"mute_id": made[0].id}
+
+
+def _mails(organization: Organization, owner: User, rows: int) -> str:
+    """One about webhooks, and some that were stopped; returns the topic of the first."""
+    topic = f"webhooks:{organization.pk}"
+    for each in (topic, *(f"monitor:mon_{n}" for n in range(rows))):
+        subject = f"A webhook of {NAME} was disabled" if each == topic else f"{NAME} shop: 2 new findings"
+        Mail.objects.create(user=owner, organization=organization, topic=each, subject=subject, sent_at=timezone.now())
+        if each != topic:
+            topics.Subscription(owner, each).stop()
+    return topic
 
 
 def _name(number: int) -> str:

@@ -23,13 +23,13 @@ from accounts.models import ApiKey, AuditEvent, Invitation, Membership, MonthlyU
 from accounts.usage import month_of
 from config import encryption
 from config.web.admin import UncountedAdmin
-from reports.models import Report
+from reports.models import Mute, Report
 from scans.models import Audit, BlockedDomain, Scan
 from tests.world import Member, browser_of, finished_scan, make_scan, person_of
 from webhooks.delivery.signing import new_secret
 from webhooks.models import Delivery, Event, EventKind, Webhook
 
-READ_ONLY = (Scan, Audit, Report, Webhook, Event, Delivery, AuditEvent, Invitation)
+READ_ONLY = (Scan, Audit, Report, Mute, Webhook, Event, Delivery, AuditEvent, Invitation)
 MODELS = (Organization, Tier, Membership, User, ApiKey, BlockedDomain, *READ_ONLY)
 
 
@@ -58,6 +58,13 @@ def furnished(home: Member) -> list[str]:
         types=["seo"],
         max_pages=1,
         encrypted_credentials=encryption.encrypt(secret),
+    )
+    Mute.objects.create(
+        organization=home.organization,
+        check_id="hsts",
+        host="example.com",
+        reason="Why not.",
+        expires_at=timezone.now() + timedelta(days=7),
     )
     BlockedDomain.objects.create(domain="blocked.test")
     Invitation.objects.create(

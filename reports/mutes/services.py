@@ -32,6 +32,8 @@ from scans.policy import scan_policy
 # Nothing is muted for ever: what nobody looks at again for a year shows again.
 LONGEST = timedelta(days=366)
 USUAL = timedelta(days=365)
+# So long before the end it is announced: a week, and the day that may pass until that is looked for again.
+NOTICE = timedelta(days=8)
 MAX_ACTIVE = 1_000
 MAX_REASON = 500
 MAX_PATH = 1_000
@@ -109,8 +111,10 @@ def create_mute(*, caller: Caller, body: Mapping[str, object], place: str = "") 
         ).first()
         if known is not None and known.expires_at > now:
             changed = {"reason": (known.reason, asked.reason), "until": (known.expires_at, asked.expires_at)}
+            if known.expires_at != asked.expires_at:
+                known.notice_at = _notice_at(asked.expires_at, now)
             known.reason, known.expires_at = asked.reason, asked.expires_at
-            known.save(update_fields=["reason", "expires_at"])
+            known.save(update_fields=["reason", "expires_at", "notice_at"])
             told = {name: {"from": str(old), "to": str(new)} for name, (old, new) in changed.items() if old != new}
             if told:
                 _record(caller, "mute.changed", known, **told)
@@ -133,6 +137,7 @@ def create_mute(*, caller: Caller, body: Mapping[str, object], place: str = "") 
             api_key_id=caller.key_id,
             created_at=now,
             expires_at=asked.expires_at,
+            notice_at=_notice_at(asked.expires_at, now),
         )
         _record(caller, "mute.created", mute, reason=mute.reason, until=timestamp(mute.expires_at))
     return mute, True
@@ -165,6 +170,12 @@ def end_mute(*, caller: Caller, mute_id: str) -> Mute:
         mute.save(update_fields=["ended_at"])
         _record(caller, "mute.ended", mute)
     return mute
+
+
+def _notice_at(end: datetime, now: datetime) -> datetime | None:
+    """Who has just chosen so near an end needs no notice of it."""
+    at = end - NOTICE
+    return at if at > now else None
 
 
 def _record(caller: Caller, action: str, mute: Mute, **details: object) -> None:

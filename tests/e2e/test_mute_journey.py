@@ -1,0 +1,54 @@
+"""A finding is muted on its report, stands apart with both scores, and shows again when somebody stops it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.conftest import Running
+from tests.e2e.test_audit_journeys import ended, shop
+from tests.e2e.test_journeys import Journey, Person, browser, sign_up, travel, with_scripts  # noqa: F401  # fixtures
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
+
+CHECK = "csp-present"
+
+
+def test_a_finding_is_muted_and_shows_again(running: Running, travel: Callable[[Journey], None]) -> None:  # noqa: F811
+    def journey(bring: Callable[[], Person]) -> None:
+        ada = bring()
+        sign_up(ada)
+        ada.page.get_by_label("Address", exact=True).fill(shop(running.site))
+        for other in ("Performance", "Accessibility", "SEO"):
+            ada.page.get_by_label(other).uncheck()
+        ada.press("Start the scan")
+        ended(ada, "Fix first")
+        ada.page.get_by_role("link", name="The whole security report").click()
+        report = ada.page.url
+        found = ada.page.locator(f"#check-{CHECK}")
+        title = found.get_by_role("heading").inner_text()
+
+        found.get_by_role("link", name="Mute…").click()
+        # Without a reason nothing is muted: the browser asks for it.
+        ada.page.get_by_label("Reason").fill("The proxy sends one from next month on.")
+        ada.page.get_by_role("button", name="Mute", exact=True).click()
+        ada.told("The report itself stays as it is.")
+        muted = ada.page.get_by_role("region", name="Muted", exact=True)
+        expect(muted.get_by_role("heading", name=title)).to_be_visible()
+        expect(muted).to_contain_text("The proxy sends one from next month on.")
+        expect(ada.page.get_by_role("region", name="Result")).to_contain_text("without what is muted")
+        expect(ada.page.locator(f"#check-{CHECK}").get_by_role("link", name="Mute…")).to_have_count(0)
+
+        ada.section("Muted")
+        row = ada.page.get_by_role("row", name=CHECK)
+        expect(row).to_contain_text("on all of localhost")
+        row.get_by_role("button", name=f"Stop muting {CHECK}").click()
+        ada.told("Not muted any more: the finding shows again.")
+        ada.told("Nothing is muted")
+        ada.page.goto(report)
+        expect(ada.page.locator(f"#check-{CHECK}").get_by_role("link", name="Mute…")).to_be_visible()
+        assert "without what is muted" not in ada.page.content()
+
+    travel(journey)
