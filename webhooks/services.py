@@ -318,7 +318,7 @@ def _event_kinds(events: object) -> list[str]:
 
 
 def _format(body_format: object) -> Webhook.Format:
-    try:
-        return Webhook.Format(body_format)
-    except ValueError:
-        raise InvalidParams(f"format must be one of {', '.join(Webhook.Format.values)}.") from None
+    for known in Webhook.Format:
+        if known == body_format:
+            return known
+    raise InvalidParams(f"format must be one of {', '.join(Webhook.Format.values)}.")

@@ -59,7 +59,7 @@ Told = tuple[str, list[list[str]], list[tuple[str, str | None]]]
 
 def _scan(name: str, data: Mapping[str, Any]) -> Told:
     links = [("Open the report", data["report_url"])]
-    kind = str(data["type"]).capitalize()
+    kind = _type_name(data["type"])
     if name == "scan.failed":
         return f"{kind} scan failed", [[data["url"], *_error(data)]], []
     lines = [data["url"], _counted(data["findings_count"], "finding")]
@@ -75,7 +75,7 @@ def _audit(name: str, data: Mapping[str, Any]) -> Told:
     pages = data["pages"]
     judged = f"{pages['done']} of {_counted(pages['planned'], 'page')} judged"
     failed = f"{judged}, {pages['failed']} failed" if pages["failed"] else judged
-    results = [f"{kind.capitalize()}: {_result(result)}" for kind, result in data["results"].items()]
+    results = [f"{_type_name(kind)}: {_result(result)}" for kind, result in data["results"].items()]
     return "Audit completed", [[data["target"], failed], results], links
 
 
@@ -88,7 +88,7 @@ def _monitor(name: str, data: Mapping[str, Any]) -> Told:
         return f"{data['name']}: it works again", [[data["target"], since]], [monitor]
     counts = [f"{len(data[change])} {change}" for change, _ in CHANGES if data[change]]
     scores = [
-        f"{kind.capitalize()}: {score['before']} → {score['after']} ({score['grade']})"
+        f"{_type_name(kind)}: {score['before']} → {score['after']} ({score['grade']})"
         for kind, score in data["scores"].items()
     ]
     certificate = data["certificate"]
@@ -187,6 +187,10 @@ def _findings(findings: Sequence[Mapping[str, Any]]) -> list[str]:
         lines.append(f"{severity}{each['title']}{pages}")
     more = len(findings) - MOST_FINDINGS
     return [*lines, f"and {more} more"] if more > 0 else lines
+
+
+def _type_name(scan_type: str) -> str:
+    return "SEO" if scan_type == "seo" else scan_type.capitalize()
 
 
 def _result(result: Mapping[str, Any]) -> str:
