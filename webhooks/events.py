@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Model
 
 from accounts import access
 from config import celery
-from config.ids import new_audit_id, new_id, timestamp
+from config.ids import timestamp
 from webhooks.models import Delivery, Event, EventKind
 
 if TYPE_CHECKING:
@@ -43,7 +41,7 @@ def _record(organization_id: int, kind: EventKind, body: Callable[[], dict[str, 
     receivers = access.fetch_rows(RECEIVERS, organization_id, kind=kind)
     if not receivers:
         return
-    event = Event.objects.create(organization_id=organization_id, kind=kind, body=_encoded(body()), **of)
+    event = Event.objects.create(organization_id=organization_id, kind=kind, body=encoded(body()), **of)
     Delivery.objects.bulk_create(Delivery(webhook_id=webhook_id, event=event) for (webhook_id,) in receivers)
     wake_dispatcher(event.id)
 
@@ -83,48 +81,10 @@ def audit_payload(audit: Audit, kind: EventKind) -> dict[str, Any]:
     return {"event": str(kind), "timestamp": timestamp(audit.completed_at), "data": data}
 
 
-def example(kind: EventKind, now: datetime) -> bytes:
-    """The body of a test event: as if a scan had ended, with `test` to tell it by."""
-    ended: dict[EventKind, dict[str, Any]] = {
-        EventKind.SCAN_COMPLETED: {"status": "completed", "score": 87, "grade": "B", "findings_count": 5},
-        EventKind.SCAN_PARTIAL: {"status": "partial", "score": 87, "grade": "B", "findings_count": 5},
-        EventKind.SCAN_FAILED: {"status": "failed", "score": None, "grade": None, "findings_count": 0},
-    }
-    if kind in (EventKind.AUDIT_COMPLETED, EventKind.AUDIT_FAILED):
-        return _encoded(_audit_example(kind, now))
-    scan_id = new_id("scan")
-    data: dict[str, Any] = {"scan_id": scan_id, "url": "https://example.com/", "type": "security", **ended[kind]}
-    data["report_url"] = f"{settings.BASE_URL}/report/{scan_id}"
-    if kind is EventKind.SCAN_FAILED:
-        data["error"] = {"code": "URL_NOT_REACHABLE", "message": "example.com can't be reached on port 443."}
-    return _encoded({"event": str(kind), "timestamp": timestamp(now), "test": True, "data": data})
-
-
-def _audit_example(kind: EventKind, now: datetime) -> dict[str, Any]:
-    audit_id = new_audit_id()
-    is_failed = kind is EventKind.AUDIT_FAILED
-    data: dict[str, Any] = {
-        "audit_id": audit_id,
-        "target": "https://example.com/",
-        "types": ["security", "seo"],
-        "status": "failed" if is_failed else "completed",
-        "pages": {"planned": 12, "done": 0 if is_failed else 12, "failed": 12 if is_failed else 0},
-        "results": {
-            each: {"score": None if is_failed else 87, "grade": None if is_failed else "B"}
-            for each in ("security", "seo")
-        },
-        "audit_url": f"{settings.BASE_URL}/audit/{audit_id}",
-    }
-    if is_failed:
-        message = "No page could be judged. example.com can't be reached on port 443."
-        data["error"] = {"code": "URL_NOT_REACHABLE", "message": message}
-    return {"event": str(kind), "timestamp": timestamp(now), "test": True, "data": data}
-
-
 def wake_dispatcher(row_id: str) -> None:
     """Tell the workers, on commit, that deliveries are due. Where the message is lost, the sweeper finds them."""
     transaction.on_commit(lambda: celery.enqueue("webhooks.tasks.deliver", row_id))
 
 
-def _encoded(body: dict[str, Any]) -> bytes:
+def encoded(body: dict[str, Any]) -> bytes:
     return json.dumps(body, separators=(",", ":")).encode()

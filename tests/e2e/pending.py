@@ -19,7 +19,8 @@ def pend(count: int, urls: list[str]) -> None:
     from accounts.services import ensure_organization
     from config import encryption
     from webhooks.delivery.signing import new_secret
-    from webhooks.events import example, wake_dispatcher
+    from webhooks.events import wake_dispatcher
+    from webhooks.examples import example
     from webhooks.models import Delivery, Event, EventKind, Webhook
 
     kind = EventKind.SCAN_COMPLETED
