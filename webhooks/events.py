@@ -1,10 +1,10 @@
-"""Events: recorded in the transaction that ends a scan, with one delivery for each receiver that wants them."""
+"""Events: recorded in the transaction they tell of, with one delivery for each receiver that wants them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from datetime import datetime
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -13,11 +13,11 @@ from django.db.models import Model
 
 from accounts import access
 from config import celery
-from config.ids import new_audit_id, new_id, timestamp
+from config.ids import new_audit_id, new_id, new_monitor_id, timestamp
 from webhooks.models import Delivery, Event, EventKind
 
 if TYPE_CHECKING:
-    from scans.models import Audit, Scan
+    from scans.models import Audit, Monitor, Scan
 
 
 # Whoever deletes one of them waits for the scan's end, which therefore never fails for a receiver that is gone.
@@ -30,21 +30,38 @@ RECEIVERS = """
 def record_scan_end(scan: Scan, *, findings: int) -> None:
     """Write the event of a scan that has just ended, and its deliveries; inside the transaction that ends it."""
     kind = EventKind(f"scan.{scan.status}")
-    _record(scan.organization_id, kind, lambda: payload(scan, kind, findings), scan=scan)
+    receivers = _receivers(scan.organization_id, kind)
+    if receivers and not (scan.audit_page and scan.audit_page.audit.of_monitor):
+        _record(receivers, scan.organization_id, kind, payload(scan, kind, findings), scan=scan)
 
 
 def record_audit_end(audit: Audit) -> None:
-    """Write the event of an audit that has just ended, and its deliveries; inside the transaction that ends it."""
-    kind = EventKind.AUDIT_FAILED if audit.status == "failed" else EventKind.AUDIT_COMPLETED
-    _record(audit.organization_id, kind, lambda: audit_payload(audit, kind), audit=audit)
+    """Write the event of an audit that has just ended, and its deliveries; inside the transaction that ends it.
+
+    Those of monitors end without one, as do their scans: a monitor speaks when something has changed.
+    """
+    if not audit.of_monitor:
+        kind = EventKind.AUDIT_FAILED if audit.status == "failed" else EventKind.AUDIT_COMPLETED
+        if receivers := _receivers(audit.organization_id, kind):
+            _record(receivers, audit.organization_id, kind, audit_payload(audit, kind), audit=audit)
 
 
-def _record(organization_id: int, kind: EventKind, body: Callable[[], dict[str, Any]], **of: Model) -> None:
-    receivers = access.fetch_rows(RECEIVERS, organization_id, kind=kind)
-    if not receivers:
-        return
-    event = Event.objects.create(organization_id=organization_id, kind=kind, body=_encoded(body()), **of)
-    Delivery.objects.bulk_create(Delivery(webhook_id=webhook_id, event=event) for (webhook_id,) in receivers)
+def record_monitor_event(monitor: Monitor, kind: EventKind, data: Mapping[str, Any], at: datetime) -> None:
+    """Write what a run of a monitor has to tell, and its deliveries; inside the transaction that ends the run.
+
+    `data` is what it tells beside the monitor. Monitors that tell no webhooks write none.
+    """
+    if monitor.tells_webhooks and (receivers := _receivers(monitor.organization_id, kind)):
+        _record(receivers, monitor.organization_id, kind, monitor_payload(monitor, kind, data, at), monitor=monitor)
+
+
+def _receivers(organization_id: int, kind: EventKind) -> list[str]:
+    return [webhook_id for (webhook_id,) in access.fetch_rows(RECEIVERS, organization_id, kind=kind)]
+
+
+def _record(receivers: list[str], organization_id: int, kind: EventKind, body: dict[str, Any], **of: Model) -> None:
+    event = Event.objects.create(organization_id=organization_id, kind=kind, body=_encoded(body), **of)
+    Delivery.objects.bulk_create(Delivery(webhook_id=webhook_id, event=event) for webhook_id in receivers)
     wake_dispatcher(event.id)
 
 
@@ -83,8 +100,19 @@ def audit_payload(audit: Audit, kind: EventKind) -> dict[str, Any]:
     return {"event": str(kind), "timestamp": timestamp(audit.completed_at), "data": data}
 
 
+def monitor_payload(monitor: Monitor, kind: EventKind, data: Mapping[str, Any], at: datetime) -> dict[str, Any]:
+    """The body of a delivery about a monitor, as docs/monitors.md describes it."""
+    target = {
+        "monitor_id": monitor.id,
+        "name": monitor.name,
+        "target": monitor.url,
+        "monitor_url": monitor.monitor_url,
+    }
+    return {"event": str(kind), "timestamp": timestamp(at), "data": {**target, **data}}
+
+
 def example(kind: EventKind, now: datetime) -> bytes:
-    """The body of a test event: as if a scan had ended, with `test` to tell it by."""
+    """The body of a test event: as if what it tells had happened, with `test` to tell it by."""
     ended: dict[EventKind, dict[str, Any]] = {
         EventKind.SCAN_COMPLETED: {"status": "completed", "score": 87, "grade": "B", "findings_count": 5},
         EventKind.SCAN_PARTIAL: {"status": "partial", "score": 87, "grade": "B", "findings_count": 5},
@@ -92,6 +120,8 @@ def example(kind: EventKind, now: datetime) -> bytes:
     }
     if kind in (EventKind.AUDIT_COMPLETED, EventKind.AUDIT_FAILED):
         return _encoded(_audit_example(kind, now))
+    if kind in MONITOR_EXAMPLES:
+        return _encoded(_monitor_example(kind, now))
     scan_id = new_id("scan")
     data: dict[str, Any] = {"scan_id": scan_id, "url": "https://example.com/", "type": "security", **ended[kind]}
     data["report_url"] = f"{settings.BASE_URL}/report/{scan_id}"
@@ -119,6 +149,71 @@ def _audit_example(kind: EventKind, now: datetime) -> dict[str, Any]:
         message = "No page could be judged. example.com can't be reached on port 443."
         data["error"] = {"code": "URL_NOT_REACHABLE", "message": message}
     return {"event": str(kind), "timestamp": timestamp(now), "test": True, "data": data}
+
+
+def _monitor_example(kind: EventKind, now: datetime) -> dict[str, Any]:
+    audit_id = new_audit_id()
+    target = {
+        "monitor_id": (monitor_id := new_monitor_id()),
+        "name": "Shop",
+        "target": "https://example.com/",
+        "monitor_url": f"{settings.BASE_URL}/o/example/monitors/{monitor_id}",
+        "run": {
+            "audit_id": audit_id,
+            "audit_url": f"{settings.BASE_URL}/audit/{audit_id}",
+            "due_at": timestamp(now),
+        },
+    }
+    data = target | MONITOR_EXAMPLES[kind](now)
+    return {"event": str(kind), "timestamp": timestamp(now), "test": True, "data": data}
+
+
+def _changed_example(now: datetime) -> dict[str, Any]:
+    scan_id, before_id = new_id("scan"), new_id("scan")
+    finding = {
+        "type": "security",
+        "check": "hsts",
+        "title": "Strict-Transport-Security is missing",
+        "severity": "high",
+        "pages_affected": 1,
+        "message": "The site sends no Strict-Transport-Security header.",
+        "fix": "Send `Strict-Transport-Security: max-age=31536000; includeSubDomains`.",
+        "said": "",
+        "fingerprints": [],
+        "pages": [
+            {
+                "url": "https://example.com/",
+                "report_url": f"{settings.BASE_URL}/report/{scan_id}",
+                "previous_report_url": f"{settings.BASE_URL}/report/{before_id}",
+                "places": [],
+            }
+        ],
+    }
+    return {
+        "scores": {"security": {"before": 92, "after": 80, "grade": "B"}},
+        "new": [finding],
+        **{name: [] for name in ("fixed", "worse", "better", "unreachable_pages", "reachable_pages")},
+        "more": dict.fromkeys(("new", "fixed", "worse", "better", "unreachable_pages", "reachable_pages"), 0),
+        "certificate": None,
+        "reasons": ["new_findings", "score_drop"],
+    }
+
+
+def _failed_example(now: datetime) -> dict[str, Any]:
+    error = {"code": "URL_NOT_REACHABLE", "message": "example.com can't be reached on port 443."}
+    return {"since": timestamp(now - timedelta(minutes=5)), "error": error}
+
+
+def _recovered_example(now: datetime) -> dict[str, Any]:
+    down = timestamp(now - timedelta(hours=1))
+    return {"down_since": down, "recovered_at": timestamp(now), "changes": None}
+
+
+MONITOR_EXAMPLES: Mapping[EventKind, Callable[[datetime], dict[str, Any]]] = {
+    EventKind.MONITOR_CHANGED: _changed_example,
+    EventKind.MONITOR_FAILED: _failed_example,
+    EventKind.MONITOR_RECOVERED: _recovered_example,
+}
 
 
 def wake_dispatcher(row_id: str) -> None:
