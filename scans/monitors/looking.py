@@ -152,7 +152,7 @@ class _Page:
             known = self._states[name].document if name in self._states else {}
             if is_down(known, report):
                 of_type.has_gaps = True
-                error = error or ("ERROR_STATUS", f"{cut(self._url, 500)} answers with status {report['answer']}.")
+                error = error or ("TARGET_STATUS", f"The page answers with status {report['answer']}.")
                 continue
             is_judged = True
             self._compare(name, export, report, of_type)
