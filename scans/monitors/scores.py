@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-REMEMBERED = 10
-LEARNING = 3
+REMEMBERED = 15
+# Of a type that measures: before that, nobody knows how far its scores lie apart.
+LEARNING = 5
 LEAST_MARGIN = 3.0
 # Rules of two kinds may take turns: with a browser, and without one.
 BASES = 2
@@ -59,10 +60,10 @@ def scored(
     level = _begun(run) if level is None else _settled(level, run)
     is_settled = not level["waiting"] and not (is_new and run.has_gaps)
     value = _value(level, run)
-    lost = level["reference"] - value
-    has_dropped = drop is not None and lost >= drop + _noise(level, run)
     reference = level["reference"]
-    if has_dropped or value > reference or drop is None:
+    is_learned = not run.is_measured or len(level["seen"]) >= LEARNING
+    has_dropped = drop is not None and reference is not None and reference - value >= drop + _noise(level, run)
+    if has_dropped or (is_learned and (reference is None or drop is None or value > reference)):
         reference = value
     was_below = bool(memory.get("is_below"))
     is_below = was_below
@@ -84,7 +85,7 @@ def scored(
 
 
 def _begun(run: Run) -> dict[str, Any]:
-    return {"seen": [run.score], "waiting": [], "reference": run.score}
+    return {"seen": [run.score], "waiting": [], "reference": None if run.is_measured else run.score}
 
 
 def _settled(level: Mapping[str, Any], run: Run) -> dict[str, Any]:

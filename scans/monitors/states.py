@@ -86,7 +86,7 @@ def merged(known: Document, report: Document, *, keeps: Set[str]) -> dict[str, A
     was, silent = checks_of(known), silent_checks(report)
     stays = {each for each in keeps if each in was}
     stays |= {id for id, check in was.items() if id in silent and check["status"] == "pass"}
-    categories: dict[str, list[dict[str, Any]]] = {}
+    categories: dict[str, list[dict[str, Any]]] = {each["name"]: [] for each in report["categories"]}
     for name, check in _in_order(report, known, stays):
         # What is as it was is left as it was, so that a row is written only where something has changed.
         if check["id"] in stays or _is_same(was.get(check["id"]), check):

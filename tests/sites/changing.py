@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from tests.sites.server import Answer, Request, Route, Site
 
 PLAIN = {"Content-Type": "text/plain"}
-IMAGE = b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
+IMAGE = bytes.fromhex(
+    "47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b"
+)
 
 
 @dataclass(frozen=True)
@@ -97,9 +99,10 @@ def html(now: Revision) -> str:
 
 def _headers(now: Revision) -> dict[str, str]:
     nonce = digest(1_000 + now.nonce)
+    policy = f"default-src 'self'; script-src 'nonce-{nonce}'; object-src 'none'; base-uri 'none'"
     headers = {
         "Content-Type": "text/html; charset=utf-8",
-        "Content-Security-Policy": f"default-src 'self'; script-src 'nonce-{nonce}'; object-src 'none'; base-uri 'none'",
+        "Content-Security-Policy": policy,
         "Set-Cookie": now.cookie % digest(2_000 + now.nonce + now.visitors),
     }
     if now.nosniff:
