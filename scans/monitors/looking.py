@@ -16,6 +16,7 @@ from django.conf import settings
 from django.db import connection
 
 from reports.models import Report
+from reports.mutes.services import active_mutes
 from scans.engine.catalogue import measured_checks
 from scans.engine.findings import ScanType
 from scans.models import Audit, AuditPage, Monitor, MonitorState, Scan
@@ -101,7 +102,8 @@ def look(monitor: Monitor, audit: Audit | None, now: datetime) -> Looking:
 
 
 def _is_muted(organization_id: int, now: datetime) -> IsMuted:
-    return lambda check, url, fingerprint: False
+    mutes = active_mutes(organization_id, now)
+    return lambda check, url, fingerprint: mutes.of(check, url, fingerprint) is not None
 
 
 def _pages(audit: Audit) -> Iterator[list[AuditPage]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
@@ -13,12 +13,15 @@ from unittest import mock
 import psycopg
 import pytest
 from django.db import OperationalError, close_old_connections, connection
+from django.utils import timezone
 
 from accounts.models import Tier
 from config import celery
+from reports.models import Mute
 from scans import tasks
 from scans.audits.services import cancel_audit
 from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM
+from scans.engine.fingerprints import fingerprints
 from scans.engine.result import ScanError, SkippedCheck
 from scans.models import Monitor, MonitorRun, MonitorState
 from scans.monitors import conclusion, looking
@@ -472,11 +475,14 @@ def test_whatever_a_page_writes_the_event_stays_small(owner: Member, site: Judge
     assert body["data"]["more"]["new"] + len(body["data"]["new"]) == 480
 
 
-def test_muted_findings_are_no_news(owner: Member, site: Judged, monkeypatch: pytest.MonkeyPatch) -> None:
-    def is_muted(organization_id: int, now: object) -> Callable[[str, str, str], bool]:
-        return lambda check, url, fingerprint: check == "thing" and url.endswith("/muted")
+def mute(owner: Member, **columns: Any) -> None:
+    until = timezone.now() + timedelta(days=1)
+    values = {"check_id": "thing", "host": "example.com", "reason": "So be it.", "expires_at": until}
+    Mute.objects.create(organization=owner.organization, **values | columns)
 
-    monkeypatch.setattr(looking, "_is_muted", is_muted)
+
+def test_muted_findings_are_no_news(owner: Member, site: Judged) -> None:
+    mute(owner, path_prefix="/muted")
     home = watch(owner, site, "/muted", "/")
     site.usual = GOOD
     home.look()
@@ -488,10 +494,22 @@ def test_muted_findings_are_no_news(owner: Member, site: Judged, monkeypatch: py
     assert [each["url"] for each in body["data"]["new"][0]["pages"]] == ["https://example.com/"]
 
 
+def test_a_place_that_is_muted_is_left_out_of_the_news(owner: Member, site: Judged) -> None:
+    (muted,) = fingerprints("thing", [{"selector": "#a"}], "https://example.com/")
+    mute(owner, fingerprint=muted)
+    home = watch(owner, site)
+    site.usual = GOOD
+    home.look()
+    site.usual = (finding("thing", HIGH, "#a"),)
+    assert home.look() == []
+    site.usual = (finding("thing", HIGH, "#a", "#b"),)
+    (body,) = home.look()
+    (worse,) = body["data"]["worse"]
+    assert (worse["said"], worse["pages"][0]["places"]) == ("1 new place", ["#b"])
+
+
 @pytest.mark.parametrize("kind", ["monitor.changed", "monitor.failed", "monitor.recovered"])
 def test_a_test_event_looks_like_a_real_one(owner: Member, site: Judged, kind: str) -> None:
-    from django.utils import timezone
-
     from webhooks.events import example
 
     home = watch(owner, site)
