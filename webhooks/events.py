@@ -1,9 +1,10 @@
-"""Events: recorded in the transaction that ends a scan, with one delivery for each receiver that wants them."""
+"""Events: recorded in the transaction they tell of, with one delivery for each receiver that wants them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
@@ -15,7 +16,7 @@ from config.ids import timestamp
 from webhooks.models import Delivery, Event, EventKind
 
 if TYPE_CHECKING:
-    from scans.models import Audit, Scan
+    from scans.models import Audit, Monitor, Scan
 
 
 # Whoever deletes one of them waits for the scan's end, which therefore never fails for a receiver that is gone.
@@ -28,21 +29,38 @@ RECEIVERS = """
 def record_scan_end(scan: Scan, *, findings: int) -> None:
     """Write the event of a scan that has just ended, and its deliveries; inside the transaction that ends it."""
     kind = EventKind(f"scan.{scan.status}")
-    _record(scan.organization_id, kind, lambda: payload(scan, kind, findings), scan=scan)
+    receivers = _receivers(scan.organization_id, kind)
+    if receivers and not (scan.audit_page and scan.audit_page.audit.of_monitor):
+        _record(receivers, scan.organization_id, kind, payload(scan, kind, findings), scan=scan)
 
 
 def record_audit_end(audit: Audit) -> None:
-    """Write the event of an audit that has just ended, and its deliveries; inside the transaction that ends it."""
-    kind = EventKind.AUDIT_FAILED if audit.status == "failed" else EventKind.AUDIT_COMPLETED
-    _record(audit.organization_id, kind, lambda: audit_payload(audit, kind), audit=audit)
+    """Write the event of an audit that has just ended, and its deliveries; inside the transaction that ends it.
+
+    Those of monitors end without one, as do their scans: a monitor speaks when something has changed.
+    """
+    if not audit.of_monitor:
+        kind = EventKind.AUDIT_FAILED if audit.status == "failed" else EventKind.AUDIT_COMPLETED
+        if receivers := _receivers(audit.organization_id, kind):
+            _record(receivers, audit.organization_id, kind, audit_payload(audit, kind), audit=audit)
 
 
-def _record(organization_id: int, kind: EventKind, body: Callable[[], dict[str, Any]], **of: Model) -> None:
-    receivers = access.fetch_rows(RECEIVERS, organization_id, kind=kind)
-    if not receivers:
-        return
-    event = Event.objects.create(organization_id=organization_id, kind=kind, body=encoded(body()), **of)
-    Delivery.objects.bulk_create(Delivery(webhook_id=webhook_id, event=event) for (webhook_id,) in receivers)
+def record_monitor_event(monitor: Monitor, kind: EventKind, data: Mapping[str, Any], at: datetime) -> None:
+    """Write what a run of a monitor has to tell, and its deliveries; inside the transaction that ends the run.
+
+    `data` is what it tells beside the monitor. Monitors that tell no webhooks write none.
+    """
+    if monitor.tells_webhooks and (receivers := _receivers(monitor.organization_id, kind)):
+        _record(receivers, monitor.organization_id, kind, monitor_payload(monitor, kind, data, at), monitor=monitor)
+
+
+def _receivers(organization_id: int, kind: EventKind) -> list[str]:
+    return [webhook_id for (webhook_id,) in access.fetch_rows(RECEIVERS, organization_id, kind=kind)]
+
+
+def _record(receivers: list[str], organization_id: int, kind: EventKind, body: dict[str, Any], **of: Model) -> None:
+    event = Event.objects.create(organization_id=organization_id, kind=kind, body=encoded(body), **of)
+    Delivery.objects.bulk_create(Delivery(webhook_id=webhook_id, event=event) for webhook_id in receivers)
     wake_dispatcher(event.id)
 
 
@@ -79,6 +97,17 @@ def audit_payload(audit: Audit, kind: EventKind) -> dict[str, Any]:
     if audit.error_code:
         data["error"] = {"code": audit.error_code, "message": audit.error_message}
     return {"event": str(kind), "timestamp": timestamp(audit.completed_at), "data": data}
+
+
+def monitor_payload(monitor: Monitor, kind: EventKind, data: Mapping[str, Any], at: datetime) -> dict[str, Any]:
+    """The body of a delivery about a monitor, as docs/monitors.md describes it."""
+    target = {
+        "monitor_id": monitor.id,
+        "name": monitor.name,
+        "target": monitor.url,
+        "monitor_url": monitor.monitor_url,
+    }
+    return {"event": str(kind), "timestamp": timestamp(at), "data": {**target, **data}}
 
 
 def wake_dispatcher(row_id: str) -> None:

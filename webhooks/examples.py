@@ -13,6 +13,7 @@ from webhooks.events import encoded
 from webhooks.models import EventKind
 
 URL = "https://example.com/"
+LISTS = ("new", "fixed", "worse", "better", "unreachable_pages", "reachable_pages")
 UNREACHABLE = "example.com can't be reached on port 443."
 
 
@@ -64,15 +65,17 @@ def _monitor(kind: EventKind, now: datetime) -> dict[str, Any]:
             "error": {"code": "URL_NOT_REACHABLE", "message": UNREACHABLE},
         }
     if kind is EventKind.MONITOR_RECOVERED:
-        return data | {"down_since": timestamp(now - timedelta(hours=2)), "recovered_at": timestamp(now)}
+        return data | {
+            "down_since": timestamp(now - timedelta(hours=2)),
+            "recovered_at": timestamp(now),
+            "changes": None,
+        }
     audit_id = new_audit_id()
     return data | {
         "run": {"audit_id": audit_id, "audit_url": f"{settings.BASE_URL}/audit/{audit_id}", "due_at": timestamp(now)},
         "scores": {"security": {"before": 92, "after": 80, "grade": "B"}},
-        "new": [_finding()],
-        "fixed": [],
-        "worse": [],
-        "better": [],
+        **{name: [_finding()] if name == "new" else [] for name in LISTS},
+        "more": dict.fromkeys(LISTS, 0),
         "certificate": None,
         "reasons": ["new_findings", "score_drop"],
     }
@@ -88,7 +91,9 @@ def _finding() -> dict[str, Any]:
         "pages_affected": 1,
         "message": "/.git/config can be read by everybody.",
         "fix": "Refuse requests for /.git/ on the server.",
-        "pages": [{"url": URL, "report_url": after, "previous_report_url": before}],
+        "said": "",
+        "fingerprints": [],
+        "pages": [{"url": URL, "report_url": after, "previous_report_url": before, "places": []}],
     }
 
 

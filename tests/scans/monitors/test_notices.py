@@ -44,7 +44,10 @@ def run_of(monitor: Monitor) -> MonitorRun:
 
 def data_of(monitor: Monitor, **given: Any) -> dict[str, Any]:
     usual = {
-        **{"monitor_id": monitor.id, "name": monitor.name, "target": monitor.url, "monitor_url": monitor.monitor_url},
+        "monitor_id": monitor.id,
+        "name": monitor.name,
+        "target": monitor.url,
+        "monitor_url": monitor.monitor_url,
         "run": {"audit_id": "aud_1", "audit_url": f"{BASE}/audit/aud_1", "due_at": "2026-11-21T07:15:00Z"},
         "scores": {
             "security": {"before": 92, "after": 80, "grade": "B"},
