@@ -115,7 +115,7 @@ def test_a_first_a_second_and_a_third_start(start: Callable[..., Service], data_
     if sys.platform == "linux":
         second.kill()
         third = start()
-        third.wait_for_health(20)
+        third.wait_for_health(COLD_START_S)
         third.wait_for_welcome()
         assert third.shown("Login").startswith("demo@example.com")
     else:
