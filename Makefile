@@ -13,6 +13,8 @@ DEV := .venv/.dev
 # How many tests run at once, one more than most machines have cores: some wait. Each has its own database.
 TEST_PROCESSES ?= 3
 ARGS ?=
+# Each process would compile all of our code again; tests run in several, and the service is some.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help run test browser lint format check bench soak faults dogfood screenshots site lock docs changelog clean
 

@@ -83,7 +83,7 @@ def _seed(ports: list[int]) -> None:
     from accounts.services import ensure_organization
     from config import encryption
     from webhooks.delivery.signing import new_secret
-    from webhooks.events import example
+    from webhooks.examples import example
     from webhooks.models import Delivery, Event, EventKind, Webhook
 
     organization = ensure_organization(name="Bench")

@@ -262,7 +262,7 @@ def _moved(
 
 
 def _is_cut(check: Mapping[str, Any]) -> bool:
-    return len(check["evidence"]) >= EVIDENCE_ITEMS
+    return bool(check["is_cut"]) if "is_cut" in check else len(check["evidence"]) >= EVIDENCE_ITEMS
 
 
 def _missing(places: Mapping[str, str], known: Iterable[str]) -> tuple[Place, ...]:
@@ -270,7 +270,11 @@ def _missing(places: Mapping[str, str], known: Iterable[str]) -> tuple[Place, ..
     return tuple(Place(each, text) for each, text in places.items() if each not in there)
 
 
-def _fingerprints(check: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, str]:
+def _fingerprints(check: Mapping[str, Any], document: Mapping[str, Any]) -> Mapping[str, str]:
+    """Of an export, or of what a monitor keeps of one (`scans.monitors.states`)."""
+    if "places" in check:
+        places: Mapping[str, str] = check["places"]
+        return places
     return fingerprints(check["id"], check["evidence"], document["url"])
 
 

@@ -31,7 +31,7 @@ from scans.engine.result import Budget, Progress, ScanError, ScanResult
 from scans.engine.run import failed_result, scan
 from scans.memory import give_back, use_one_heap
 from scans.models import IdempotencyRecord, MonitorRun
-from scans.monitors import beats, starting
+from scans.monitors import beats, conclusion, starting
 from scans.monitors import retention as retention_of_runs
 from scans.net.client import Network
 from scans.net.policy import Policy
@@ -51,6 +51,8 @@ PROGRESS_STEP_S = 0.5
 FINISH_PAUSE_S = 1.0
 # Others wait for this process.
 MONITORS_S = 20.0
+# An audit of 10,000 pages has 40,000 reports.
+CONCLUSION_S = 900
 # Well within the lease, so that one late write does not lose it.
 RENEW_EVERY_S = settings.SCAN_LEASE_S / 4
 
@@ -212,11 +214,24 @@ def discover_pages(audit_id: str) -> None:
 
 @shared_task
 def run_monitors() -> None:
-    """Every 15 seconds: what is due begins. Any number of these at once do it once."""
+    """Every 15 seconds: what is due begins, what has ended is concluded. Any number of these at once do it once."""
     ends_at = time.monotonic() + MONITORS_S
     while beats.beat(timezone.now()) == beats.AT_ONCE and time.monotonic() < ends_at:
         pass
     starting.start_runs(timezone.now(), lambda: time.monotonic() < ends_at)
+    conclusion.conclude_missed(timezone.now())
+
+
+@shared_task(soft_time_limit=CONCLUSION_S, time_limit=CONCLUSION_S + 15)
+def conclude_run(run_id: str) -> None:
+    """Say what a run whose audit has ended has found. Being told twice is harmless; what fails is taken up again."""
+    try:
+        conclusion.conclude_run(int(run_id), timezone.now())
+    except (OperationalError, InterfaceError) as error:
+        log_failure(error)
+        connection.close()
+    finally:
+        give_back()
 
 
 @shared_task

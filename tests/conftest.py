@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import importlib
 import math
+import os
+import sys
 import zlib
 from collections.abc import Generator, Iterator
 from ipaddress import ip_network
+from pathlib import Path
 
 import hypothesis
 import pytest
 from django.conf import settings
 from django.core.cache import cache
-from django.test import override_settings
+from django.test import TestCase, override_settings
 
 from config.api import throttling
 from config.operations import maintenance
@@ -32,10 +37,26 @@ def pytest_collection() -> Generator[None, object, object]:
     """Thousands of tests stay in memory until the end: no need to look for garbage among them."""
     gc.disable()
     try:
+        import_a_share()
         return (yield)
     finally:
         gc.freeze()
         gc.enable()
+
+
+def import_a_share() -> None:
+    """Under xdist, import other tests first than the other processes do.
+
+    All of them import all tests, and what takes longest is rewriting their asserts, which the next process finds done.
+    """
+    worker = os.environ.get("PYTEST_XDIST_WORKER")
+    if worker is None or sys.dont_write_bytecode:
+        return
+    root = Path(__file__).parent
+    files = sorted(root.rglob("test_*.py"))
+    for file in files[int(worker.removeprefix("gw")) :: int(os.environ["PYTEST_XDIST_WORKER_COUNT"])]:
+        with contextlib.suppress(Exception):  # pytest itself imports it again, and tells of it
+            importlib.import_module(".".join(file.relative_to(root.parent).with_suffix("").parts))
 
 
 @pytest.fixture(autouse=True)
@@ -62,6 +83,19 @@ def _settings_of_tests() -> Iterator[None]:
         STORAGES=settings.STORAGES | {"staticfiles": {"BACKEND": backend}},
         PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
     ):
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_connection() -> Iterator[None]:
+    """Django connects anew for each class of tests, which each of ours is to it: one connection serves them all."""
+
+    def end(cls: type[TestCase]) -> None:
+        cls._rollback_atomics(cls.cls_atomics)
+        super(TestCase, cls).tearDownClass()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TestCase, "tearDownClass", classmethod(end))
         yield
 
 

@@ -45,7 +45,7 @@ from tests.furnished_audits import furnish_audits
 from tests.sites.sample import sample_site
 from tests.world import Member, make_result, make_scan, member_of
 from webhooks.delivery.signing import new_secret
-from webhooks.events import example
+from webhooks.examples import example
 from webhooks.models import Attempt, Delivery, Event, EventKind, Webhook
 
 ROLES = ("owner", "admin", "member", "viewer")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 from django.db import transaction
 from django.http import HttpResponse
 from django.test import Client
+from pytest_django import DjangoDbBlocker
 
 from accounts.models import AuditEvent, User
 from accounts.pages import login
@@ -231,13 +232,20 @@ class World:
         return {name: value.format(**self.furnished.ids) for name, value in FIELDS.get(route, {}).items()}
 
 
+@pytest.fixture(scope="module")
+def furnished_once(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[World]:
+    """Nothing in it is connected to: its sites are blocked. What a test writes beside it is undone with the test."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        furnished = furnish(3)
+        BlockedDomain.objects.create(domain="example.com")
+        cookies = {who: browser_of(person).cookies["sessionid"].value for who, person in furnished.people.items()}
+        yield World(furnished, cookies | {"anonymous": None})
+        transaction.set_rollback(True)
+
+
 @pytest.fixture
-def world(db: None) -> World:
-    """Nothing in it is connected to: its sites are blocked."""
-    furnished = furnish(3)
-    BlockedDomain.objects.create(domain="example.com")
-    cookies = {who: browser_of(person).cookies["sessionid"].value for who, person in furnished.people.items()}
-    return World(furnished, cookies | {"anonymous": None})
+def world(furnished_once: World, db: None) -> World:
+    return furnished_once
 
 
 def pages() -> list[str]:

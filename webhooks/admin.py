@@ -32,7 +32,7 @@ class WebhookAdmin(ReadOnlyAdmin):
     ids = {"wh": "id__startswith"}
     search_help_text = "The beginning of a webhook's ID, or an organization's slug or name."
     fields = (
-        *("id", "organization", "url", "receiver", "events", "created_at"),
+        *("id", "organization", "url", "receiver", "events", "format", "created_at"),
         *("enabled", "disabled_at", "disabled_reason", "failing_since", "failures", "deliveries"),
     )
 

@@ -63,6 +63,7 @@ class WebhookCollection(ApiView):
             limit=caller.webhooks,
             url=body.get("url"),
             events=body.get("events"),
+            body_format=body.get("format", Webhook.Format.STANDARD),
         )
         return Response(CreatedWebhookSerializer(vars(webhook) | {"secret": secret}).data, status=201)
 

@@ -1,23 +1,22 @@
-"""Events: recorded in the transaction that ends a scan, with one delivery for each receiver that wants them."""
+"""Events: recorded in the transaction they tell of, with one delivery for each receiver that wants them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Model
 
 from accounts import access
 from config import celery
-from config.ids import new_audit_id, new_id, timestamp
+from config.ids import timestamp
 from webhooks.models import Delivery, Event, EventKind
 
 if TYPE_CHECKING:
-    from scans.models import Audit, Scan
+    from scans.models import Audit, Monitor, Scan
 
 
 # Whoever deletes one of them waits for the scan's end, which therefore never fails for a receiver that is gone.
@@ -30,21 +29,38 @@ RECEIVERS = """
 def record_scan_end(scan: Scan, *, findings: int) -> None:
     """Write the event of a scan that has just ended, and its deliveries; inside the transaction that ends it."""
     kind = EventKind(f"scan.{scan.status}")
-    _record(scan.organization_id, kind, lambda: payload(scan, kind, findings), scan=scan)
+    receivers = _receivers(scan.organization_id, kind)
+    if receivers and not (scan.audit_page and scan.audit_page.audit.of_monitor):
+        _record(receivers, scan.organization_id, kind, payload(scan, kind, findings), scan=scan)
 
 
 def record_audit_end(audit: Audit) -> None:
-    """Write the event of an audit that has just ended, and its deliveries; inside the transaction that ends it."""
-    kind = EventKind.AUDIT_FAILED if audit.status == "failed" else EventKind.AUDIT_COMPLETED
-    _record(audit.organization_id, kind, lambda: audit_payload(audit, kind), audit=audit)
+    """Write the event of an audit that has just ended, and its deliveries; inside the transaction that ends it.
+
+    Those of monitors end without one, as do their scans: a monitor speaks when something has changed.
+    """
+    if not audit.of_monitor:
+        kind = EventKind.AUDIT_FAILED if audit.status == "failed" else EventKind.AUDIT_COMPLETED
+        if receivers := _receivers(audit.organization_id, kind):
+            _record(receivers, audit.organization_id, kind, audit_payload(audit, kind), audit=audit)
 
 
-def _record(organization_id: int, kind: EventKind, body: Callable[[], dict[str, Any]], **of: Model) -> None:
-    receivers = access.fetch_rows(RECEIVERS, organization_id, kind=kind)
-    if not receivers:
-        return
-    event = Event.objects.create(organization_id=organization_id, kind=kind, body=_encoded(body()), **of)
-    Delivery.objects.bulk_create(Delivery(webhook_id=webhook_id, event=event) for (webhook_id,) in receivers)
+def record_monitor_event(monitor: Monitor, kind: EventKind, data: Mapping[str, Any], at: datetime) -> None:
+    """Write what a run of a monitor has to tell, and its deliveries; inside the transaction that ends the run.
+
+    `data` is what it tells beside the monitor. Monitors that tell no webhooks write none.
+    """
+    if monitor.tells_webhooks and (receivers := _receivers(monitor.organization_id, kind)):
+        _record(receivers, monitor.organization_id, kind, monitor_payload(monitor, kind, data, at), monitor=monitor)
+
+
+def _receivers(organization_id: int, kind: EventKind) -> list[str]:
+    return [webhook_id for (webhook_id,) in access.fetch_rows(RECEIVERS, organization_id, kind=kind)]
+
+
+def _record(receivers: list[str], organization_id: int, kind: EventKind, body: dict[str, Any], **of: Model) -> None:
+    event = Event.objects.create(organization_id=organization_id, kind=kind, body=encoded(body), **of)
+    Delivery.objects.bulk_create(Delivery(webhook_id=webhook_id, event=event) for webhook_id in receivers)
     wake_dispatcher(event.id)
 
 
@@ -83,42 +99,15 @@ def audit_payload(audit: Audit, kind: EventKind) -> dict[str, Any]:
     return {"event": str(kind), "timestamp": timestamp(audit.completed_at), "data": data}
 
 
-def example(kind: EventKind, now: datetime) -> bytes:
-    """The body of a test event: as if a scan had ended, with `test` to tell it by."""
-    ended: dict[EventKind, dict[str, Any]] = {
-        EventKind.SCAN_COMPLETED: {"status": "completed", "score": 87, "grade": "B", "findings_count": 5},
-        EventKind.SCAN_PARTIAL: {"status": "partial", "score": 87, "grade": "B", "findings_count": 5},
-        EventKind.SCAN_FAILED: {"status": "failed", "score": None, "grade": None, "findings_count": 0},
+def monitor_payload(monitor: Monitor, kind: EventKind, data: Mapping[str, Any], at: datetime) -> dict[str, Any]:
+    """The body of a delivery about a monitor, as docs/monitors.md describes it."""
+    target = {
+        "monitor_id": monitor.id,
+        "name": monitor.name,
+        "target": monitor.url,
+        "monitor_url": monitor.monitor_url,
     }
-    if kind in (EventKind.AUDIT_COMPLETED, EventKind.AUDIT_FAILED):
-        return _encoded(_audit_example(kind, now))
-    scan_id = new_id("scan")
-    data: dict[str, Any] = {"scan_id": scan_id, "url": "https://example.com/", "type": "security", **ended[kind]}
-    data["report_url"] = f"{settings.BASE_URL}/report/{scan_id}"
-    if kind is EventKind.SCAN_FAILED:
-        data["error"] = {"code": "URL_NOT_REACHABLE", "message": "example.com can't be reached on port 443."}
-    return _encoded({"event": str(kind), "timestamp": timestamp(now), "test": True, "data": data})
-
-
-def _audit_example(kind: EventKind, now: datetime) -> dict[str, Any]:
-    audit_id = new_audit_id()
-    is_failed = kind is EventKind.AUDIT_FAILED
-    data: dict[str, Any] = {
-        "audit_id": audit_id,
-        "target": "https://example.com/",
-        "types": ["security", "seo"],
-        "status": "failed" if is_failed else "completed",
-        "pages": {"planned": 12, "done": 0 if is_failed else 12, "failed": 12 if is_failed else 0},
-        "results": {
-            each: {"score": None if is_failed else 87, "grade": None if is_failed else "B"}
-            for each in ("security", "seo")
-        },
-        "audit_url": f"{settings.BASE_URL}/audit/{audit_id}",
-    }
-    if is_failed:
-        message = "No page could be judged. example.com can't be reached on port 443."
-        data["error"] = {"code": "URL_NOT_REACHABLE", "message": message}
-    return {"event": str(kind), "timestamp": timestamp(now), "test": True, "data": data}
+    return {"event": str(kind), "timestamp": timestamp(at), "data": {**target, **data}}
 
 
 def wake_dispatcher(row_id: str) -> None:
@@ -126,5 +115,5 @@ def wake_dispatcher(row_id: str) -> None:
     transaction.on_commit(lambda: celery.enqueue("webhooks.tasks.deliver", row_id))
 
 
-def _encoded(body: dict[str, Any]) -> bytes:
+def encoded(body: dict[str, Any]) -> bytes:
     return json.dumps(body, separators=(",", ":")).encode()

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.db.models import Prefetch, Q
 from django.utils import timezone
@@ -58,9 +59,13 @@ class Log:
 
 
 def shown_address(webhook: Webhook, member: Membership) -> str:
-    """The webhook's URL; without its query, where receivers have their tokens, for those who cannot change it."""
+    """The webhook's URL; for those who cannot change it without what holds tokens: the query, and of chats the path."""
+    if member.is_admin:
+        return webhook.url
+    if webhook.format != Webhook.Format.STANDARD:
+        return f"{urlsplit(webhook.url).scheme}://{webhook.receiver}/…"
     path, mark, _ = webhook.url.partition("?")
-    return path + "?…" if mark and not member.is_admin else webhook.url
+    return path + "?…" if mark else path
 
 
 def webhooks_of(organization_id: int) -> list[Webhook]:

@@ -16,6 +16,7 @@ class WebhookRequestSerializer(serializers.Serializer):
 
     url = serializers.RegexField(WEB_ADDRESS, max_length=2048)
     events = serializers.ListField(child=serializers.ChoiceField(EventKind.choices), min_length=1)
+    format = serializers.ChoiceField(Webhook.Format.choices, default=Webhook.Format.STANDARD)
 
 
 class WebhookChangesSerializer(serializers.Serializer):
@@ -23,6 +24,7 @@ class WebhookChangesSerializer(serializers.Serializer):
 
     url = serializers.RegexField(WEB_ADDRESS, max_length=2048, required=False)
     events = serializers.ListField(child=serializers.ChoiceField(EventKind.choices), min_length=1, required=False)
+    format = serializers.ChoiceField(Webhook.Format.choices, required=False)
     enabled = serializers.BooleanField(required=False)
 
 
@@ -50,6 +52,7 @@ class CreatedWebhookSerializer(WebhookSummarySerializer):
 class WebhookDetailSerializer(WebhookSummarySerializer):
     """A receiver and how it fares."""
 
+    format = serializers.ChoiceField(Webhook.Format.choices)
     created_at = serializers.DateTimeField()
     enabled = serializers.BooleanField()
     disabled_at = serializers.DateTimeField(allow_null=True)

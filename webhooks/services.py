@@ -26,14 +26,15 @@ from scans.reachability import place
 from webhooks.delivery import notices
 from webhooks.delivery.claims import release
 from webhooks.delivery.signing import new_secret
-from webhooks.events import example, wake_dispatcher
+from webhooks.events import wake_dispatcher
+from webhooks.examples import example
 from webhooks.models import Delivery, Event, EventKind, FormerSecret, Webhook
 
 RESOLVE_TIMEOUT_S = 2
 # How long a secret that was rotated out stays valid, and how many of those a webhook may have.
 SECRET_OVERLAP = timedelta(hours=24)
 MAX_FORMER_SECRETS = 4
-CHANGEABLE = ("url", "events", "enabled")
+CHANGEABLE = ("url", "events", "format", "enabled")
 
 
 class WebhookLimit(Refusal):
@@ -64,7 +65,13 @@ class DeliveryNotFound(Refusal):
 
 
 def register_webhook(
-    *, organization_id: int, limit: int, url: object, events: object, actor: Membership | None = None
+    *,
+    organization_id: int,
+    limit: int,
+    url: object,
+    events: object,
+    body_format: object = Webhook.Format.STANDARD,
+    actor: Membership | None = None,
 ) -> tuple[Webhook, str]:
     """Register a receiver; returns it with its secret, which nobody can read again. `limit` is what the plan allows.
 
@@ -73,7 +80,7 @@ def register_webhook(
     """
     policy = scan_policy()
     target = parse_target(url, policy)
-    kinds = _event_kinds(events)
+    kinds, body_format = _event_kinds(events), _format(body_format)
     _judge_addresses(target, organization_id)
     secret = new_secret()
     with transaction.atomic():
@@ -86,6 +93,7 @@ def register_webhook(
             url=target.url,
             receiver=_receiver(target),
             events=kinds,
+            format=body_format,
             encrypted_secret=encryption.encrypt(secret),
         )
         audit.record_by(actor, "webhook.created", webhook.url)
@@ -100,10 +108,10 @@ def access_webhook(organization_id: int, webhook_id: str) -> Webhook:
 def update_webhook(
     *, organization_id: int, webhook_id: str, changes: Mapping[str, object], actor: Membership | None = None
 ) -> Webhook:
-    """Change `url`, `events` or `enabled`; what is not given stays.
+    """Change `url`, `events`, `format` or `enabled`; what is not given stays.
 
-    Deliveries that wait go to the new URL. Disabled, the webhook keeps them; enabled again, it gets them, and its
-    failures are forgotten. Raises WebhookNotFound, InvalidUrl, InvalidParams or Blocked.
+    Deliveries that wait go to the new URL, in the new format. Disabled, the webhook keeps them; enabled again, it gets
+    them, and its failures are forgotten. Raises WebhookNotFound, InvalidUrl, InvalidParams or Blocked.
     """
     given = {name: changes[name] for name in CHANGEABLE if name in changes}
     if not given:
@@ -111,6 +119,7 @@ def update_webhook(
     access_webhook(organization_id, webhook_id)  # before any name is resolved
     target = parse_target(given["url"], scan_policy()) if "url" in given else None
     kinds = _event_kinds(given["events"]) if "events" in given else None
+    body_format = _format(given["format"]) if "format" in given else None
     enabled = given.get("enabled")
     if "enabled" in given and not isinstance(enabled, bool):
         raise InvalidParams("enabled must be true or false.")
@@ -123,6 +132,8 @@ def update_webhook(
             webhook.url, webhook.receiver = target.url, _receiver(target)
         if kinds is not None:
             webhook.events = kinds
+        if body_format is not None:
+            webhook.format = body_format
         if enabled is True:
             webhook.enabled, webhook.disabled_at, webhook.disabled_reason = True, None, ""
             webhook.failing_since, webhook.failures = None, 0
@@ -259,7 +270,12 @@ def deliveries_of(
 
 def _shown(webhook: Webhook) -> dict[str, object]:
     """What can be changed, as the audit log shows it."""
-    return {"url": webhook.url, "events": ", ".join(webhook.events), "enabled": webhook.enabled}
+    return {
+        "url": webhook.url,
+        "events": ", ".join(webhook.events),
+        "format": webhook.format,
+        "enabled": webhook.enabled,
+    }
 
 
 def _only(rows: QuerySet[Webhook], webhook_id: str) -> Webhook:
@@ -299,3 +315,10 @@ def _event_kinds(events: object) -> list[str]:
     if not isinstance(events, list) or not events or any(event not in known for event in events):
         raise InvalidParams(f"events must be a non-empty list of {', '.join(known)}.")
     return list(dict.fromkeys(events))
+
+
+def _format(body_format: object) -> Webhook.Format:
+    for known in Webhook.Format:
+        if known == body_format:
+            return known
+    raise InvalidParams(f"format must be one of {', '.join(Webhook.Format.values)}.")

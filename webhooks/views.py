@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
@@ -31,16 +32,31 @@ EVENT_HINTS = {
     EventKind.SCAN_FAILED: "A scan has ended without a report.",
     EventKind.AUDIT_COMPLETED: "An audit has ended; pages of it may be missing.",
     EventKind.AUDIT_FAILED: "An audit has ended, and none of its pages could be judged.",
+    EventKind.MONITOR_CHANGED: "A monitor has found something that is new, fixed, worse or better.",
+    EventKind.MONITOR_FAILED: "A monitor can no longer reach what it watches.",
+    EventKind.MONITOR_RECOVERED: "A monitor can reach it again.",
+}
+FORMAT_HINTS = {
+    Webhook.Format.STANDARD: "JSON for your own receiver, as the documentation shows it.",
+    Webhook.Format.SLACK: "A message for the address of a Slack incoming webhook.",
+    Webhook.Format.TEAMS: "A card for the address of a Teams workflow, “When a webhook request is received”.",
 }
 
 
 class WebhookForm(JudgedForm):
+    # Of what can be wrong in the form, the format is chosen from a list.
     about = {"INVALID_URL": "url", "DOMAIN_BLOCKED": "url", "INVALID_PARAMS": "event"}
     url = AddressField("Address", "https://example.com/hooks/scans", "off")
     event = TicksField(
         [(kind, HintedLabel(kind, hint)) for kind, hint in EVENT_HINTS.items()],
         label="Events",
         initial=USUAL_EVENTS,
+    )
+    format = forms.ChoiceField(
+        choices=[(each, HintedLabel(each.label, hint)) for each, hint in FORMAT_HINTS.items()],
+        widget=forms.RadioSelect,
+        initial=Webhook.Format.STANDARD,
+        required=False,
     )
 
     def add_refusal(self, refusal: Refusal) -> None:
@@ -85,6 +101,7 @@ def webhook_new(request: MemberRequest) -> HttpResponse:
             limit=request.membership.organization.tier.webhooks,
             url=url,
             events=events,
+            body_format=form.cleaned_data["format"] or Webhook.Format.STANDARD,
             actor=request.membership,
         )
     except Refusal as refusal:
@@ -99,7 +116,9 @@ def webhook_new(request: MemberRequest) -> HttpResponse:
 def webhook(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """A receiver: its settings, its state, its log."""
     found = access_webhook(request.membership.organization_id, webhook_id)
-    return _detail(request, found, WebhookForm(initial={"url": found.url, "event": found.events}), 200)
+    return _detail(
+        request, found, WebhookForm(initial={"url": found.url, "event": found.events, "format": found.format}), 200
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -115,6 +134,8 @@ def webhook_edit(request: MemberRequest, webhook_id: str) -> HttpResponse:
     try:
         refuse_over_rate(request, member_caller(request.membership))
         changes = {"url": form.cleaned_data["url"], "events": form.cleaned_data["event"]}
+        if form.cleaned_data["format"]:
+            changes["format"] = form.cleaned_data["format"]
         services.update_webhook(**_own(request, webhook_id), changes=changes)
     except WebhookNotFound:
         raise

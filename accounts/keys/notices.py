@@ -91,7 +91,7 @@ def _people(key: ApiKey) -> QuerySet[User]:
         membership__organization=key.organization_id,
         membership__role__in=MANAGERS,
     )
-    maker = managers.filter(pk=key.created_by_id)
+    maker = managers.filter(apikey=key)
     return maker if maker.exists() else managers
 
 

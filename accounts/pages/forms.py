@@ -152,7 +152,7 @@ class KeyEndForm(forms.Form):
             day = cleaned.get("last_day")
             if day is None or not today <= day <= today + MAX_KEY_LIFETIME:
                 farthest = today + MAX_KEY_LIFETIME
-                self.add_error("last_day", f"Choose a day from {today} to {farthest}, or let the key end never.")
+                self.add_error("last_day", f"Choose a day from {today} to {farthest}, or another end.")
         return cleaned
 
     def expires_at(self) -> datetime | None:
@@ -183,7 +183,7 @@ class KeyRegenerationForm(KeyEndForm):
     """Another secret for a key. `replaces` is the prefix of the one which the form was shown for."""
 
     at_once = forms.ChoiceField(
-        label="The secret so far",
+        label="The present secret",
         choices=[
             (
                 "",
@@ -201,7 +201,8 @@ class KeyRegenerationForm(KeyEndForm):
 
     def __init__(self, data: QueryDict | None, *, key: ApiKey) -> None:
         """The key is to live as long again as it did, where that was one of the usual times."""
-        days = str((key.expires_at - (key.regenerated_at or key.created_at)).days) if key.expires_at else ""
+        lived = key.expires_at and key.expires_at - (key.regenerated_at or key.created_at)
+        days = str(round(lived / timedelta(days=1))) if lived else ""
         initial = {"lifetime": days if days in self.LIFETIMES else self.USUAL, "replaces": key.prefix}
         super().__init__(data, initial=initial)
 

@@ -11,6 +11,8 @@ register = template.Library()
 
 # Where mail programs see an address in plain text, and make a link of it: "evil.example", "http://evil", "a@evil".
 ADDRESS_MARK = re.compile(r"(?<=\S)([.:@])(?=\S)")
+GRADE_COLORS = {"A": "#0b7a4b", "B": "#55730a", "C": "#8f5a00", "D": "#b04a06", "F": "#b91c34"}
+SEVERITY_COLORS = {"critical": "#b91c34", "high": "#b04a06", "medium": "#8f5a00", "low": "#545d72"}
 WORD_JOINER = "\N{WORD JOINER}"
 
 
@@ -22,3 +24,31 @@ def unlinked(text: str) -> str:
     Names and findings quote what strangers wrote; nothing of theirs is to be clicked on in a mail of ours.
     """
     return ADDRESS_MARK.sub(rf"\1{WORD_JOINER}", text)
+
+
+@register.filter
+def grade_color(grade: str) -> str:
+    """White text on it has a contrast of at least 4.5:1, in both themes."""
+    return GRADE_COLORS[grade[:1]]
+
+
+@register.filter
+def severity_color(severity: str) -> str:
+    """As `grade_color`."""
+    return SEVERITY_COLORS.get(severity, SEVERITY_COLORS["low"])
+
+
+@register.filter
+def type_name(scan_type: str) -> str:
+    return "SEO" if scan_type == "seo" else scan_type.capitalize()
+
+
+@register.filter
+def minute(timestamp: str) -> str:
+    """`2026-11-21T07:15:00Z` as people read it."""
+    return f"{timestamp[:16].replace('T', ' ')} UTC"
+
+
+@register.filter
+def day(timestamp: str) -> str:
+    return timestamp[:10]

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
 
 from config.api.idempotency import MAX_KEY_LENGTH
 from config.api.pagination import MAX_OFFSET, MAX_PAGE, USUAL_PAGE
+from config.api.scopes import Scope
+
+if TYPE_CHECKING:
+    from config.api.views import ApiView
 
 
 class BearerScheme(OpenApiAuthenticationExtension):
@@ -22,7 +27,31 @@ class BearerScheme(OpenApiAuthenticationExtension):
     name = "ApiKey"
 
     def get_security_definition(self, auto_schema: object) -> dict[str, str]:
-        return {"type": "http", "scheme": "bearer", "description": "An API key of your organization."}
+        scopes = (
+            "`read`: GET everywhere. `scan`: also start scans and audits, and cancel audits. `manage`: everything. "
+            "Each operation says which it takes; a key whose scope is not enough gets a 403 `INSUFFICIENT_SCOPE`."
+        )
+        return {
+            "type": "http",
+            "scheme": "bearer",
+            "description": f"An API key of your organization. Its scope: {scopes}",
+        }
+
+
+class ScopedSchema(AutoSchema):
+    """Says of each operation which scope a key needs for it, as its view does."""
+
+    def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
+        operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
+        if operation is None:
+            return None
+        scope = cast("ApiView", self.view).scope_of(self.method)
+        operation["description"] = f"{operation.get('description', '')}\n\nScope: `{scope}`.".lstrip()
+        if scope != Scope.READ:
+            refused = operation["responses"].setdefault("403", dict(operation["responses"]["401"], description=""))
+            insufficient = f"`INSUFFICIENT_SCOPE`: the key's scope is less than `{scope}`."
+            refused["description"] = f"{refused['description']} {insufficient}".lstrip()
+        return operation
 
 
 class ErrorBody(serializers.Serializer):

@@ -32,7 +32,7 @@ from scans.policy import scan_policy
 from scans.reachability import refuse_unreachable
 from scans.visits.claims import fail_visit
 from scans.visits.queue import Worker, wait_in_line
-from scans.visits.settling import end_if_done
+from scans.visits.settling import conclude_run, end_if_done
 
 DISCOVERY_LEASE_S = 60
 MAX_ATTEMPTS = 3
@@ -198,6 +198,7 @@ def cancel(audit: Audit) -> None:
     audit.completed_at = timezone.now()
     audit.claim_token = audit.lease_expires_at = None
     audit.save()
+    conclude_run(audit)
 
 
 def cancel_visits(scans: QuerySet[Scan]) -> int:

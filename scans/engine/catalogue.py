@@ -66,7 +66,8 @@ class Check:
     """One check: what it is called, what it weighs, what it reads, and the pure function that judges.
 
     `name` says what holds when it passes, `found` what was seen when it does not; `html`: it judges HTML alone;
-    `error_pages`: also pages that answer with an error status; `content`: it judges what the page shows.
+    `error_pages`: also pages that answer with an error status; `content`: it judges what the page shows; `measured`:
+    what it judges differs from visit to visit, as times do.
     """
 
     id: str
@@ -84,6 +85,7 @@ class Check:
     html: bool
     error_pages: bool
     content: bool
+    measured: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,7 @@ class _CheckMark:
     html: bool | None
     error_pages: bool | None
     content: bool | None
+    measured: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,17 +144,19 @@ def check(
     html: bool | None = None,
     error_pages: bool | None = None,
     content: bool | None = None,
+    measured: bool = False,
 ) -> Callable[[F], F]:
     """Declare a function to be a check. It stays an ordinary function: evidence in, `Finding` out.
 
     `name` is its title on a pass ("Git repository is not public"), and its name in the API; `found` the title of a
     warning or fail ("Git repository is public"). `severity` is that of a fail unless the finding overrides it; `fix`
     tells a site owner what to send or change; `html`, `error_pages` and `content` override the category's; `references`
-    are the sources of the rule, e.g. "RFC 6797, section 6.1" or "CWE-319".
+    are the sources of the rule, e.g. "RFC 6797, section 6.1" or "CWE-319". What one that is `measured` judges depends
+    on how fast site and machine are at the moment; so does what rests on a probe that measures, without saying so.
     """
 
     def mark(function: F) -> F:
-        declared = _CheckMark(id, name, found, severity, fix, references, html, error_pages, content)
+        declared = _CheckMark(id, name, found, severity, fix, references, html, error_pages, content, measured)
         function.__check__ = declared  # type: ignore[attr-defined]  # functions take attributes
         return function
 
@@ -202,6 +207,7 @@ def checks(scan_type: ScanType) -> tuple[Check, ...]:
                     html=category.html if mark.html is None else mark.html,
                     error_pages=category.error_pages if mark.error_pages is None else mark.error_pages,
                     content=category.content if mark.content is None else mark.content,
+                    measured=mark.measured,
                 )
             )
     for attribute in ("id", "name", "found"):
@@ -233,6 +239,15 @@ def probes() -> dict[type, Probe]:
                 is_measuring=mark.is_measuring,
             )
     return found
+
+
+@cache
+def measured_checks(scan_type: ScanType) -> frozenset[str]:
+    """The IDs of the checks whose verdict may differ although nothing on the site has changed."""
+    measuring = {provides for provides, probe in probes().items() if probe.is_measuring}
+    return frozenset(
+        each.id for each in checks(scan_type) if each.measured or any(need.evidence in measuring for need in each.needs)
+    )
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, Value
 from django.utils import timezone
 
 from accounts.models import ApiKey, Interval, Organization
@@ -67,10 +67,16 @@ class Monitor(Keyed):
 
     # Since when it can't be reached, confirmed by a second try; None while it can.
     failing_since = models.DateTimeField(null=True, blank=True)
-    # By type, of the last run that could compare: {"score": …, "grade": …}, and the pages' certificate ending first.
+    # By type, of the last run: {"score": …, "grade": …}, and the pages' certificate ending first.
     scores: models.JSONField[dict[str, Any], dict[str, Any]] = models.JSONField(default=dict, blank=True)
     certificate_expires_at = models.DateTimeField(null=True, blank=True)
     certificate_host = models.CharField(max_length=300, blank=True, default="")
+    memory: models.JSONField[dict[str, Any], dict[str, Any]] = models.JSONField(
+        default=dict,
+        blank=True,
+        db_default=Value({}, models.JSONField()),
+        help_text="What the next run's scores are judged by, and which certificates were told of.",
+    )
 
     class Meta:
         indexes = [

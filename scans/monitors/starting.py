@@ -15,6 +15,7 @@ from scans.audits.release import release_pages
 from scans.audits.requests import AuditRequest, parse_audit
 from scans.audits.services import insert_audit
 from scans.models import UNFINISHED, Audit, Monitor, MonitorRun
+from scans.monitors import notices
 from scans.monitors.requests import audit_body
 from scans.monitors.services import schedule_of
 from scans.policy import scan_policy
@@ -122,10 +123,13 @@ def _pause(monitor: Monitor, run: MonitorRun, reason: str, now: datetime, refusa
     monitor.paused_at = monitor.paused_at or now
     monitor.pause_reason = reason
     monitor.next_run_at = None
-    if reason == Monitor.Pause.QUOTA:
+    is_out_of_quota = reason == Monitor.Pause.QUOTA
+    if is_out_of_quota:
         begin = datetime.combine(usage.next_month(usage.month_of(now)), datetime.min.time(), UTC)
         monitor.next_run_at = schedule_of(monitor, monitor.organization.tier).after(begin)
     monitor.save(update_fields=["paused_at", "pause_reason", "next_run_at"])
+    if is_out_of_quota:
+        notices.post_paused(monitor, now)
     run.status, run.ended_at = MonitorRun.Status.SKIPPED, now
     run.error_code = refusal.code if refusal else "MONITOR_LIMIT"
     run.error_message = str(refusal) if refusal else "Your plan allows fewer monitors than there are."

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
+from config import celery
 from scans.engine.fingerprints import fingerprints
 from scans.engine.result import ScanResult
-from scans.models import Audit, AuditFinding, AuditPage, Scan
+from scans.models import Audit, AuditFinding, AuditPage, MonitorRun, Scan
 from webhooks.events import record_audit_end
 
 Ended = Sequence[tuple[Scan, ScanResult | None]]
@@ -92,6 +94,14 @@ def end_if_done(audit: Audit) -> None:
         audit.status = Audit.Status.COMPLETED
     audit.save()
     record_audit_end(audit)
+    conclude_run(audit)
+
+
+def conclude_run(audit: Audit) -> None:
+    """Have the run of a monitor whose audit has just ended say what changed. A lost message is made up for later."""
+    if audit.of_monitor:
+        for run_id in MonitorRun.objects.filter(audit=audit).values_list("id", flat=True):
+            transaction.on_commit(functools.partial(celery.enqueue, "scans.tasks.conclude_run", str(run_id)))
 
 
 def _add_score(audit: Audit, scan: Scan, result: ScanResult | None) -> None:

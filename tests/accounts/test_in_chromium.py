@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import pytest_django
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import BrowserContext, Page, sync_playwright
+from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
 
 from accounts.models import Membership, User
 from scans.net.browser import find_browser
 from tests.accounts.mailbox import link_in_mail
-from tests.world import Api, browser_of, member_of, person_of
+from tests.world import Api, Member, browser_of, member_of, person_of
 
 PASSWORD = "correct horse 9"
 PHONE = {"width": 390, "height": 844}
@@ -132,3 +132,59 @@ def test_a_person_signs_up_and_copies_a_key(
         return copied
 
     assert Api(visit(finish)).get("/v1/usage").status_code == 200
+
+
+def test_a_key_is_created_renamed_and_given_another_secret(
+    visit: Visit, live_server: pytest_django.live_server_helper.LiveServer, home: Member
+) -> None:
+    person = person_of(home, "admin", "ada@people.test")
+    person.set_password(PASSWORD)
+    person.save()
+
+    def shown(page: Page) -> str:
+        return page.locator("#plaintext").inner_text()
+
+    def manage(context: BrowserContext, page: Page) -> tuple[str, str]:
+        page.goto(f"{live_server.url}/login/")
+        page.get_by_label("E-mail address").fill("ada@people.test")
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Log in").click()
+        page.wait_for_url("**/o/home/")
+        page.goto(f"{live_server.url}/o/home/keys/")
+        page.get_by_label("Name", exact=True).fill("Nightly build")
+        page.get_by_role("radio", name="Read").check()
+        expect(page.get_by_label("Last day")).to_be_hidden()
+        page.get_by_label("Ends").select_option("On a day")
+        expect(page.get_by_label("Last day")).to_be_visible()
+        page.get_by_label("Ends").select_option("In 30 days")
+        page.get_by_role("button", name="Create the key").click()
+        first = shown(page)
+
+        page.get_by_label("Rename the key Nightly build").click()
+        row = page.get_by_role("row", name="Nightly build")
+        row.get_by_label("New name").fill("Build")
+        row.get_by_role("button", name="Rename").click()
+        expect(page.get_by_text("The key Nightly build is now called Build.")).to_be_visible()
+        assert first not in page.content()
+
+        page.get_by_role("link", name="Regenerate the key Build").click()
+        expect(page.get_by_label("Ends")).to_have_value("30")
+        page.get_by_role("button", name="Regenerate").click()
+        expect(page.get_by_role("heading", name="The new secret of Build")).to_be_visible()
+        return first, shown(page)
+
+    first, second = visit(manage)
+    assert [Api(each).get("/v1/usage").status_code for each in (first, second)] == [200, 200]
+    assert Api(second).post("/v1/scan", {}).json()["code"] == "INSUFFICIENT_SCOPE"
+
+    def end(context: BrowserContext, page: Page) -> None:
+        context.add_cookies([{"name": "sessionid", "value": cookie, "url": live_server.url}])
+        page.goto(f"{live_server.url}/o/home/keys/")
+        page.get_by_role("link", name=f"End the former secret {first[:12]} now").click()
+        page.get_by_role("button", name="End now").click()
+        expect(page.get_by_text(f"The former secret {first[:12]}… of Build has ended.")).to_be_visible()
+
+    cookie = browser_of(person).cookies["sessionid"].value
+    visit(end)
+    assert Api(first).get("/v1/usage").json()["code"] == "KEY_REVOKED"
+    assert Api(second).get("/v1/usage").status_code == 200

@@ -66,6 +66,21 @@ def test_the_image_is_pinned_to_hashes_and_does_not_run_as_root() -> None:
     assert set(re.findall(r"(\w+)=", " ".join(of("ENV")))) <= OF_PYTHON | set(read_variables())
 
 
+# The tasks are what a worker loads; the checks are found by searching folders. The landing page has templates, and
+# links to the collected files.
+LOADED = """
+import django
+django.setup()
+from django.core.management import call_command
+from django.test import Client
+from config.celery import app
+call_command("check")
+app.loader.import_default_modules()
+app.tasks["scans.tasks.run_scan"]
+assert Client().get("/").status_code == 200
+"""
+
+
 @pytest.mark.slow
 def test_what_the_image_holds_is_enough_to_start(tmp_path: Path) -> None:
     for copy in of("COPY"):
@@ -94,15 +109,9 @@ def test_what_the_image_holds_is_enough_to_start(tmp_path: Path) -> None:
     collected = json.loads((data / "static" / "staticfiles.json").read_text(encoding="utf-8"))["paths"]
     assert {path.relative_to(ROOT / "static").as_posix() for path in (ROOT / "static").rglob("*.*")} <= set(collected)
     secret = "x1" * 20
-    run("manage.py", "check", SECRET_KEY=secret)
     run("-m", "gunicorn", *command_of("web")[1:], "--check-config", SECRET_KEY=secret)
-    # The tasks are what a worker loads; the checks are found by searching folders.
-    loaded = "from config.celery import app; app.loader.import_default_modules(); app.tasks['scans.tasks.run_scan']"
-    run("-c", loaded, SECRET_KEY=secret)
     run("manage.py", "checks")
-    # The landing page: templates, and links to the collected files.
-    page = "import django; django.setup(); from django.test import Client as C; assert C().get('/').status_code == 200"
-    run("-c", page, SECRET_KEY=secret, ALLOWED_HOSTS="testserver")
+    run("-c", LOADED, SECRET_KEY=secret, ALLOWED_HOSTS="testserver")
 
 
 def test_the_build_leaves_out_what_the_image_does_not_take() -> None:

@@ -38,8 +38,8 @@ from tests.sites.server import Answer
 from tests.world import attempt_deliveries, finished_scan, make_scan, member_of
 from webhooks.delivery.schedule import PAUSES
 from webhooks.delivery.signing import signature_headers
-from webhooks.events import example as example_of
 from webhooks.events import payload
+from webhooks.examples import example as example_of
 from webhooks.models import EventKind
 
 ROOT = Path(__file__).resolve().parents[2]

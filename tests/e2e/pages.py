@@ -18,7 +18,7 @@ from django.contrib.staticfiles import finders
 from django.test import Client
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
-from playwright.sync_api import Browser, BrowserContext, Page, Route, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Route, ViewportSize, sync_playwright
 
 from accounts.models import User
 from scans.engine.browser.warm import WarmBrowser
@@ -32,6 +32,8 @@ T = TypeVar("T")
 # A secure context, so that scripts have the clipboard, as they have it over HTTPS.
 ORIGIN = "http://localhost"
 BROWSER_LIMIT_S = 100
+SIZE: ViewportSize = {"width": 1280, "height": 720}
+REDUCED: Mapping[str, Any] = {"reduced_motion": "reduce"}
 ROWS = 7
 # Answers of ours that pages load, beside static files.
 PARTS = (
@@ -259,30 +261,33 @@ class Window:
     def __init__(self, thread: ThreadPoolExecutor, browser: Browser) -> None:
         self._thread = thread
         self._browser = browser
+        self._tab: Page | None = None
 
     def do(self, action: Callable[[Browser], T]) -> T:
         """What `action` returns."""
         return self._thread.submit(action, self._browser).result(BROWSER_LIMIT_S)
 
     def look(self, rendering: Rendering, name: str, action: Callable[[Page], T], **options: Any) -> T:
-        """Open a page and do something there; fails when the page's own console has complained."""
+        """Open a page and do something there; fails when the page's own console has complained.
+
+        Without options in the tab that the last one was opened in, which spares its process and its compiled scripts:
+        our pages keep nothing in a browser.
+        """
 
         def act(browser: Browser) -> T:
-            context = browser.new_context(reduced_motion="reduce", **options)
-            try:
-                page, complaints = _open(context, rendering, name)
-                found = action(page)
-                assert not complaints, f"{name}: {complaints}"
-                return found
-            finally:
-                context.close()
+            if options:
+                with contextlib.closing(browser.new_context(**REDUCED, **options)) as context:
+                    return _look(context.new_page(), rendering, name, action)
+            self._tab = self._tab or browser.new_context(**REDUCED).new_page()
+            self._tab.set_viewport_size(SIZE)
+            self._tab.emulate_media(color_scheme="light", reduced_motion="reduce")
+            return _look(self._tab, rendering, name, action)
 
         return self.do(act)
 
 
-def _open(context: BrowserContext, rendering: Rendering, name: str) -> tuple[Page, list[str]]:
+def _look(page: Page, rendering: Rendering, name: str, action: Callable[[Page], T]) -> T:
     shown = rendering.pages[name]
-    page = context.new_page()
     complaints: list[str] = []
 
     def answer(route: Route) -> None:
@@ -295,11 +300,26 @@ def _open(context: BrowserContext, rendering: Rendering, name: str) -> tuple[Pag
         part = rendering.parts.get(path) or _static_file(url.path)
         route.fulfill(status=part.status, headers=dict(part.headers), body=part.body)
 
+    def note_error(error: Error) -> None:
+        complaints.append(str(error))
+
+    def note(each: ConsoleMessage) -> None:
+        if each.type == "error":
+            complaints.append(f"{each.text} {each.location}")
+
+    page.goto("about:blank")  # what the last page still asks for, nobody answers
     page.route("**/*", answer)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda each: complaints.append(f"{each.text} {each.location}") if each.type == "error" else None)
-    page.goto(ORIGIN + shown.path, wait_until="networkidle" if name == "docs" else "load")
-    return page, complaints
+    page.on("pageerror", note_error)
+    page.on("console", note)
+    try:
+        page.goto(ORIGIN + shown.path, wait_until="networkidle" if name == "docs" else "load")
+        found = action(page)
+        assert not complaints, f"{name}: {complaints}"
+        return found
+    finally:
+        page.remove_listener("pageerror", note_error)
+        page.remove_listener("console", note)
+        page.unroute_all(behavior="ignoreErrors")
 
 
 def _static_file(path: str) -> Rendered:

@@ -1,6 +1,7 @@
 """Writes pending deliveries into the database that the environment names, and rings for them.
 
-Run as a process of its own: `python -m tests.e2e.pending COUNT URL…`. Every URL gets COUNT deliveries.
+Run as a process of its own, which takes lines of `COUNT URL…`: every URL gets COUNT deliveries. Each line is answered
+with one that says `pending`.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ import django
 from django.db import transaction
 
 
-def main(count: int, urls: list[str]) -> None:
-    django.setup()
+def pend(count: int, urls: list[str]) -> None:
     from django.utils import timezone
 
     from accounts.services import ensure_organization
     from config import encryption
     from webhooks.delivery.signing import new_secret
-    from webhooks.events import example, wake_dispatcher
+    from webhooks.events import wake_dispatcher
+    from webhooks.examples import example
     from webhooks.models import Delivery, Event, EventKind, Webhook
 
     kind = EventKind.SCAN_COMPLETED
@@ -42,4 +43,9 @@ def main(count: int, urls: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), sys.argv[2:])
+    django.setup()
+    for line in sys.stdin:
+        number, *receivers = line.split()
+        pend(int(number), receivers)
+        sys.stdout.write("pending\n")
+        sys.stdout.flush()

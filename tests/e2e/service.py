@@ -72,7 +72,7 @@ class Service:
         return time.monotonic() - self._started_at
 
     def wait_for_welcome(self) -> None:
-        self.wait_for(lambda: "Ctrl-C stops the service" in self.output, timeout_s=10)
+        self.wait_for(lambda: "Ctrl-C stops the service" in self.output, timeout_s=30)
 
     def wait_for_end(self, timeout_s: float) -> int:
         """The exit status."""

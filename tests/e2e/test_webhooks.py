@@ -53,10 +53,26 @@ class Deployment:
         }
         self.redis = Redis.from_url(stack.env["REDIS_URL"])
         self._run("manage.py", "migrate", "--verbosity", "0")
+        self._pending = subprocess.Popen(
+            [sys.executable, "-m", "tests.e2e.pending"],
+            cwd=BASE_DIR,
+            env=self._env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def close(self) -> None:
+        """End what writes deliveries."""
+        self._pending.communicate()
+        assert self._pending.returncode == 0
 
     def pend(self, count: int, *urls: str) -> None:
         """So many deliveries to each, due now."""
-        self._run("-m", "tests.e2e.pending", str(count), *urls)
+        assert self._pending.stdin is not None
+        assert self._pending.stdout is not None
+        print(count, *urls, file=self._pending.stdin, flush=True)
+        assert self._pending.stdout.readline() == "pending\n"
 
     @contextlib.contextmanager
     def running(self, *names: str) -> Iterator[list[subprocess.Popen[bytes]]]:
@@ -119,8 +135,8 @@ def started() -> Iterator[Deployment]:
     folder = Path(tempfile.mkdtemp(prefix="wss-e2e-"))
     folder.chmod(0o755)
     try:
-        with embedded.stack(folder) as stack:
-            yield Deployment(folder, stack)
+        with embedded.stack(folder) as stack, contextlib.closing(Deployment(folder, stack)) as deployment:
+            yield deployment
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -123,7 +123,7 @@ def test_a_site_is_compared_with_its_next_version_on_another_host(tmp_path: Path
 )
 def test_what_cannot_be_compared_is_wrong_usage(tmp_path: Path, content: str, said: str) -> None:
     (tmp_path / "after").write_text(content, encoding="utf-8")
-    ran = run("diff", written(tmp_path, "before", report({})), str(tmp_path / "after"))
+    ran = run_here("diff", written(tmp_path, "before", report({})), str(tmp_path / "after"))
     assert ran.returncode == 2
     assert said in ran.stderr
     assert "Traceback" not in ran.stderr

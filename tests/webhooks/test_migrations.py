@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from tests.sites.server import Site
 from tests.world import Member, member_of, register_webhook
-from webhooks.events import example
+from webhooks.examples import example
 from webhooks.models import Delivery, Event, EventKind
 
 FIRST, ATTEMPTS = ("webhooks", "0001_initial"), ("webhooks", "0002_attempts")

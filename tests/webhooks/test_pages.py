@@ -57,6 +57,18 @@ def test_every_member_may_look(home: Member, receiver: Webhook, role: str) -> No
     assert bool(posts) == (role in ("owner", "admin"))
 
 
+@pytest.mark.parametrize("body_format", ["slack", "teams"])
+def test_the_address_of_a_chat_is_its_token(home: Member, receiver: Webhook, body_format: str) -> None:
+    Webhook.objects.update(url="https://hooks.slack.com/services/T1/B2/s3cret", receiver="hooks.slack.com:443")
+    Webhook.objects.update(format=body_format)
+    readers = {role: browser_of(home, role) for role in ("member", "admin")}
+    for path in ("/o/home/webhooks/", f"/o/home/webhooks/{receiver.id}"):
+        page = readers["member"].get(path)
+        assert "s3cret" not in page.content.decode()
+        assert "https://hooks.slack.com:443/…" in text_of(page)
+        assert "s3cret" in text_of(readers["admin"].get(path))
+
+
 @pytest.mark.parametrize("role", Membership.Role.values)
 def test_tokens_in_an_address_are_for_those_who_may_change_it(home: Member, receiver: Webhook, role: str) -> None:
     Webhook.objects.update(url="https://example.com/hook?token=s3cret&channel=7")
@@ -119,6 +131,21 @@ def test_the_secret_is_shown_once(home: Member, target: str) -> None:
         assert "whsec_" not in client.get(path).content.decode()
     event = AuditEvent.objects.get(action="webhook.created")
     assert (event.target, "whsec_" in str(event.details)) == (webhook.url, False)
+
+
+def test_the_format_is_chosen_and_stays_where_a_form_does_not_say(home: Member, target: str) -> None:
+    client = browser_of(home, "admin")
+    form = {"url": target, "event": "scan.failed"}
+    client.post("/o/home/webhooks/new", form)
+    webhook = Webhook.objects.get()
+    assert webhook.format == "standard"
+    client.post(f"/o/home/webhooks/{webhook.id}/edit", form | {"format": "teams"})
+    client.post(f"/o/home/webhooks/{webhook.id}/edit", form)
+    webhook.refresh_from_db()
+    assert webhook.format == "teams"
+    page = page_of(client.get(f"/o/home/webhooks/{webhook.id}"))
+    assert page.xpath("//input[@name='format'][@checked]/@value") == ["teams"]
+    assert client.post(f"/o/home/webhooks/{webhook.id}/edit", form | {"format": "x"}).status_code == 400
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ TAKE = """
         FOR NO KEY UPDATE SKIP LOCKED
     )
     RETURNING delivery.id, delivery.webhook_id, delivery.attempts_made + 1, webhook.url,
-        webhook.failing_since IS NOT NULL, event.id, event.kind, event.body,
+        webhook.failing_since IS NOT NULL, webhook.format, event.id, event.kind, event.body,
         event.scan_id IS NULL AND event.audit_id IS NULL, webhook.encrypted_secret, ARRAY(
             SELECT former.encrypted_secret FROM webhooks_formersecret AS former
             WHERE former.webhook_id = webhook.id AND former.expires_at > %(now)s ORDER BY former.expires_at, former.id
@@ -115,7 +115,8 @@ HOLD = """
 class DeliveryClaim:
     """The right to make one attempt until the lease runs out, and all that it takes.
 
-    `attempt` counts from 1. `encrypted_secrets` are those that are valid now, oldest first.
+    `attempt` counts from 1. `body` is the event's, which goes out in the webhook's `format`. `encrypted_secrets` are
+    those that are valid now, oldest first.
     """
 
     token: uuid.UUID
@@ -124,6 +125,7 @@ class DeliveryClaim:
     attempt: int
     url: str
     is_failing: bool
+    format: str
     event_id: str
     kind: str
     body: bytes
@@ -151,18 +153,19 @@ def claim(*, limit: int, failing_limit: int, now: datetime) -> list[DeliveryClai
     return [
         DeliveryClaim(
             token=token,
-            delivery_id=delivery_id,
+            delivery_id=id,
             webhook_id=webhook_id,
             attempt=attempt,
             url=url,
             is_failing=is_failing,
+            format=form,
             event_id=event_id,
             kind=kind,
             body=bytes(body),
             is_test=is_test,
             encrypted_secrets=(*map(bytes, former), bytes(secret)),
         )
-        for delivery_id, webhook_id, attempt, url, is_failing, event_id, kind, body, is_test, secret, former in taken
+        for id, webhook_id, attempt, url, is_failing, form, event_id, kind, body, is_test, secret, former in taken
     ]
 
 

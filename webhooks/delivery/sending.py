@@ -1,4 +1,4 @@
-"""One attempt: the stored bytes, signed, to the receiver through the net guard. Touches no database."""
+"""One attempt: the event in the webhook's format, signed, through the net guard. Touches no database."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from scans.net.policy import Policy
 from scans.net.resolver import Resolver
 from scans.net.targets import InvalidUrl
 from webhooks.delivery.claims import DeliveryClaim
+from webhooks.delivery.formats import sent_body
 from webhooks.delivery.signing import signature_headers
 
 logger = logging.getLogger(__name__)
@@ -90,11 +91,12 @@ def send(claim: DeliveryClaim, policy: Policy, *, resolver: Resolver | None = No
 
 
 def _post(claim: DeliveryClaim, policy: Policy, resolver: Resolver | None, at: datetime) -> Response:
+    body = sent_body(claim.format, claim.body)
     headers = signature_headers(
         valid=[encryption.decrypt(secret) for secret in claim.encrypted_secrets],
         event_id=claim.event_id,
         timestamp_s=int(at.timestamp()),
-        body=claim.body,
+        body=body,
     )
     headers |= {
         "Content-Type": "application/json",
@@ -106,7 +108,7 @@ def _post(claim: DeliveryClaim, policy: Policy, resolver: Resolver | None, at: d
             claim.url,
             method="POST",
             headers=headers,
-            data=claim.body,
+            data=body,
             max_bytes=KEPT_BYTES,
             timeout_s=TIMEOUT_S,
             decode=False,

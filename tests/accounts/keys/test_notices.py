@@ -123,7 +123,8 @@ def test_the_mail_says_what_uses_the_key_and_what_to_do(home: Member, ada: User)
         assert "192.0.2.7" in text
         assert key.prefix in text
         assert home.plaintext not in text
-        assert "http://evil.test" not in text, "a name is no link"
+        assert "http://evil.test" not in text.partition("</title>")[2], "a name is no link"
+    assert "http://evil.test" not in mail.text
     assert "<b>Deploys" not in mail.html
 
 

@@ -14,7 +14,7 @@ from scans.engine.result import ScanError
 from tests.scans.audits.test_life import created, pages, shown, visit
 from tests.world import Member, attempt_deliveries, browser_of, make_due, person_of
 from webhooks.delivery.schedule import PAUSES
-from webhooks.events import example
+from webhooks.examples import example
 from webhooks.models import Delivery, Event, EventKind, Webhook
 from webhooks.services import recover_failed
 

@@ -16,7 +16,7 @@ from config import encryption
 from tests.world import Member, make_scan
 from webhooks import services
 from webhooks.delivery.claims import LEASE, PER_RECEIVER, DeliveryClaim, claim, hold, next_due
-from webhooks.events import example
+from webhooks.examples import example
 from webhooks.models import Delivery, Event, EventKind, FormerSecret, Webhook
 
 MANY = 1000

@@ -34,6 +34,7 @@ def claim_of(url: str) -> DeliveryClaim:
         attempt=1,
         url=url,
         is_failing=False,
+        format="standard",
         event_id="evt_1",
         kind="scan.completed",
         body=b"{}",

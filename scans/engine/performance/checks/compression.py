@@ -177,6 +177,7 @@ def unminified_js(resources: Resources) -> Finding:
     fix="Split style sheets by page, drop rules that no page uses (for example with PurgeCSS), and load later what "
     "the first screen does not need.",
     references=("Lighthouse: unused-css-rules",),
+    measured=True,
 )
 def unused_css(coverage: Coverage, load: BrowserLoad) -> Finding:
     """A few kB of each are tolerated for what hovering and opening will use."""
@@ -190,6 +191,7 @@ def unused_css(coverage: Coverage, load: BrowserLoad) -> Finding:
     severity=MEDIUM,
     fix="Split bundles by page and load parts with import() when they are needed; drop libraries that are hardly used.",
     references=("Lighthouse: unused-javascript",),
+    measured=True,
 )
 def unused_js(coverage: Coverage, load: BrowserLoad) -> Finding:
     return _used(coverage, load, ResourceKind.SCRIPT, "script", UNUSED_JS_BYTES)

@@ -56,6 +56,7 @@ PHONE = "simulated for a phone on a link of 1.6 Mbit/s and 150 ms"
     fix="Let the browser find what the page shows largest early (in the HTML itself, an image with "
     'fetchpriority="high"), make it smaller, and shorten what it waits for: redirects, style sheets, scripts.',
     references=("web.dev: Largest Contentful Paint", "Lighthouse: largest-contentful-paint"),
+    measured=True,
 )
 def lcp(vitals: Vitals, load: BrowserLoad) -> Finding:
     if vitals.lcp is None:
@@ -80,6 +81,7 @@ def lcp(vitals: Vitals, load: BrowserLoad) -> Finding:
     severity=HIGH,
     fix="Load fewer scripts, split long tasks into shorter ones, and put off what the first screen does not need.",
     references=("web.dev: Total Blocking Time", "Lighthouse: total-blocking-time"),
+    measured=True,
 )
 def tbt(vitals: Vitals, load: BrowserLoad) -> Finding:
     if vitals.tbt is None:
@@ -98,6 +100,7 @@ def tbt(vitals: Vitals, load: BrowserLoad) -> Finding:
     fix="Give images, frames and advertisements their size (width and height, or aspect-ratio), and put nothing in "
     "above what is already shown.",
     references=("web.dev: Cumulative Layout Shift", "Lighthouse: cumulative-layout-shift"),
+    measured=True,
 )
 def cls(vitals: Vitals, load: BrowserLoad) -> Finding:
     if vitals.seen_fcp is None:
@@ -120,6 +123,7 @@ def cls(vitals: Vitals, load: BrowserLoad) -> Finding:
     fix="Let the server answer sooner, without redirects, and load only what the first screen needs before it: few "
     "and small style sheets, scripts with defer.",
     references=("web.dev: First Contentful Paint", "Lighthouse: first-contentful-paint"),
+    measured=True,
 )
 def fcp(vitals: Vitals, load: BrowserLoad) -> Finding:
     if vitals.fcp is None:
@@ -139,6 +143,7 @@ def fcp(vitals: Vitals, load: BrowserLoad) -> Finding:
     severity=HIGH,
     fix='Take loading="lazy" off the image: the browser waits for the layout before it asks for it.',
     references=("web.dev: Optimize Largest Contentful Paint", "Lighthouse: lcp-lazy-loaded"),
+    measured=True,
 )
 def lcp_lazy(load: BrowserLoad) -> Finding:
     largest = load.first.lcp
@@ -161,6 +166,7 @@ def lcp_lazy(load: BrowserLoad) -> Finding:
     fix='Put the image into the HTML itself as <img src="…" fetchpriority="high">, or preload it: '
     '<link rel="preload" as="image" fetchpriority="high" href="…">.',
     references=("web.dev: Optimize Largest Contentful Paint", "Lighthouse: prioritize-lcp-image"),
+    measured=True,
 )
 def lcp_priority(page: Page, document: Document, load: BrowserLoad) -> Finding:
     largest = load.first.lcp
@@ -192,6 +198,7 @@ def lcp_priority(page: Page, document: Document, load: BrowserLoad) -> Finding:
     severity=MEDIUM,
     fix="Split work that takes longer than 50 ms, and leave to idle time what can wait.",
     references=("web.dev: Optimize long tasks", "W3C Long Tasks"),
+    measured=True,
 )
 def long_tasks(load: BrowserLoad) -> Finding:
     # The load with fewest: what another program's work made long is not the page's.
@@ -217,6 +224,7 @@ def long_tasks(load: BrowserLoad) -> Finding:
     severity=MEDIUM,
     fix="Send less JavaScript, and run only what the page needs now.",
     references=("Lighthouse: bootup-time",),
+    measured=True,
 )
 def script_time(vitals: Vitals) -> Finding:
     return _within(vitals.script_s, SCRIPT_S, "Scripts run for")
@@ -229,6 +237,7 @@ def script_time(vitals: Vitals) -> Finding:
     severity=MEDIUM,
     fix="Less script, simpler style sheets and a smaller document: each makes the browser's main thread work less.",
     references=("Lighthouse: mainthread-work-breakdown",),
+    measured=True,
 )
 def main_thread(vitals: Vitals) -> Finding:
     return _within(vitals.main_thread_s, MAIN_THREAD_S, "The main thread is busy for")

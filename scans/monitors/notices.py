@@ -1,0 +1,99 @@
+"""The e-mails of a monitor, written in the transaction that ends its run, to those whom it is to tell.
+
+`data` is that of the event with the same name (docs/webhooks.md): mails and webhooks say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.urls import reverse
+
+from accounts.mailing import outbox
+from accounts.models import User
+from scans.models import Monitor, MonitorRun
+
+# Of each kind of change, and of the pages of a finding.
+MOST_FINDINGS = 10
+CHANGES = (("new", "New"), ("worse", "Worse"), ("fixed", "Fixed"), ("better", "Better"))
+
+
+def post_changed(run: MonitorRun, data: Mapping[str, Any]) -> int:
+    """What one run found changed, once for each person; returns to how many it goes.
+
+    Nothing but a certificate that ends soon has a mail of its own.
+    """
+    if data["reasons"] == ["certificate"]:
+        certificate = data["certificate"]
+        days = certificate["days_left"]
+        said = f"the certificate of {certificate['host']} ends in {days} day{'' if days == 1 else 's'}"
+        return _post(run.monitor, "certificate_expiring", said, f"changed:{run.pk}", data)
+    changes = list(_changes(data, run.monitor))
+    counts = [f"{change['count']} {str(change['title']).lower()}" for change in changes]
+    shown = {"changes": changes, "counts": ", ".join(counts), "certificate": data["certificate"]}
+    said = shown["counts"] or ("the certificate ends soon" if data["certificate"] else "the score has changed")
+    return _post(run.monitor, "monitor_changed", said, f"changed:{run.pk}", {**data, **shown})
+
+
+def post_failed(monitor: Monitor, data: Mapping[str, Any]) -> int:
+    """What it watches can't be reached, after a second try; once for each outage."""
+    return _post(monitor, "monitor_failed", "it can't be reached", f"failed:{data['since']}", data)
+
+
+def post_recovered(monitor: Monitor, data: Mapping[str, Any]) -> int:
+    """It can be reached again. Who has not been told yet that it could not, is not told either of the two."""
+    if outbox.withdraw(_key(monitor, f"failed:{data['down_since']}")):
+        return 0
+    return _post(monitor, "monitor_recovered", "it can be reached again", f"recovered:{data['down_since']}", data)
+
+
+def post_paused(monitor: Monitor, now: datetime) -> int:
+    """The month's scans are used: once for each month."""
+    data = {"name": monitor.name, "target": monitor.url, "monitor_url": monitor.monitor_url}
+    goes_on_at = {"goes_on_at": monitor.next_run_at}
+    return _post(
+        monitor, "monitor_paused", "paused, as the month's scans are used", f"paused:{now:%Y-%m}", data | goes_on_at
+    )
+
+
+def _post(monitor: Monitor, template: str, said: str, key: str, data: Mapping[str, Any]) -> int:
+    """One topic for each monitor, so that one that is too loud can be stopped alone."""
+    return outbox.post(
+        to=User.objects.filter(pk__in=monitor.recipients),
+        template=template,
+        subject=f"{monitor.name}: {said}",
+        topic=f"monitor:{monitor.id}",
+        organization=monitor.organization,
+        key=_key(monitor, key),
+        context=data,
+    )
+
+
+def _key(monitor: Monitor, key: str) -> str:
+    return f"{monitor.id}:{key}"
+
+
+def _changes(data: Mapping[str, Any], monitor: Monitor) -> Iterator[dict[str, Any]]:
+    """Findings by what became of them: `title`, `count`, the first of them as `findings`, and how many `more`."""
+    for name, title in CHANGES:
+        if findings := data[name]:
+            yield {
+                "title": title,
+                "count": len(findings),
+                "findings": [_finding(each, name, monitor) for each in findings[:MOST_FINDINGS]],
+                "more": max(0, len(findings) - MOST_FINDINGS),
+            }
+
+
+def _finding(finding: Mapping[str, Any], change: str, monitor: Monitor) -> dict[str, Any]:
+    """With the first of its pages, and for what is new or worse the page on which it is muted."""
+    page = finding["pages"][0] if finding["pages"] else None
+    mute_url = ""
+    if page and change in ("new", "worse"):
+        path = reverse("mute-new", args=[monitor.organization.slug])
+        scan_id = page["report_url"].rpartition("/")[2]
+        mute_url = f"{settings.BASE_URL}{path}?scan={scan_id}&check={finding['check']}"
+    return {**finding, "page": page, "mute_url": mute_url}

@@ -1,0 +1,209 @@
+"""Messages for Slack and Teams: within their limits, the same at each attempt, and strangers' words stay words."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.sites.server import Answer, Site
+from tests.world import Member, attempt_deliveries, finished_scan, make_due, register_webhook
+from webhooks.delivery.formats import SLACK_HEADER, SLACK_TEXT, TEAMS_BYTES, note_of, sent_body
+from webhooks.examples import example
+from webhooks.models import EventKind, Webhook
+
+NOW = datetime(2026, 11, 21, 7, 15, tzinfo=UTC)
+CHAT = ("slack", "teams")
+HOSTILE = (
+    "<!channel> <https://evil.example|click> [click](https://evil.example) *b* _i_ `c` & <at>all</at> \u202e\x1b[31m"
+)
+
+
+def event_of(kind: EventKind) -> dict[str, Any]:
+    event: dict[str, Any] = json.loads(example(kind, NOW))
+    return event
+
+
+def sent(body_format: str, event: dict[str, Any]) -> dict[str, Any]:
+    body: dict[str, Any] = json.loads(sent_body(body_format, json.dumps(event).encode()))
+    return body
+
+
+def texts_of(message: dict[str, Any]) -> list[str]:
+    """What people read in a message of either kind, line by line, as it is sent."""
+    if "blocks" in message:
+        return [line for block in message["blocks"] for line in block["text"]["text"].split("\n")]
+    (attachment,) = message["attachments"]
+    return [run["text"] for block in attachment["content"]["body"] for run in block["inlines"]]
+
+
+def changed(**data: Any) -> dict[str, Any]:
+    event = event_of(EventKind.MONITOR_CHANGED)
+    return event | {"data": event["data"] | data}
+
+
+def finding(title: str = "A finding", **given: Any) -> dict[str, Any]:
+    return event_of(EventKind.MONITOR_CHANGED)["data"]["new"][0] | {"title": title} | given
+
+
+@pytest.mark.parametrize("kind", EventKind)
+def test_the_standard_is_the_stored_body_byte_for_byte(kind: EventKind) -> None:
+    body = example(kind, NOW)
+    assert sent_body("standard", body) is body
+
+
+@pytest.mark.parametrize("kind", EventKind)
+@pytest.mark.parametrize("body_format", CHAT)
+def test_every_event_has_its_message_with_a_link_to_us(kind: EventKind, body_format: str) -> None:
+    body = example(kind, NOW)
+    message = sent_body(body_format, body)
+    assert message == sent_body(body_format, body), "the same at each attempt"
+    first, *lines = texts_of(json.loads(message))
+    assert first.startswith("Test: ")
+    assert any("example.com" in line for line in lines)
+    # A scan that failed has no report.
+    assert (b"http://localhost:8000/" in message) == (kind is not EventKind.SCAN_FAILED)
+
+
+@pytest.mark.parametrize(
+    ("kind", "lines"),
+    [
+        (EventKind.SCAN_COMPLETED, ["Security scan: 87 of 100 (B)", "https://example.com/", "5 findings"]),
+        (
+            EventKind.SCAN_FAILED,
+            ["Security scan failed", "https://example.com/", "example.com can't be reached on port 443."],
+        ),
+        (
+            EventKind.AUDIT_COMPLETED,
+            [
+                "Audit completed",
+                "https://example.com/",
+                "12 of 12 pages judged",
+                "Security: 87 of 100 (B)",
+                "SEO: 87 of 100 (B)",
+            ],
+        ),
+        (
+            EventKind.MONITOR_CHANGED,
+            [
+                "Shop: 1 new",
+                "https://example.com/",
+                "Security: 92 → 80 (B)",
+                "New:",
+                "Critical: Git repository is public",
+            ],
+        ),
+        (
+            EventKind.MONITOR_RECOVERED,
+            [
+                "Shop: it works again",
+                "https://example.com/",
+                "It could not be checked since 2026-11-21 05:15 UTC.",
+            ],
+        ),
+    ],
+)
+def test_what_is_said(kind: EventKind, lines: list[str]) -> None:
+    note = note_of(event_of(kind) | {"test": False})
+    assert [note.headline, *(line for paragraph in note.paragraphs for line in paragraph)] == lines
+
+
+def test_a_certificate_that_ends_is_told_with_its_day() -> None:
+    certificate = {"host": "example.com", "expires_at": "2026-12-01T00:00:00Z", "days_left": 10}
+    note = note_of(changed(certificate=certificate, new=[], scores={}))
+    assert "The certificate of example.com expires on 2026-12-01 00:00 UTC, in 10 days." in note.paragraphs[1]
+
+
+def test_words_of_strangers_stay_words_in_slack() -> None:
+    message = sent("slack", changed(name=HOSTILE, target=HOSTILE, new=[finding(HOSTILE)]))
+    *blocks, links = message["blocks"]
+    for block in blocks:
+        assert block["text"]["type"] == "plain_text", "in which Slack looks for no markup"
+        assert not set("<>") & set(block["text"]["text"])
+    assert not set("<>") & set(message["text"])
+    assert links["text"]["text"].count("<") == links["text"]["text"].count("<http://localhost:8000/") == 2
+    assert (message["unfurl_links"], message["unfurl_media"]) == (False, False)
+    assert "\x1b" not in json.dumps(message)
+    assert "202e" not in json.dumps(message)
+
+
+def test_words_of_strangers_stay_words_in_teams() -> None:
+    message = sent("teams", changed(name=HOSTILE, target=HOSTILE, new=[finding(HOSTILE)]))
+    (attachment,) = message["attachments"]
+    card = attachment["content"]
+    assert (card["type"], card["version"]) == ("AdaptiveCard", "1.4")
+    assert {block["type"] for block in card["body"]} == {"RichTextBlock"}, "in which there is no Markdown"
+    assert all(action["url"].startswith("http://localhost:8000/") for action in card["actions"])
+    assert "msteams" not in card, "nobody is mentioned"
+
+
+@given(
+    title=st.text(alphabet=st.characters(exclude_categories=[]), max_size=400)
+    | st.just("&" * 5000)
+    | st.just("💥" * 900),
+    count=st.integers(0, 60),
+    name=st.text(max_size=200) | st.just("<" * 300),
+)
+def test_messages_keep_to_the_limits_whatever_they_tell(title: str, count: int, name: str) -> None:
+    findings = [finding(f"{title}{n}") for n in range(count)]
+    event = changed(name=name, target=f"https://example.com/{title}", new=findings, fixed=findings, worse=findings)
+    body = json.dumps(event).encode()
+    slack = json.loads(sent_body("slack", body))
+    assert len(slack["blocks"]) <= 50
+    for block in slack["blocks"]:
+        most = SLACK_HEADER if block["type"] == "header" else SLACK_TEXT
+        assert 1 <= len(block["text"]["text"]) <= most
+    assert 1 <= len(slack["text"]) <= SLACK_TEXT
+    teams = sent_body("teams", body)
+    assert len(teams) <= TEAMS_BYTES
+    assert all(texts_of(json.loads(teams)))
+
+
+def test_more_findings_than_one_reads_are_counted() -> None:
+    lines = texts_of(sent("teams", changed(new=[finding(f"Finding {n}") for n in range(14)])))
+    assert "Critical: Finding 9" in lines
+    assert "Critical: Finding 10" not in lines
+    assert "and 4 more" in lines
+
+
+@pytest.mark.parametrize("body_format", CHAT)
+def test_the_message_is_what_is_signed_and_sent_again(home: Member, receiver: Site, body_format: str) -> None:
+    webhook, secret = register_webhook(home, f"{receiver.url}/hook")
+    assert home.api.patch(f"/api/webhooks/{webhook.id}", {"format": body_format}).json()["format"] == body_format
+    receiver.routes["/hook"] = Answer(status=500)
+    scan = finished_scan(home)
+    attempt_deliveries()
+    make_due()
+    attempt_deliveries()
+    first, second = receiver.requests
+    assert first.body == second.body
+    message = json.loads(first.body)
+    assert ("blocks" in message) == (body_format == "slack")
+    assert f"/report/{scan.id}" in first.body.decode()
+    expected = hmac.new(secret.encode(), first.body, hashlib.sha256).hexdigest()
+    assert dict(first.headers)["X-Service-Signature"] == f"sha256={expected}"
+
+
+def test_the_format_is_chosen_over_the_api(home: Member, target: str) -> None:
+    body = {"url": target, "events": ["scan.completed"]}
+    plain = home.api.post("/api/webhooks", body).json()
+    assert set(plain) == {"id", "url", "events", "secret", "created_at"}, "as the contract has it"
+    assert home.api.get(f"/api/webhooks/{plain['id']}").json()["format"] == "standard"
+    chat = home.api.post("/api/webhooks", body | {"format": "slack"}).json()
+    assert home.api.get(f"/api/webhooks/{chat['id']}").json()["format"] == "slack"
+    for wrong in ("Slack", "discord", "", None, 1, ["slack"], {}):
+        for answer in (
+            home.api.post("/api/webhooks", body | {"format": wrong}),
+            home.api.patch(f"/api/webhooks/{chat['id']}", {"format": wrong}),
+        ):
+            assert (answer.status_code, answer.json()["code"]) == (400, "INVALID_PARAMS")
+            assert "standard, slack, teams" in answer.json()["error"]
+    assert Webhook.objects.get(id=chat["id"]).format == "slack"
+    changed_url = home.api.patch(f"/api/webhooks/{chat['id']}", {"url": target}).json()
+    assert changed_url["format"] == "slack"

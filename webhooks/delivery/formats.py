@@ -1,0 +1,220 @@
+"""The body that is sent, from an event's stored body: as it is, or as a message for Slack or Microsoft Teams.
+
+Pure, and the same bytes for the same event at every attempt. Titles, names and addresses come from strangers: they
+stand in a message as text, never as markup, mentions or links; the only links are those to pages of ours.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+# Of a line, the first line, and how many findings are named of each kind of change.
+LINE_CHARACTERS = 300
+HEADLINE_CHARACTERS = 150
+MOST_FINDINGS = 10
+# https://docs.slack.dev/reference/block-kit: characters of a section's text as it is sent, and of a header's.
+SLACK_TEXT = 3_000
+SLACK_HEADER = 150
+# https://learn.microsoft.com/microsoftteams: 28 KB of a message; some of it is left to what a workflow adds.
+TEAMS_BYTES = 24_000
+CUT = "…"
+# Commands, line ends, and what turns the direction of what follows; what UTF-8 cannot hold.
+UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
+CHANGES = (("new", "New"), ("worse", "Worse"), ("better", "Better"), ("fixed", "Fixed"))
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What a message says: a first line, paragraphs of lines, and links to pages of ours."""
+
+    headline: str
+    paragraphs: Sequence[Sequence[str]]
+    links: Sequence[tuple[str, str]]
+
+
+def sent_body(body_format: str, body: bytes) -> bytes:
+    """What a receiver of this format is sent for an event whose stored body is `body`, JSON in UTF-8."""
+    write = FORMATS[body_format]
+    return body if write is None else _encoded(write(note_of(json.loads(body))))
+
+
+def note_of(event: Mapping[str, Any]) -> Note:
+    """What is to be said of an event, in short clean lines."""
+    name, data = str(event["event"]), event["data"]
+    headline, paragraphs, links = NOTES[name.partition(".")[0]](name, data)
+    test = "Test: " if event.get("test") else ""
+    return Note(
+        headline=_clean(test + headline, HEADLINE_CHARACTERS),
+        paragraphs=[lines for each in paragraphs if (lines := [line for line in map(_clean, each) if line])],
+        links=[(label, url) for label, url in links if url],
+    )
+
+
+Told = tuple[str, list[list[str]], list[tuple[str, str | None]]]
+
+
+def _scan(name: str, data: Mapping[str, Any]) -> Told:
+    links = [("Open the report", data["report_url"])]
+    kind = _type_name(data["type"])
+    if name == "scan.failed":
+        return f"{kind} scan failed", [[data["url"], *_error(data)]], []
+    lines = [data["url"], _counted(data["findings_count"], "finding")]
+    if name == "scan.partial":
+        lines.append("Some checks could not run.")
+    return f"{kind} scan: {_result(data)}", [lines], links
+
+
+def _audit(name: str, data: Mapping[str, Any]) -> Told:
+    links = [("Open the audit", data["audit_url"])]
+    if name == "audit.failed":
+        return "Audit failed", [[data["target"], *_error(data)]], links
+    pages = data["pages"]
+    judged = f"{pages['done']} of {_counted(pages['planned'], 'page')} judged"
+    failed = f"{judged}, {pages['failed']} failed" if pages["failed"] else judged
+    results = [f"{_type_name(kind)}: {_result(result)}" for kind, result in data["results"].items()]
+    return "Audit completed", [[data["target"], failed], results], links
+
+
+def _monitor(name: str, data: Mapping[str, Any]) -> Told:
+    monitor = ("Open the monitor", data["monitor_url"])
+    if name == "monitor.failed":
+        return f"{data['name']}: it can't be checked", [[data["target"], *_error(data)]], [monitor]
+    if name == "monitor.recovered":
+        since = f"It could not be checked since {_moment(data['down_since'])}."
+        return f"{data['name']}: it works again", [[data["target"], since]], [monitor]
+    counts = [f"{len(data[change])} {change}" for change, _ in CHANGES if data[change]]
+    scores = [
+        f"{_type_name(kind)}: {score['before']} → {score['after']} ({score['grade']})"
+        for kind, score in data["scores"].items()
+    ]
+    certificate = data["certificate"]
+    expiry = certificate and (
+        f"The certificate of {certificate['host']} expires on {_moment(certificate['expires_at'])},"
+        f" in {_counted(certificate['days_left'], 'day')}."
+    )
+    paragraphs = [[data["target"]], scores, [expiry or ""]]
+    paragraphs += [[f"{title}:", *_findings(data[change])] for change, title in CHANGES if data[change]]
+    headline = f"{data['name']}: {', '.join(counts) or 'something changed'}"
+    return headline, paragraphs, [("Open the audit", data["run"]["audit_url"]), monitor]
+
+
+NOTES: Mapping[str, Callable[[str, Mapping[str, Any]], Told]] = {"scan": _scan, "audit": _audit, "monitor": _monitor}
+
+
+def slack(note: Note) -> dict[str, Any]:
+    """The body of a Slack incoming webhook: blocks, and a text for notifications."""
+    blocks: list[dict[str, Any]] = [
+        {"type": "header", "text": _slack_text(_fitting([note.headline], SLACK_HEADER))},
+        *({"type": "section", "text": _slack_text(_fitting(paragraph, SLACK_TEXT))} for paragraph in note.paragraphs),
+    ]
+    if note.links:
+        links = " · ".join(f"<{_escaped(url).replace('|', '%7C')}|{label}>" for label, url in note.links)
+        blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": links, "verbatim": True}})
+    return {
+        "text": _fitting([note.headline], SLACK_TEXT),
+        "blocks": blocks,
+        "unfurl_links": False,
+        "unfurl_media": False,
+    }
+
+
+def teams(note: Note) -> dict[str, Any]:
+    """A message with one Adaptive Card 1.4, as Teams' workflows take it; its end goes for want of room."""
+    paragraphs = list(note.paragraphs)
+    while len(_encoded(message := _teams_message(note, paragraphs))) > TEAMS_BYTES:
+        paragraphs[-1:] = [[*paragraphs[-1][: len(paragraphs[-1]) // 2], CUT]] if len(paragraphs[-1]) > 2 else []
+    return message
+
+
+FORMATS: Mapping[str, Callable[[Note], dict[str, Any]] | None] = {"standard": None, "slack": slack, "teams": teams}
+
+
+def _teams_message(note: Note, paragraphs: Iterable[Sequence[str]]) -> dict[str, Any]:
+    body = [_run(note.headline, size="Large", weight="Bolder")]
+    for lines in paragraphs:
+        body += [_run(line, spacing="Medium" if at == 0 else "None") for at, line in enumerate(lines)]
+    card = {
+        "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
+        "type": "AdaptiveCard",
+        "version": "1.4",
+        "body": body,
+        "actions": [{"type": "Action.OpenUrl", "title": label, "url": url} for label, url in note.links],
+    }
+    attachment = {"contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": None, "content": card}
+    return {"type": "message", "attachments": [attachment]}
+
+
+def _run(text: str, *, spacing: str = "Default", **style: str) -> dict[str, Any]:
+    """A line of text in which, unlike in a TextBlock, there is no Markdown."""
+    return {"type": "RichTextBlock", "spacing": spacing, "inlines": [{"type": "TextRun", "text": text, **style}]}
+
+
+def _slack_text(escaped: str) -> dict[str, Any]:
+    return {"type": "plain_text", "text": escaped, "emoji": False}
+
+
+def _escaped(text: str) -> str:
+    """Slack's three characters; as text, `<!channel>` calls nobody."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _fitting(lines: Sequence[str], characters: int) -> str:
+    """The lines escaped, as many as fit; of a first one that does not, its beginning."""
+    kept = ""
+    for line in lines:
+        longer = f"{kept}\n{_escaped(line)}" if kept else _escaped(line)
+        if len(longer) > characters - len(CUT) - 1:
+            return f"{kept}\n{CUT}" if kept else _beginning(line, characters)
+        kept = longer
+    return kept
+
+
+def _beginning(line: str, characters: int) -> str:
+    while len(_escaped(line)) > characters - len(CUT):
+        line = line[:-1]
+    return _escaped(line) + CUT
+
+
+def _findings(findings: Sequence[Mapping[str, Any]]) -> list[str]:
+    lines = []
+    for each in findings[:MOST_FINDINGS]:
+        severity = f"{str(each['severity']).capitalize()}: " if each["severity"] else ""
+        pages = f" ({each['pages_affected']} pages)" if each["pages_affected"] > 1 else ""
+        lines.append(f"{severity}{each['title']}{pages}")
+    more = len(findings) - MOST_FINDINGS
+    return [*lines, f"and {more} more"] if more > 0 else lines
+
+
+def _type_name(scan_type: str) -> str:
+    return "SEO" if scan_type == "seo" else scan_type.capitalize()
+
+
+def _result(result: Mapping[str, Any]) -> str:
+    return "no score" if result["score"] is None else f"{result['score']} of 100 ({result['grade']})"
+
+
+def _error(data: Mapping[str, Any]) -> list[str]:
+    return [data["error"]["message"]] if data.get("error") else []
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _moment(timestamp: str) -> str:
+    """`2026-11-21T07:15:00Z` as people read it."""
+    return f"{timestamp[:16].replace('T', ' ')} UTC"
+
+
+def _clean(text: str, characters: int = LINE_CHARACTERS) -> str:
+    """One line, bounded."""
+    line = " ".join(UNPRINTABLE.sub(" ", text).split())
+    return line if len(line) <= characters else line[: characters - 1].rstrip() + CUT
+
+
+def _encoded(message: Mapping[str, Any]) -> bytes:
+    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()

@@ -1,0 +1,104 @@
+"""What test events say: as if something had ended or changed, with `test` to tell them by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+
+from config.ids import new_audit_id, new_id, new_monitor_id, timestamp
+from webhooks.events import encoded
+from webhooks.models import EventKind
+
+URL = "https://example.com/"
+LISTS = ("new", "fixed", "worse", "better", "unreachable_pages", "reachable_pages")
+UNREACHABLE = "example.com can't be reached on port 443."
+
+
+def example(kind: EventKind, now: datetime) -> bytes:
+    """The body of a test event of this kind."""
+    data = EXAMPLES[kind.partition(".")[0]](kind, now)
+    return encoded({"event": str(kind), "timestamp": timestamp(now), "test": True, "data": data})
+
+
+def _scan(kind: EventKind, now: datetime) -> dict[str, Any]:
+    scan_id = new_id("scan")
+    data: dict[str, Any] = {"scan_id": scan_id, "url": URL, "type": "security"}
+    is_failed = kind is EventKind.SCAN_FAILED
+    data |= {"status": kind.partition(".")[2], "score": None if is_failed else 87, "grade": None if is_failed else "B"}
+    data |= {"findings_count": 0 if is_failed else 5, "report_url": f"{settings.BASE_URL}/report/{scan_id}"}
+    if is_failed:
+        data["error"] = {"code": "URL_NOT_REACHABLE", "message": UNREACHABLE}
+    return data
+
+
+def _audit(kind: EventKind, now: datetime) -> dict[str, Any]:
+    audit_id = new_audit_id()
+    is_failed = kind is EventKind.AUDIT_FAILED
+    data: dict[str, Any] = {
+        "audit_id": audit_id,
+        "target": URL,
+        "types": ["security", "seo"],
+        "status": "failed" if is_failed else "completed",
+        "pages": {"planned": 12, "done": 0 if is_failed else 12, "failed": 12 if is_failed else 0},
+        "results": {
+            each: {"score": None if is_failed else 87, "grade": None if is_failed else "B"}
+            for each in ("security", "seo")
+        },
+        "audit_url": f"{settings.BASE_URL}/audit/{audit_id}",
+    }
+    if is_failed:
+        message = f"No page could be judged. {UNREACHABLE}"
+        data["error"] = {"code": "URL_NOT_REACHABLE", "message": message}
+    return data
+
+
+def _monitor(kind: EventKind, now: datetime) -> dict[str, Any]:
+    monitor_id = new_monitor_id()
+    monitor_url = f"{settings.BASE_URL}/o/example/monitors/{monitor_id}"
+    data: dict[str, Any] = {"monitor_id": monitor_id, "name": "Shop", "target": URL, "monitor_url": monitor_url}
+    if kind is EventKind.MONITOR_FAILED:
+        return data | {
+            "since": timestamp(now - timedelta(minutes=5)),
+            "error": {"code": "URL_NOT_REACHABLE", "message": UNREACHABLE},
+        }
+    if kind is EventKind.MONITOR_RECOVERED:
+        return data | {
+            "down_since": timestamp(now - timedelta(hours=2)),
+            "recovered_at": timestamp(now),
+            "changes": None,
+        }
+    audit_id = new_audit_id()
+    return data | {
+        "run": {"audit_id": audit_id, "audit_url": f"{settings.BASE_URL}/audit/{audit_id}", "due_at": timestamp(now)},
+        "scores": {"security": {"before": 92, "after": 80, "grade": "B"}},
+        **{name: [_finding()] if name == "new" else [] for name in LISTS},
+        "more": dict.fromkeys(LISTS, 0),
+        "certificate": None,
+        "reasons": ["new_findings", "score_drop"],
+    }
+
+
+def _finding() -> dict[str, Any]:
+    before, after = (f"{settings.BASE_URL}/report/{new_id('scan')}" for _ in range(2))
+    return {
+        "type": "security",
+        "check": "git-exposed",
+        "title": "Git repository is public",
+        "severity": "critical",
+        "pages_affected": 1,
+        "message": "/.git/config can be read by everybody.",
+        "fix": "Refuse requests for /.git/ on the server.",
+        "said": "",
+        "fingerprints": [],
+        "pages": [{"url": URL, "report_url": after, "previous_report_url": before, "places": []}],
+    }
+
+
+EXAMPLES: Mapping[str, Callable[[EventKind, datetime], dict[str, Any]]] = {
+    "scan": _scan,
+    "audit": _audit,
+    "monitor": _monitor,
+}
