@@ -161,7 +161,7 @@ def _fairness(running: Stack) -> bool:
         for name, client in (("of another organization", other), ("of the same organization", one)):
             waits = [_wait_of_single(client, site) for _ in range(SINGLES)]
             print(f"single scans {name} began after {', '.join(f'{each:.2f}' for each in waits)} s")
-            missed |= _tell(f"  the slowest, with {LONG} pages waiting", max(waits), START_S)
+            missed |= tell(f"  the slowest, with {LONG} pages waiting", max(waits), START_S)
         print(f"  {pages_done(audit_id)} pages of the audit were done by then")
         one.cancel(audit_id)
         wait_until(lambda: unfinished(one) == 0)
@@ -214,8 +214,8 @@ def _limits(running: Stack) -> bool:
         watcher.join()
     scans = Scan.objects.filter(organization=client.organization)
     used = MonthlyUsage.objects.get(organization=client.organization).used
-    missed = _tell(f"most visits at once, of {PLACES}", most[0], PLACES)
-    return _tell("scans that were paid for wrongly", abs(used - scans.count()), 0) or missed
+    missed = tell(f"most visits at once, of {PLACES}", most[0], PLACES)
+    return tell("scans that were paid for wrongly", abs(used - scans.count()), 0) or missed
 
 
 def _faults(running: Stack) -> bool:
@@ -251,15 +251,15 @@ def _faults(running: Stack) -> bool:
     attempts = Counter(scans.filter(lead=None).values_list("attempts", flat=True))
     statuses = Counter(scans.values_list("status", flat=True))
     print(f"  attempts at visits: {dict(attempts)}; ends of scans: {dict(statuses)}")
-    missed = _tell("pages not judged", SHORT - audit.pages_done, 0)
-    missed |= _tell("judged more than once", sum(each - 1 for each in judged.values()), 0)
-    missed |= _tell(
+    missed = tell("pages not judged", SHORT - audit.pages_done, 0)
+    missed |= tell("judged more than once", sum(each - 1 for each in judged.values()), 0)
+    missed |= tell(
         "reports that are missing or double",
         len(TYPES) * SHORT - len(reports) + sum(each - 1 for each in reports.values()),
         0,
     )
-    missed |= _tell("counted wrongly by the audit", abs(audit.scans_done - scans.count()), 0)
-    return _tell("scans that were paid for wrongly", abs(used - scans.count()), 0) or missed
+    missed |= tell("counted wrongly by the audit", abs(audit.scans_done - scans.count()), 0)
+    return tell("scans that were paid for wrongly", abs(used - scans.count()), 0) or missed
 
 
 @contextlib.contextmanager
@@ -303,6 +303,7 @@ def wait_until(condition: Callable[[], bool]) -> None:
         time.sleep(0.5)
 
 
-def _tell(what: str, value: float, goal: float) -> bool:
+def tell(what: str, value: float, goal: float) -> bool:
+    """Print a figure beside its goal; whether it is worse."""
     print(f"{what:44}{value:8.2f}  goal {goal:g}: {'met' if value <= goal else 'MISSED'}", flush=True)
     return value > goal

@@ -12,6 +12,8 @@ from scans.engine.fingerprints import EVIDENCE_ITEMS, fingerprints
 Document = Mapping[str, Any]
 # The check whose evidence names the certificate, whatever its verdict.
 CERTIFICATE_CHECK = "tls-cert-expiry"
+# Characters of a place in words: pages may write more than anybody reads.
+PLACE = 300
 
 
 def page_key(url: str) -> str:
@@ -45,7 +47,7 @@ def _check(check: Document, url: str) -> dict[str, Any]:
         return {"id": check["id"], "status": "pass"}
     kept = {name: check[name] for name in ("id", "name", "title", "status", "severity", "message") if name in check}
     return kept | {
-        "places": fingerprints(check["id"], check["evidence"], url),
+        "places": {each: text[:PLACE] for each, text in fingerprints(check["id"], check["evidence"], url).items()},
         "is_cut": len(check["evidence"]) >= EVIDENCE_ITEMS,
     }
 

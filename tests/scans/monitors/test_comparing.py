@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,10 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reports.diff import diff
+from scans.engine.catalogue import measured_checks
+from scans.engine.findings import ScanType
 from scans.monitors.comparing import Compared, compare, is_down
-from scans.monitors.states import reduced
+from scans.monitors.states import reduced, silent_checks
 from tests.reports.test_diff import STATES, document
 
+DOCS = Path(__file__).parents[3] / "docs" / "monitors.md"
 PLACES = st.lists(st.sampled_from([f"#place-{each}" for each in "abcdefghijklmnopqrstuvwx"]), max_size=22, unique=True)
 REPORTS = st.builds(
     lambda states, places, **more: document(states, places=places, **more),
@@ -69,7 +74,7 @@ def test_a_report_that_goes_on_saying_the_same_is_known_at_last(
         known, doubts = found.document, found.doubts
     left = diff(known, reduced(last, {}))
     assert [found.changes, left.new, left.fixed, left.worse, left.better] == [()] * 5
-    assert "checks" not in doubts
+    assert set(doubts.get("checks", ())) <= silent_checks(reduced(last, {}))
 
 
 def test_a_complete_report_is_believed_at_once() -> None:
@@ -173,3 +178,9 @@ def test_a_report_that_differs_in_figures_alone_changes_no_row() -> None:
     known, now = report({"a": "fail"}), report({"a": "fail"})
     now["categories"][0]["checks"][0]["message"] = "After 312 ms."
     assert compare(known, {}, now, is_partial=False, measured=frozenset()).document == known
+
+
+def test_the_docs_name_the_checks_that_rest_on_measured_times() -> None:
+    measured = {id for each in ScanType for id in measured_checks(each)}
+    (row,) = re.findall(r"^\| a finding that rests on measured times: (.*?) \|", DOCS.read_text(), re.MULTILINE)
+    assert set(re.findall(r"`([\w-]+)`", row)) == measured
