@@ -57,10 +57,19 @@ def data_of(monitor: Monitor, **given: Any) -> dict[str, Any]:
         "worse": [finding("Images without a text alternative", "high", pages_affected=17)],
         "fixed": [finding("Cookies without SameSite", "low")],
         "better": [],
+        "unreachable_pages": [],
+        "reachable_pages": [],
+        "more": dict.fromkeys(("new", "fixed", "worse", "better", "unreachable_pages", "reachable_pages"), 0),
         "certificate": None,
         "reasons": ["new_findings", "score_drop"],
     }
-    return usual | OUTAGE | {"error": {"code": "TIMEOUT", "message": "example.com did not answer in time."}} | given
+    return (
+        usual
+        | OUTAGE
+        | {"changes": None}
+        | {"error": {"code": "TIMEOUT", "message": "example.com did not answer in time."}}
+        | given
+    )
 
 
 def finding(title: str, severity: str, pages_affected: int = 1) -> dict[str, Any]:
@@ -105,6 +114,17 @@ def test_a_long_list_is_cut_and_counted(monitor: Monitor) -> None:
         assert len(text) < 30_000
 
 
+def test_what_the_event_leaves_out_is_counted_and_pages_are_named(monitor: Monitor) -> None:
+    data = data_of(monitor, unreachable_pages=[{"url": "https://example.com/shop"}])
+    notices.post_changed(run_of(monitor), data | {"more": data["more"] | {"new": 40}})
+    mail = Mail.objects.first()
+    assert mail is not None
+    assert mail.subject == "Shop: 41 new, 1 worse, 1 fixed, 1 can't be reached"
+    assert "and 31 more" in mail.text
+    assert "https://example.com/shop" in mail.text
+    assert "/shop" in mail.html
+
+
 def test_a_certificate_that_ends_has_a_mail_of_its_own(monitor: Monitor) -> None:
     nothing: dict[str, Any] = {"new": [], "worse": [], "fixed": [], "reasons": ["certificate"]}
     notices.post_changed(run_of(monitor), data_of(monitor, certificate=CERTIFICATE, **nothing))
@@ -123,10 +143,12 @@ def test_an_outage_and_its_end_are_told_once_each(monitor: Monitor) -> None:
     assert subjects == {"Shop: it can't be reached", "Shop: it can be reached again"}
 
 
-def test_an_outage_that_ended_before_anybody_was_told_is_not_told(monitor: Monitor) -> None:
-    notices.post_failed(monitor, data_of(monitor))
-    assert notices.post_recovered(monitor, data_of(monitor)) == 0
-    assert not Mail.objects.exists()
+def test_what_has_changed_during_an_outage_is_told_with_its_end(monitor: Monitor) -> None:
+    notices.post_recovered(monitor, data_of(monitor, changes=data_of(monitor)))
+    mail = Mail.objects.first()
+    assert mail is not None
+    assert "What has changed meanwhile: 1 new, 1 worse, 1 fixed." in mail.text
+    assert "/audit/aud_1" in mail.html
 
 
 def test_out_of_quota_is_told_once_a_month(monitor: Monitor) -> None:
@@ -142,7 +164,8 @@ def test_who_is_no_member_any_more_is_not_told(home: Member, monitor: Monitor) -
 def test_what_a_site_says_is_text(monitor: Monitor) -> None:
     hostile = '<img src="http://evil.example/x"><a href="http://evil.example">click</a> www.evil.example'
     new = [finding(hostile, "high") | {"message": hostile}]
-    notices.post_changed(run_of(monitor), data_of(monitor, new=new, name=hostile))
+    monitor.name = hostile[:100]
+    notices.post_changed(run_of(monitor), data_of(monitor, new=new))
     mail = Mail.objects.first()
     assert mail is not None
     assert "<img" not in mail.html
