@@ -1,25 +1,39 @@
-"""The e-mails of a monitor, written in the transaction that ends its run, to those whom it is to tell.
+"""The e-mails of a monitor, written in the transaction that ends its run, to those whom it is to tell; and weekly ones.
 
 `data` is that of the event with the same name (docs/webhooks.md): mails and webhooks say the same.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 from django.urls import reverse
 
+from accounts import access
 from accounts.mailing import outbox
-from accounts.models import User
+from accounts.models import Organization, User
 from scans.models import Monitor, MonitorRun
 
 # Of each kind of change, and of the pages of a finding.
 MOST_FINDINGS = 10
 PAGES = (("unreachable_pages", "Can't be reached"), ("reachable_pages", "Can be reached again"))
 CHANGES = (("new", "New"), ("worse", "Worse"), ("fixed", "Fixed"), ("better", "Better"))
+WEEK = timedelta(days=7)
+# More of them nobody reads; the page of the monitors has all.
+MOST_MONITORS = 50
+# What is kept of runs may be large, so that the database counts in it.
+WEEK_OF_RUNS = """
+    SELECT run.monitor_id, (array_agg(run.scores ORDER BY run.due_at))[1],
+        sum(jsonb_array_length(coalesce(run.news->'new', '[]')) + coalesce((run.news->'more'->>'new')::int, 0)),
+        sum(jsonb_array_length(coalesce(run.news->'fixed', '[]')) + coalesce((run.news->'more'->>'fixed')::int, 0))
+    FROM scans_monitorrun AS run JOIN scans_monitor AS monitor ON monitor.id = run.monitor_id
+    WHERE monitor.organization_id = %(organization)s AND run.status = 'done' AND run.due_at >= %(since)s
+    GROUP BY run.monitor_id
+"""
 
 
 def post_changed(run: MonitorRun, data: Mapping[str, Any]) -> int:
@@ -102,3 +116,43 @@ def _finding(finding: Mapping[str, Any], change: str, monitor: Monitor) -> dict[
         scan_id = page["report_url"].rpartition("/")[2]
         mute_url = f"{settings.BASE_URL}{path}?scan={scan_id}&check={finding['check']}"
     return {**finding, "page": page, "mute_url": mute_url}
+
+
+def post_digests(now: datetime) -> int:
+    """Write the summaries of the week before `now`, each person's once for each ISO week; returns how many."""
+    wanted = Organization.objects.filter(closed_at=None, membership__weekly_digest=True, monitors__isnull=False)
+    return sum(_post_digest(organization, now) for organization in wanted.distinct().order_by("pk"))
+
+
+def _post_digest(organization: Organization, now: datetime) -> int:
+    week = now.isocalendar()
+    monitors = access.rows(Monitor, organization.pk).order_by("name", "id")[:MOST_MONITORS]
+    found = access.fetch_rows(WEEK_OF_RUNS, organization.pk, since=now - WEEK)
+    runs = {monitor_id: (json.loads(first), new, fixed) for monitor_id, first, new, fixed in found}
+    return outbox.post(
+        to=User.objects.filter(membership__organization=organization, membership__weekly_digest=True),
+        template="digest",
+        subject=f"{organization.name}: the week of your monitors",
+        topic=f"digest:{organization.pk}",
+        organization=organization,
+        key=f"digest:{organization.pk}:{week.year}-{week.week}",
+        context={
+            "since": now - WEEK,
+            "until": now,
+            "monitors": [_digest_row(each, *runs.get(each.id, ({}, 0, 0))) for each in monitors],
+            "settings_url": f"{settings.BASE_URL}{reverse('organization-settings', args=[organization.slug])}",
+        },
+    )
+
+
+def _digest_row(monitor: Monitor, first: dict[str, Any], new: int, fixed: int) -> dict[str, Any]:
+    """`scores` by type: before the week's first run, and now."""
+    return {
+        "monitor": monitor,
+        "new": new,
+        "fixed": fixed,
+        "scores": {
+            name: {"before": first.get(name, {}).get("before"), "after": now["score"], "grade": now["grade"]}
+            for name, now in monitor.scores.items()
+        },
+    }

@@ -15,9 +15,10 @@ from django.utils import timezone
 from playwright.sync_api import Browser
 
 from accounts.mailing import outbox
-from accounts.models import Mail, User
+from accounts.models import Mail, Membership, User
 from scans.models import Monitor, MonitorRun
 from scans.monitors import notices
+from scans.monitors.notices import post_digests
 from tests.e2e.pages import window
 from tests.scans.monitors.cast import make_monitor
 from tests.world import Member, person_of
@@ -185,6 +186,11 @@ def everything(home: Member, monitor: Monitor, ann: User) -> Mapping[str, str]:
     Mail.objects.update(sent_at=timezone.now())
     notices.post_recovered(monitor, data_of(monitor))
     notices.post_paused(monitor, timezone.now())
+    Membership.objects.filter(user=ann).update(weekly_digest=True)
+    monitor.scores = {"security": {"score": 80, "grade": "B"}, "seo": {"score": None, "grade": None}}
+    monitor.failing_since = monitor.certificate_expires_at = timezone.now()
+    monitor.save()
+    post_digests(timezone.now())
     attempt = {"at": timezone.now(), "error_message": "The receiver answered 500."}
     webhook = {
         "id": "wh_1",
@@ -205,7 +211,7 @@ def everything(home: Member, monitor: Monitor, ann: User) -> Mapping[str, str]:
 @pytest.mark.slow
 def test_every_mail_is_readable_in_both_themes_on_narrow_screens(home: Member, monitor: Monitor, ann: User) -> None:
     mails = everything(home, monitor, ann)
-    assert len(mails) == 6
+    assert len(mails) == 7
 
     def look(browser: Browser) -> dict[str, object]:
         found: dict[str, object] = {}
