@@ -72,6 +72,11 @@ app.conf.update(
             "options": {"expires": 60},
         },
         "hold-deliveries": {"task": "webhooks.tasks.hold_deliveries", "schedule": 60.0, "options": {"expires": 60}},
+        # Every hour until midnight, for a scheduler that was down at seven: each is written once.
+        "post-digests": {
+            "task": "scans.tasks.post_digests",
+            "schedule": crontab(day_of_week="1", hour="7-23", minute="0"),
+        },
         "delete-expired-reports": {
             "task": "reports.tasks.delete_expired",
             "schedule": crontab(hour="3", minute="17"),

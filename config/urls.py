@@ -99,6 +99,7 @@ of_organization = [
     path("keys/<str:key_id>/former/<int:former_id>/end", key_pages.former_key_end, name="former-key-end"),
     path("keys/<str:key_id>/revoke", key_pages.key_revoke, name="key-revoke"),
     path("settings/", organization.organization_settings, name="organization-settings"),
+    path("settings/weekly-digest", organization.weekly_digest, name="weekly-digest"),
     path("settings/delete", closing.organization_delete, name="organization-delete"),
     path("audit/", organization.audit_log, name="audit"),
 ]

@@ -31,7 +31,7 @@ from scans.engine.result import Budget, Progress, ScanError, ScanResult
 from scans.engine.run import failed_result, scan
 from scans.memory import give_back, use_one_heap
 from scans.models import IdempotencyRecord, MonitorRun
-from scans.monitors import beats, conclusion, starting
+from scans.monitors import beats, conclusion, notices, starting
 from scans.monitors import retention as retention_of_runs
 from scans.net.client import Network
 from scans.net.policy import Policy
@@ -267,6 +267,12 @@ def forget_credentials() -> None:
 def delete_expired_audits() -> None:
     """Every night, after their reports."""
     delete_in_batches("scans.tasks.delete_expired_audits", retention.delete_expired)
+
+
+@shared_task
+def post_digests() -> None:
+    """On Mondays: the weekly e-mails about monitors."""
+    notices.post_digests(timezone.now())
 
 
 @shared_task

@@ -126,6 +126,7 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "o/<slug:organization>/keys/<str:key_id>/former/<int:former_id>/end": (ADMINS, TO_ADMINS, "/o/home/keys/"),
     "o/<slug:organization>/keys/<str:key_id>/revoke": (ADMINS, TO_ADMINS, "/o/home/keys/"),
     "o/<slug:organization>/settings/": (OURS, "302 403 403 403 404 login", "/o/home/settings/"),
+    "o/<slug:organization>/settings/weekly-digest": (NONE, "302 302 302 302 404 login", "/o/home/settings/"),
     # Nothing is typed, so nothing is deleted.
     "o/<slug:organization>/settings/delete": ("200 403 403 403 404 login", "200 403 403 403 404 login", ""),
     "o/<slug:organization>/audit/": ("200 200 403 403 404 login", NONE, ""),
@@ -303,6 +304,8 @@ def test_who_may_does_change_something(world: World) -> None:
             "account/sessions/<str:session_id>/end",
         ),
         *("organizations/new", "organizations/switch", "login/", "logout/", "signup/"),
+        # One's own e-mails are nobody else's business.
+        "o/<slug:organization>/settings/weekly-digest",
         # Enabled already; and the only owner stays.
         *("o/<slug:organization>/webhooks/<str:webhook_id>/enable",),
     }

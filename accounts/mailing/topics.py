@@ -111,3 +111,21 @@ def unwanted_mails(mails: QuerySet[Mail]) -> QuerySet[Mail]:
     is_gone = Q(user__is_active=False) | Q(user__closed_at__isnull=False) | Q(organization__closed_at__isnull=False)
     has_left = Q(organization__isnull=False) & ~Exists(membership)
     return mails.filter(is_gone | has_left | Exists(stopped))
+
+
+def digest_of(membership: Membership) -> Subscription:
+    """The member's weekly e-mail about the organization's monitors."""
+    return Subscription(membership.user, f"digest:{membership.organization_id}", membership.organization.name)
+
+
+def gets_digest(membership: Membership) -> bool:
+    """Whether the member has switched it on, and not stopped it by its link since."""
+    return membership.weekly_digest and not digest_of(membership).is_stopped
+
+
+def switch_digest(membership: Membership, *, on: bool) -> None:
+    """Switch it on, whatever a link has stopped before, or off."""
+    membership.weekly_digest = on
+    membership.save(update_fields=["weekly_digest"])
+    if on:
+        digest_of(membership).resume()

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts import access, audit, limits, mail, usage
 from accounts.limits import Limit
+from accounts.mailing import topics
 from accounts.members import (
     change_role,
     grantable_roles,
@@ -162,8 +163,19 @@ def organization_settings(request: MemberRequest) -> HttpResponse:
         "tier": tier,
         "quota": usage.quota(organization.id, plan, timezone.now()),
         "organization": organization,
+        "gets_digest": topics.gets_digest(actor),
     }
     return render(request, "accounts/settings.html", context)
+
+
+@require_POST
+@requires(Role.VIEWER)
+def weekly_digest(request: MemberRequest) -> HttpResponse:
+    """One's own e-mail about the monitors, on or off."""
+    is_on = request.POST.get("digest") == "on"
+    topics.switch_digest(request.membership, on=is_on)
+    messages.success(request, "You get it every Monday." if is_on else "You get it no more.")
+    return redirect(page_of(request.membership, "organization-settings"))
 
 
 @require_safe

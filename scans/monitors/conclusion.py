@@ -18,7 +18,7 @@ from django.db.models import Q
 from config import celery
 from config.ids import timestamp
 from scans.models import Audit, Monitor, MonitorRun
-from scans.monitors import news
+from scans.monitors import news, notices
 from scans.monitors.looking import Looking, look
 from scans.monitors.requests import USUAL_ALERT
 from scans.monitors.scores import Run, Scored, scored
@@ -123,6 +123,7 @@ def _fail(monitor: Monitor, run: MonitorRun, code: str, message: str, now: datet
         error = {"code": code, "message": run.error_message}
         data = {**_run(run), "since": timestamp(monitor.failing_since), "error": error}
         record_monitor_event(monitor, EventKind.MONITOR_FAILED, data, now)
+        notices.post_failed(monitor, data)
 
 
 def _alert(monitor: Monitor) -> dict[str, Any]:
@@ -149,9 +150,12 @@ def _end(monitor: Monitor, run: MonitorRun, looking: Looking, now: datetime) -> 
         times = {"down_since": timestamp(down_since), "recovered_at": timestamp(now)}
         data = {**_run(run), **times, "changes": run.news or None}
         record_monitor_event(monitor, EventKind.MONITOR_RECOVERED, data, now)
+        notices.post_recovered(monitor, data)
         run.is_told = True
     elif why:
-        record_monitor_event(monitor, EventKind.MONITOR_CHANGED, {**_run(run), **run.news}, now)
+        data = {**_run(run), **run.news}
+        record_monitor_event(monitor, EventKind.MONITOR_CHANGED, data, now)
+        notices.post_changed(run, data)
         run.is_told = True
 
 

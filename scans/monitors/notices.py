@@ -1,24 +1,39 @@
-"""The e-mails of a monitor, written in the transaction that ends its run, to those whom it is to tell.
+"""The e-mails of a monitor, written in the transaction that ends its run, to those whom it is to tell; and weekly ones.
 
 `data` is that of the event with the same name (docs/webhooks.md): mails and webhooks say the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from datetime import datetime
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
 from django.urls import reverse
 
+from accounts import access
 from accounts.mailing import outbox
-from accounts.models import User
+from accounts.models import Organization, User
 from scans.models import Monitor, MonitorRun
 
 # Of each kind of change, and of the pages of a finding.
 MOST_FINDINGS = 10
+PAGES = (("unreachable_pages", "Can't be reached"), ("reachable_pages", "Can be reached again"))
 CHANGES = (("new", "New"), ("worse", "Worse"), ("fixed", "Fixed"), ("better", "Better"))
+WEEK = timedelta(days=7)
+# More of them nobody reads; the page of the monitors has all.
+MOST_MONITORS = 50
+# What is kept of runs may be large, so that the database counts in it.
+WEEK_OF_RUNS = """
+    SELECT run.monitor_id, (array_agg(run.scores ORDER BY run.due_at))[1],
+        sum(jsonb_array_length(coalesce(run.news->'new', '[]')) + coalesce((run.news->'more'->>'new')::int, 0)),
+        sum(jsonb_array_length(coalesce(run.news->'fixed', '[]')) + coalesce((run.news->'more'->>'fixed')::int, 0))
+    FROM scans_monitorrun AS run JOIN scans_monitor AS monitor ON monitor.id = run.monitor_id
+    WHERE monitor.organization_id = %(organization)s AND run.status = 'done' AND run.due_at >= %(since)s
+    GROUP BY run.monitor_id
+"""
 
 
 def post_changed(run: MonitorRun, data: Mapping[str, Any]) -> int:
@@ -32,10 +47,11 @@ def post_changed(run: MonitorRun, data: Mapping[str, Any]) -> int:
         said = f"the certificate of {certificate['host']} ends in {days} day{'' if days == 1 else 's'}"
         return _post(run.monitor, "certificate_expiring", said, f"changed:{run.pk}", data)
     changes = list(_changes(data, run.monitor))
-    counts = [f"{change['count']} {str(change['title']).lower()}" for change in changes]
-    shown = {"changes": changes, "counts": ", ".join(counts), "certificate": data["certificate"]}
-    said = shown["counts"] or ("the certificate ends soon" if data["certificate"] else "the score has changed")
-    return _post(run.monitor, "monitor_changed", said, f"changed:{run.pk}", {**data, **shown})
+    counts = _counts(changes)
+    said = counts or ("the certificate ends soon" if data["certificate"] else "the score has changed")
+    return _post(
+        run.monitor, "monitor_changed", said, f"changed:{run.pk}", {**data, "changes": changes, "counts": counts}
+    )
 
 
 def post_failed(monitor: Monitor, data: Mapping[str, Any]) -> int:
@@ -44,19 +60,16 @@ def post_failed(monitor: Monitor, data: Mapping[str, Any]) -> int:
 
 
 def post_recovered(monitor: Monitor, data: Mapping[str, Any]) -> int:
-    """It can be reached again. Who has not been told yet that it could not, is not told either of the two."""
-    if outbox.withdraw(_key(monitor, f"failed:{data['down_since']}")):
-        return 0
-    return _post(monitor, "monitor_recovered", "it can be reached again", f"recovered:{data['down_since']}", data)
+    """It can be reached again, and what has changed meanwhile."""
+    counts = _counts(_changes(data["changes"], monitor)) if data["changes"] else ""
+    said, key = "it can be reached again", f"recovered:{data['down_since']}"
+    return _post(monitor, "monitor_recovered", said, key, {**data, "counts": counts})
 
 
 def post_paused(monitor: Monitor, now: datetime) -> int:
     """The month's scans are used: once for each month."""
-    data = {"name": monitor.name, "target": monitor.url, "monitor_url": monitor.monitor_url}
-    goes_on_at = {"goes_on_at": monitor.next_run_at}
-    return _post(
-        monitor, "monitor_paused", "paused, as the month's scans are used", f"paused:{now:%Y-%m}", data | goes_on_at
-    )
+    said, key = "paused, as the month's scans are used", f"paused:{now:%Y-%m}"
+    return _post(monitor, "monitor_paused", said, key, {"goes_on_at": monitor.next_run_at})
 
 
 def _post(monitor: Monitor, template: str, said: str, key: str, data: Mapping[str, Any]) -> int:
@@ -67,25 +80,31 @@ def _post(monitor: Monitor, template: str, said: str, key: str, data: Mapping[st
         subject=f"{monitor.name}: {said}",
         topic=f"monitor:{monitor.id}",
         organization=monitor.organization,
-        key=_key(monitor, key),
-        context=data,
+        key=f"{monitor.id}:{key}",
+        context={"name": monitor.name, "target": monitor.url, "monitor_url": monitor.monitor_url, **data},
     )
 
 
-def _key(monitor: Monitor, key: str) -> str:
-    return f"{monitor.id}:{key}"
+def _counts(changes: Iterable[Mapping[str, Any]]) -> str:
+    """As in "2 new, 1 fixed"."""
+    return ", ".join(f"{change['count']} {str(change['title']).lower()}" for change in changes)
 
 
 def _changes(data: Mapping[str, Any], monitor: Monitor) -> Iterator[dict[str, Any]]:
-    """Findings by what became of them: `title`, `count`, the first of them as `findings`, and how many `more`."""
+    """News by kind: `title`, `count`, `findings` or `urls` of pages, and how many `more` there are than these."""
     for name, title in CHANGES:
         if findings := data[name]:
             yield {
                 "title": title,
-                "count": len(findings),
+                "count": len(findings) + data["more"][name],
                 "findings": [_finding(each, name, monitor) for each in findings[:MOST_FINDINGS]],
-                "more": max(0, len(findings) - MOST_FINDINGS),
+                "more": max(0, len(findings) + data["more"][name] - MOST_FINDINGS),
             }
+    for name, title in PAGES:
+        if pages := data[name]:
+            count = len(pages) + data["more"][name]
+            shown = [each["url"] for each in pages[:MOST_FINDINGS]]
+            yield {"title": title, "count": count, "urls": shown, "more": max(0, count - MOST_FINDINGS)}
 
 
 def _finding(finding: Mapping[str, Any], change: str, monitor: Monitor) -> dict[str, Any]:
@@ -97,3 +116,43 @@ def _finding(finding: Mapping[str, Any], change: str, monitor: Monitor) -> dict[
         scan_id = page["report_url"].rpartition("/")[2]
         mute_url = f"{settings.BASE_URL}{path}?scan={scan_id}&check={finding['check']}"
     return {**finding, "page": page, "mute_url": mute_url}
+
+
+def post_digests(now: datetime) -> int:
+    """Write the summaries of the week before `now`, each person's once for each ISO week; returns how many."""
+    wanted = Organization.objects.filter(closed_at=None, membership__weekly_digest=True, monitors__isnull=False)
+    return sum(_post_digest(organization, now) for organization in wanted.distinct().order_by("pk"))
+
+
+def _post_digest(organization: Organization, now: datetime) -> int:
+    week = now.isocalendar()
+    monitors = access.rows(Monitor, organization.pk).order_by("name", "id")[:MOST_MONITORS]
+    found = access.fetch_rows(WEEK_OF_RUNS, organization.pk, since=now - WEEK)
+    runs = {monitor_id: (json.loads(first), new, fixed) for monitor_id, first, new, fixed in found}
+    return outbox.post(
+        to=User.objects.filter(membership__organization=organization, membership__weekly_digest=True),
+        template="digest",
+        subject=f"{organization.name}: the week of your monitors",
+        topic=f"digest:{organization.pk}",
+        organization=organization,
+        key=f"digest:{organization.pk}:{week.year}-{week.week}",
+        context={
+            "since": now - WEEK,
+            "until": now,
+            "monitors": [_digest_row(each, *runs.get(each.id, ({}, 0, 0))) for each in monitors],
+            "settings_url": f"{settings.BASE_URL}{reverse('organization-settings', args=[organization.slug])}",
+        },
+    )
+
+
+def _digest_row(monitor: Monitor, first: dict[str, Any], new: int, fixed: int) -> dict[str, Any]:
+    """`scores` by type: before the week's first run, and now."""
+    return {
+        "monitor": monitor,
+        "new": new,
+        "fixed": fixed,
+        "scores": {
+            name: {"before": first.get(name, {}).get("before"), "after": now["score"], "grade": now["grade"]}
+            for name, now in monitor.scores.items()
+        },
+    }

@@ -24,6 +24,7 @@ TEAMS_BYTES = 24_000
 CUT = "…"
 # Commands, line ends, and what turns the direction of what follows; what UTF-8 cannot hold.
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
+PAGES = (("unreachable_pages", "Can't be reached"), ("reachable_pages", "Can be reached again"))
 CHANGES = (("new", "New"), ("worse", "Worse"), ("better", "Better"), ("fixed", "Fixed"))
 
 
@@ -86,7 +87,8 @@ def _monitor(name: str, data: Mapping[str, Any]) -> Told:
     if name == "monitor.recovered":
         since = f"It could not be checked since {_moment(data['down_since'])}."
         return f"{data['name']}: it works again", [[data["target"], since]], [monitor]
-    counts = [f"{len(data[change])} {change}" for change, _ in CHANGES if data[change]]
+    more = data["more"]
+    counts = [f"{len(data[change]) + more[change]} {change}" for change, _ in CHANGES if data[change]]
     scores = [
         f"{_type_name(kind)}: {score['before']} → {score['after']} ({score['grade']})"
         for kind, score in data["scores"].items()
@@ -97,7 +99,11 @@ def _monitor(name: str, data: Mapping[str, Any]) -> Told:
         f" in {_counted(certificate['days_left'], 'day')}."
     )
     paragraphs = [[data["target"]], scores, [expiry or ""]]
-    paragraphs += [[f"{title}:", *_findings(data[change])] for change, title in CHANGES if data[change]]
+    paragraphs += [[f"{title}:", *_findings(data[change], more[change])] for change, title in CHANGES if data[change]]
+    for pages, title in PAGES:
+        if data[pages]:
+            shown = [each["url"] for each in data[pages][:MOST_FINDINGS]]
+            paragraphs.append([f"{title}:", *shown, *_rest(len(data[pages]) + more[pages])])
     headline = f"{data['name']}: {', '.join(counts) or 'something changed'}"
     return headline, paragraphs, [("Open the audit", data["run"]["audit_url"]), monitor]
 
@@ -179,14 +185,18 @@ def _beginning(line: str, characters: int) -> str:
     return _escaped(line) + CUT
 
 
-def _findings(findings: Sequence[Mapping[str, Any]]) -> list[str]:
+def _findings(findings: Sequence[Mapping[str, Any]], dropped: int) -> list[str]:
+    """The first of them; `dropped` more are not in the event."""
     lines = []
     for each in findings[:MOST_FINDINGS]:
         severity = f"{str(each['severity']).capitalize()}: " if each["severity"] else ""
         pages = f" ({each['pages_affected']} pages)" if each["pages_affected"] > 1 else ""
         lines.append(f"{severity}{each['title']}{pages}")
-    more = len(findings) - MOST_FINDINGS
-    return [*lines, f"and {more} more"] if more > 0 else lines
+    return [*lines, *_rest(len(findings) + dropped)]
+
+
+def _rest(count: int) -> list[str]:
+    return [f"and {count - MOST_FINDINGS} more"] if count > MOST_FINDINGS else []
 
 
 def _type_name(scan_type: str) -> str:

@@ -15,9 +15,10 @@ from django.utils import timezone
 from playwright.sync_api import Browser
 
 from accounts.mailing import outbox
-from accounts.models import Mail, User
+from accounts.models import Mail, Membership, User
 from scans.models import Monitor, MonitorRun
 from scans.monitors import notices
+from scans.monitors.notices import post_digests
 from tests.e2e.pages import window
 from tests.scans.monitors.cast import make_monitor
 from tests.world import Member, person_of
@@ -57,10 +58,19 @@ def data_of(monitor: Monitor, **given: Any) -> dict[str, Any]:
         "worse": [finding("Images without a text alternative", "high", pages_affected=17)],
         "fixed": [finding("Cookies without SameSite", "low")],
         "better": [],
+        "unreachable_pages": [],
+        "reachable_pages": [],
+        "more": dict.fromkeys(("new", "fixed", "worse", "better", "unreachable_pages", "reachable_pages"), 0),
         "certificate": None,
         "reasons": ["new_findings", "score_drop"],
     }
-    return usual | OUTAGE | {"error": {"code": "TIMEOUT", "message": "example.com did not answer in time."}} | given
+    return (
+        usual
+        | OUTAGE
+        | {"changes": None}
+        | {"error": {"code": "TIMEOUT", "message": "example.com did not answer in time."}}
+        | given
+    )
 
 
 def finding(title: str, severity: str, pages_affected: int = 1) -> dict[str, Any]:
@@ -105,6 +115,17 @@ def test_a_long_list_is_cut_and_counted(monitor: Monitor) -> None:
         assert len(text) < 30_000
 
 
+def test_what_the_event_leaves_out_is_counted_and_pages_are_named(monitor: Monitor) -> None:
+    data = data_of(monitor, unreachable_pages=[{"url": "https://example.com/shop"}])
+    notices.post_changed(run_of(monitor), data | {"more": data["more"] | {"new": 40}})
+    mail = Mail.objects.first()
+    assert mail is not None
+    assert mail.subject == "Shop: 41 new, 1 worse, 1 fixed, 1 can't be reached"
+    assert "and 31 more" in mail.text
+    assert "https://example.com/shop" in mail.text
+    assert "/shop" in mail.html
+
+
 def test_a_certificate_that_ends_has_a_mail_of_its_own(monitor: Monitor) -> None:
     nothing: dict[str, Any] = {"new": [], "worse": [], "fixed": [], "reasons": ["certificate"]}
     notices.post_changed(run_of(monitor), data_of(monitor, certificate=CERTIFICATE, **nothing))
@@ -123,10 +144,12 @@ def test_an_outage_and_its_end_are_told_once_each(monitor: Monitor) -> None:
     assert subjects == {"Shop: it can't be reached", "Shop: it can be reached again"}
 
 
-def test_an_outage_that_ended_before_anybody_was_told_is_not_told(monitor: Monitor) -> None:
-    notices.post_failed(monitor, data_of(monitor))
-    assert notices.post_recovered(monitor, data_of(monitor)) == 0
-    assert not Mail.objects.exists()
+def test_what_has_changed_during_an_outage_is_told_with_its_end(monitor: Monitor) -> None:
+    notices.post_recovered(monitor, data_of(monitor, changes=data_of(monitor)))
+    mail = Mail.objects.first()
+    assert mail is not None
+    assert "What has changed meanwhile: 1 new, 1 worse, 1 fixed." in mail.text
+    assert "/audit/aud_1" in mail.html
 
 
 def test_out_of_quota_is_told_once_a_month(monitor: Monitor) -> None:
@@ -142,7 +165,8 @@ def test_who_is_no_member_any_more_is_not_told(home: Member, monitor: Monitor) -
 def test_what_a_site_says_is_text(monitor: Monitor) -> None:
     hostile = '<img src="http://evil.example/x"><a href="http://evil.example">click</a> www.evil.example'
     new = [finding(hostile, "high") | {"message": hostile}]
-    notices.post_changed(run_of(monitor), data_of(monitor, new=new, name=hostile))
+    monitor.name = hostile[:100]
+    notices.post_changed(run_of(monitor), data_of(monitor, new=new))
     mail = Mail.objects.first()
     assert mail is not None
     assert "<img" not in mail.html
@@ -162,6 +186,11 @@ def everything(home: Member, monitor: Monitor, ann: User) -> Mapping[str, str]:
     Mail.objects.update(sent_at=timezone.now())
     notices.post_recovered(monitor, data_of(monitor))
     notices.post_paused(monitor, timezone.now())
+    Membership.objects.filter(user=ann).update(weekly_digest=True)
+    monitor.scores = {"security": {"score": 80, "grade": "B"}, "seo": {"score": None, "grade": None}}
+    monitor.failing_since = monitor.certificate_expires_at = timezone.now()
+    monitor.save()
+    post_digests(timezone.now())
     attempt = {"at": timezone.now(), "error_message": "The receiver answered 500."}
     webhook = {
         "id": "wh_1",
@@ -182,7 +211,7 @@ def everything(home: Member, monitor: Monitor, ann: User) -> Mapping[str, str]:
 @pytest.mark.slow
 def test_every_mail_is_readable_in_both_themes_on_narrow_screens(home: Member, monitor: Monitor, ann: User) -> None:
     mails = everything(home, monitor, ann)
-    assert len(mails) == 6
+    assert len(mails) == 7
 
     def look(browser: Browser) -> dict[str, object]:
         found: dict[str, object] = {}
