@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from accounts.models import Mail, Membership, Organization, Unsubscription, User
 
-SIGNER = signing.Signer(salt="accounts.unsubscribe")
+SALT = "accounts.unsubscribe"
 # The kinds of topics, as the page and the mails' last lines name them; `{}` is the organization.
 WORDS = {
     "monitor": "about one of the monitors of {}",
@@ -64,7 +64,7 @@ def words(topic: str, organization: object) -> str:
 
 def token(user: User, topic: str) -> str:
     """What the link to unsubscribe carries: IDs and a signature, good for ever."""
-    return SIGNER.sign_object([user.pk, topic])
+    return signing.Signer(salt=SALT).sign_object([user.pk, topic])
 
 
 def address(user: User, topic: str) -> str:
@@ -75,7 +75,7 @@ def address(user: User, topic: str) -> str:
 def subscription_of(token: str) -> Subscription | None:
     """What this link is about; None for one that we did not make, or whose person is gone."""
     try:
-        user_id, topic = SIGNER.unsign_object(token)
+        user_id, topic = signing.Signer(salt=SALT).unsign_object(token)
     except signing.BadSignature:
         return None
     user = User.objects.filter(pk=user_id, closed_at=None).first()

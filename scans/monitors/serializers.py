@@ -96,7 +96,7 @@ class MonitorChangeSerializer(MonitorFieldsSerializer):
 
 class TypeScoreSerializer(serializers.Serializer):
     score = serializers.IntegerField(min_value=0, max_value=100, allow_null=True)
-    grade = serializers.ChoiceField(GRADE, allow_null=True)
+    grade = serializers.RegexField(GRADE, allow_null=True)
 
 
 class MonitorSerializer(serializers.Serializer):

@@ -18,7 +18,7 @@ from webhooks import services
 from webhooks.models import Delivery, Event, FormerSecret, Webhook
 from webhooks.services import MAX_FORMER_SECRETS
 
-DETAIL = {"id", "url", "events", "created_at", "enabled", "disabled_at", "disabled_reason", "failing_since"}
+DETAIL = {"id", "url", "events", "created_at", "enabled", "disabled_at", "disabled_reason", "failing_since", "format"}
 DELIVERY = {
     *("id", "event_id", "event", "scan_id", "audit_id", "test", "status"),
     *("created_at", "next_attempt_at", "finished_at", "attempts"),
