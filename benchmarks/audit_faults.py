@@ -74,11 +74,12 @@ class Stack:
         )
 
     def kill(self, name: str) -> None:
-        """With all that it has started."""
-        process = psutil.Process(self._processes[name].pid)
-        for each in [process, *process.children(recursive=True)]:
-            with contextlib.suppress(psutil.Error):
-                each.kill()
+        """With all that it has started; one that was started while PostgreSQL was away may have ended by itself."""
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process = psutil.Process(self._processes[name].pid)
+            for each in [process, *process.children(recursive=True)]:
+                with contextlib.suppress(psutil.Error):
+                    each.kill()
         self._processes[name].wait()
 
     def kill_and_start(self, name: str) -> None:

@@ -23,7 +23,7 @@ from tests.sites.server import Answer, Request, Site
 if TYPE_CHECKING:
     from scans.models import Monitor
 
-MONITORS, PLACES, SEED = 40, 20, 15
+MONITORS, PLACES, SEED = 25, 20, 15
 # A round each; what a page loses, and the check that tells so.
 FAULTS = {
     "title": "title",
@@ -31,7 +31,7 @@ FAULTS = {
     "description": "meta-description",
     "heading": "h1",
 }
-FIRST_KILL_S, LAST_KILL_S, KILLING_S = 1.0, 6.0, 60.0
+FIRST_KILL_S, LAST_KILL_S, KILLING_S = 1.0, 6.0, 40.0
 
 
 class ChangingSite:

@@ -51,8 +51,8 @@ PROGRESS_STEP_S = 0.5
 FINISH_PAUSE_S = 1.0
 # Others wait for this process.
 MONITORS_S = 20.0
-# An audit of 10,000 pages has 40,000 reports.
-CONCLUSION_S = 900
+# An audit of 10,000 pages has 40,000 reports; within the broker's patience with a task.
+CONCLUSION_S = 3_000
 # Well within the lease, so that one late write does not lose it.
 RENEW_EVERY_S = settings.SCAN_LEASE_S / 4
 

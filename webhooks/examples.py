@@ -58,10 +58,14 @@ def _audit(kind: EventKind, now: datetime) -> dict[str, Any]:
 def _monitor(kind: EventKind, now: datetime) -> dict[str, Any]:
     monitor_id = new_monitor_id()
     monitor_url = f"{settings.BASE_URL}/o/example/monitors/{monitor_id}"
-    data: dict[str, Any] = {"monitor_id": monitor_id, "name": "Shop", "target": URL, "monitor_url": monitor_url}
     audit_id = new_audit_id()
-    audit_url = f"{settings.BASE_URL}/audit/{audit_id}"
-    data["run"] = {"audit_id": audit_id, "audit_url": audit_url, "due_at": timestamp(now)}
+    data: dict[str, Any] = {
+        "monitor_id": monitor_id,
+        "name": "Shop",
+        "target": URL,
+        "monitor_url": monitor_url,
+        "run": {"audit_id": audit_id, "audit_url": f"{settings.BASE_URL}/audit/{audit_id}", "due_at": timestamp(now)},
+    }
     if kind is EventKind.MONITOR_FAILED:
         return data | {
             "since": timestamp(now - timedelta(minutes=5)),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import tempfile
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -35,6 +36,8 @@ NOT_OF_SITE = REFUNDED | {"QUOTA_EXCEEDED", "AUDIT_GONE"}
 FAULT = "What changed could not be found out, by a fault of the service. The next run compares with the same state."
 MISSED_AFTER = timedelta(minutes=1)
 MISSED_AT_ONCE = 20
+# Bytes of what is to be written; what is beyond waits in a file.
+IN_MEMORY = 4 * 1024 * 1024
 # Of PostgreSQL's advisory locks: the first of two numbers, the second being the run's.
 LOCK = 0x6D6F6E
 
@@ -76,21 +79,22 @@ def _conclude(run_id: int, now: datetime) -> bool:
     run = runs.filter(id=run_id).select_related("monitor__organization", "audit").first()
     if run is None or (run.audit is not None and not run.audit.is_final):
         return False
-    looking = look(run.monitor, run.audit, now)
-    with transaction.atomic():
-        monitors = Monitor.objects.select_for_update(no_key=True, of=("self",)).select_related("organization")
-        monitor = monitors.filter(id=run.monitor_id).first()
-        same = runs.filter(id=run_id, attempts=run.attempts, audit=run.audit)
-        found = same.select_for_update(no_key=True).first() if monitor else None
-        if monitor is None or found is None:
-            return False
-        run.status, run.ended_at = MonitorRun.Status.DONE, now
-        if (failure := _failure(run, looking)) is not None:
-            _fail(monitor, run, *failure, now)
-        else:
-            _end(monitor, run, looking, now)
-        run.save()
-    return True
+    with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as changed:
+        looking = look(run.monitor, run.audit, changed, now)
+        with transaction.atomic():
+            monitors = Monitor.objects.select_for_update(no_key=True, of=("self",)).select_related("organization")
+            monitor = monitors.filter(id=run.monitor_id).first()
+            same = runs.filter(id=run_id, attempts=run.attempts, audit=run.audit)
+            found = same.select_for_update(no_key=True).first() if monitor else None
+            if monitor is None or found is None:
+                return False
+            run.status, run.ended_at = MonitorRun.Status.DONE, now
+            if (failure := _failure(run, looking)) is not None:
+                _fail(monitor, run, *failure, now)
+            else:
+                _end(monitor, run, looking, now)
+            run.save()
+        return True
 
 
 def _failure(run: MonitorRun, looking: Looking) -> tuple[str, str] | None:

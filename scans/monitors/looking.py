@@ -10,7 +10,8 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from itertools import islice
+from typing import IO, Any
 
 from django.conf import settings
 from django.db import connection
@@ -27,7 +28,7 @@ from scans.visits.claims import REFUNDED
 
 # With four reports of some 100 KB each.
 PAGES_AT_ONCE = 20
-ROWS_AT_ONCE = 200
+ROWS_AT_ONCE = 50
 # A page that is away for once comes back; away a second time it is news.
 RUNS_DOWN = 2
 
@@ -60,17 +61,18 @@ class Looking:
     """
 
     news: News
+    _changed: IO[bytes]  # the rows that are to be written, one after the other, compressed
     types: dict[str, OfType] = field(default_factory=dict)
     judged: int = 0
     error: tuple[str, str] | None = None
     certificates: dict[str, str] = field(default_factory=dict)
-    _changed: list[bytes] = field(default_factory=list)
     _seen: dict[int, str] = field(default_factory=dict)
 
     def keep(self, url: str, type: str, scan_id: str, document: Mapping[str, Any], doubts: Mapping[str, Any]) -> None:
         """Have this written as what is known from now on."""
         row = {"url": url, "type": type, "scan_id": scan_id, "document": document, "doubts": doubts}
-        self._changed.append(zlib.compress(json.dumps(row).encode(), 1))
+        packed = zlib.compress(json.dumps(row).encode(), 1)
+        self._changed.write(len(packed).to_bytes(4, "big") + packed)
 
     def confirm(self, state_id: int, scan_id: str) -> None:
         """What is known of it is what this scan found, too."""
@@ -78,8 +80,8 @@ class Looking:
 
     def write(self, monitor: Monitor, now: datetime) -> None:
         """Into the table; inside the transaction that ends the run."""
-        for begin in range(0, len(self._changed), ROWS_AT_ONCE):
-            rows = [json.loads(zlib.decompress(each)) for each in self._changed[begin : begin + ROWS_AT_ONCE]]
+        changed = self._read()
+        while rows := list(islice(changed, ROWS_AT_ONCE)):
             MonitorState.objects.bulk_create(
                 (MonitorState(monitor=monitor, page=page_key(row["url"]), confirmed_at=now, **row) for row in rows),
                 update_conflicts=True,
@@ -90,10 +92,18 @@ class Looking:
             with connection.cursor() as cursor:
                 cursor.execute(CONFIRM, [now, list(self._seen), list(self._seen.values())])
 
+    def _read(self) -> Iterator[dict[str, Any]]:
+        self._changed.seek(0)
+        while length := int.from_bytes(self._changed.read(4), "big"):
+            yield json.loads(zlib.decompress(self._changed.read(length)))
 
-def look(monitor: Monitor, audit: Audit | None, now: datetime) -> Looking:
-    """What the audit, which has ended, says of what the monitor knows. Nothing is written yet."""
-    looking = Looking(News(_is_muted(monitor.organization_id, now)))
+
+def look(monitor: Monitor, audit: Audit | None, changed: IO[bytes], now: datetime) -> Looking:
+    """What the audit, which has ended, says of what the monitor knows.
+
+    Nothing is written yet: what will be waits in the file `changed`.
+    """
+    looking = Looking(News(_is_muted(monitor.organization_id, now)), changed)
     if audit is None or audit.status in (Audit.Status.CANCELLED, Audit.Status.FAILED):
         return looking
     for batch in _pages(audit):
