@@ -24,7 +24,7 @@ from accounts.usage import month_of
 from config import encryption
 from config.web.admin import UncountedAdmin
 from reports.models import Mute, Report
-from scans.models import Audit, BlockedDomain, Scan
+from scans.models import Audit, Badge, BlockedDomain, Monitor, Scan
 from tests.world import Member, browser_of, finished_scan, make_scan, person_of
 from webhooks.delivery.signing import new_secret
 from webhooks.models import Delivery, Event, EventKind, Webhook
