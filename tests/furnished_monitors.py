@@ -140,11 +140,14 @@ def furnish_monitors(
     add_runs(running, 2, at - timedelta(hours=1), timedelta(hours=1))
     audit = make_audit(home, of_monitor=True, created_at=now)
     make_pages(audit, [SITE])
-    MonitorRun.objects.create(monitor=running, due_at=now, not_before=now, status="running", attempts=1, audit=audit)
+    run = MonitorRun.objects.create(
+        monitor=running, due_at=now, not_before=now, status="running", attempts=1, audit=audit
+    )
     badge = Badge.objects.create(organization=home.organization, monitor=watched)
     page_badge = Badge.objects.create(organization=home.organization, page=SITE)
     named = {"": watched, "failing_": failing, "paused_": paused, "fresh_": fresh, "running_": running}
     return {f"{name}monitor_id": each.id for name, each in named.items()} | {
+        "running_run_id": run.id,
         "badge_id": badge.id,
         "page_badge_id": page_badge.id,
     }

@@ -118,9 +118,9 @@ class MonitorForm(TargetForm):
     new_findings = forms.ChoiceField(
         label="Tell us about", choices=SEVERITIES, required=False, initial=USUAL_ALERT["new_findings"]
     )
-    score_drop = points("When a score drops by so many points", max_value=100, initial=USUAL_ALERT["score_drop"])
+    score_drop = points("When a score drops by this many points", max_value=100, initial=USUAL_ALERT["score_drop"])
     certificate_days = points(
-        "So many days before the certificate ends", max_value=365, initial=USUAL_ALERT["certificate_days"]
+        "This many days before the certificate expires", max_value=365, initial=USUAL_ALERT["certificate_days"]
     )
     unreachable = forms.BooleanField(
         label="When it cannot be reached",
@@ -159,7 +159,7 @@ class MonitorForm(TargetForm):
         assert isinstance(ticks, TicksField)
         ticks.choices = [(each, HintedLabel(each, "")) for each in people]
         for type, label in Scan.Type.choices:
-            self.fields[f"below_{type}"] = points(f"{label} below", max_value=100)
+            self.fields[f"below_{type}"] = points(str(label), max_value=100)
 
     @property
     def intervals(self) -> list[tuple[forms.BoundWidget, bool]]:

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Q
+from django.utils.text import capfirst
 
 from accounts import access
 from accounts.models import Interval
@@ -63,7 +64,7 @@ CHANGES: Mapping[str, tuple[str, str]] = {
     "better": ("better", "good"),
 }
 STATES: Mapping[str, tuple[str, Q]] = {
-    "ok": ("All is well", Q(paused_at=None, failing_since=None)),
+    "ok": ("Watching", Q(paused_at=None, failing_since=None)),
     "failing": ("Not reachable", Q(paused_at=None, failing_since__isnull=False)),
     "paused": ("Paused", Q(paused_at__isnull=False)),
 }
@@ -210,7 +211,7 @@ def state_of(monitor: Monitor) -> State:
         return State("failing", "Not reachable", "bad", "The last run could not look at any page.")
     if not monitor.scores:
         return State("ok", "No result yet", "accent", "Its first run decides what later ones are compared with.")
-    return State("ok", "All is well", "good")
+    return State("ok", "Watching", "good")
 
 
 def schedule_words(monitor: Monitor) -> str:
@@ -275,7 +276,7 @@ def _row(monitor: Monitor, runs: Mapping[str, Sequence[tuple[Any, ...]]]) -> Mon
         monitor=monitor,
         state=state_of(monitor),
         target=target_words(monitor),
-        schedule=schedule_words(monitor),
+        schedule=capfirst(schedule_words(monitor)),
         lines=tuple(
             TypeLine(type, LABELS[type], *_confirmed(monitor, type), charts.spark(type_scores(scored, type)))
             for type in Scan.Type.values
