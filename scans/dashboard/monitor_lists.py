@@ -63,6 +63,7 @@ CHANGES: Mapping[str, tuple[str, str]] = {
     "fixed": ("fixed", "good"),
     "better": ("better", "good"),
 }
+REACHED = {"unreachable_pages": ("not reachable", "bad"), "reachable_pages": ("reachable again", "good")}
 STATES: Mapping[str, tuple[str, Q]] = {
     "ok": ("Watching", Q(paused_at=None, failing_since=None)),
     "failing": ("Not reachable", Q(paused_at=None, failing_since__isnull=False)),
@@ -245,10 +246,9 @@ def changes_of(news: Mapping[str, Any]) -> tuple[Change, ...]:
     more = news.get("more") or {}
     counts = {name: len(news.get(name) or ()) + int(more.get(name, 0)) for name in CHANGES}
     found = [Change(number, *CHANGES[name]) for name, number in counts.items() if number]
-    if news.get("unreachable_pages"):
-        found.append(Change(len(news["unreachable_pages"]), "not reachable", "bad"))
-    if news.get("reachable_pages"):
-        found.append(Change(len(news["reachable_pages"]), "reachable again", "good"))
+    for name, (word, tone) in REACHED.items():
+        if news.get(name):
+            found.append(Change(len(news[name]) + int(more.get(name, 0)), word, tone))
     return tuple(found)
 
 

@@ -8,7 +8,7 @@ from config.postgresql.indexes import AddIndexConcurrently
 class Migration(migrations.Migration):
     atomic = False
 
-    dependencies = [("scans", "0018_badges")]
+    dependencies = [("scans", "0019_badges")]
 
     operations = [
         AddIndexConcurrently(

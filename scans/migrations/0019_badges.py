@@ -12,7 +12,7 @@ import config.ids
 class Migration(migrations.Migration):
     dependencies = [
         ("accounts", "0006_shortest_interval"),
-        ("scans", "0017_idempotency_of_monitor"),
+        ("scans", "0018_monitor_memory"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
