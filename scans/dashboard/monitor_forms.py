@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django import forms
+from django.forms.boundfield import BoundWidget
 
 from accounts.models import Interval, Tier
 from config.errors import Refusal
@@ -162,7 +163,7 @@ class MonitorForm(TargetForm):
             self.fields[f"below_{type}"] = points(str(label), max_value=100)
 
     @property
-    def intervals(self) -> list[tuple[forms.BoundWidget, bool]]:
+    def intervals(self) -> list[tuple[BoundWidget, bool]]:
         """The choices of how often, and whether the plan allows them."""
         return [(box, not is_shorter(str(box.data["value"]), self.shortest)) for box in self["every"]]
 

@@ -283,7 +283,7 @@ def _row(monitor: Monitor, runs: Mapping[str, Sequence[tuple[Any, ...]]]) -> Mon
             if type in monitor.types
         ),
         last=last[0] if last else None,
-        is_running=bool(last) and last[1] in MonitorRun.UNFINISHED,
+        is_running=last is not None and last[1] in MonitorRun.UNFINISHED,
         news_at=news[0] if news else None,
         news=changes_of(news[2]) if news else (),
     )

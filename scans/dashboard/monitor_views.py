@@ -88,8 +88,9 @@ def monitor_new(request: MemberRequest) -> HttpResponse:
         return redirect(page_of(request.membership, "monitors"))
     except IdempotencyMismatch:
         # They came back to the form and changed it: another monitor is what they want.
-        form.data = form.data.copy()
-        form.data["once"] = form["once"].initial
+        entered = request.POST.copy()
+        entered["once"] = form["once"].initial
+        form.data = entered
         form.add_error(None, "A monitor was created with this form already. Send it again to create another one.")
         return _form_page(request, form, 409)
     except Refusal as refusal:
@@ -106,7 +107,7 @@ def monitor_new(request: MemberRequest) -> HttpResponse:
 def monitor(request: MemberRequest, monitor_id: str) -> HttpResponse:
     """One monitor: how it stands, its grades over time, its runs and what each of them changed."""
     found = _monitor(request, monitor_id)
-    badge = badge_of_monitor(found)
+    running = one.running_of(found)
     context = {
         "section": "monitors",
         "monitor": found,
@@ -114,12 +115,11 @@ def monitor(request: MemberRequest, monitor_id: str) -> HttpResponse:
         "link": safe_link(found.url),
         "trends": one.trends(found),
         "timeline": one.timeline(found, request.GET),
-        "running": one.running_of(found),
+        "running": running,
+        "progress": one.progress_words(running) if running else "",
         "recipients": recipients_of(found),
-        "badge": badge,
-        "most": one.TREND_RUNS,
+        "badge": badge_of_monitor(found),
     }
-    context["progress"] = one.progress_words(context["running"]) if context["running"] else ""
     return render(request, "dashboard/monitors/detail.html", context)
 
 
