@@ -141,8 +141,8 @@ def page_by_time(
         found = list(rows.filter(**{f"{column}__gt": after}).order_by(column)[: size + 1])
         if len(found) > size:
             shown = found[size - 1 :: -1]
-            newer = _link_to(filters, after=getattr(shown[0], column))
-            return RowPage(shown, newer, _link_to(filters, before=getattr(shown[-1], column)))
+            first, last = getattr(shown[0], column), getattr(shown[-1], column)
+            return RowPage(shown, _link_to(filters, after=first), _link_to(filters, before=last))
         before = None  # so few are newer that it is the first page
     found = list((rows.filter(**{f"{column}__lt": before}) if before else rows).order_by(f"-{column}")[: size + 1])
     shown = found[:size]
