@@ -39,6 +39,8 @@ ACTIONS: Mapping[str, str] = {
     "monitor.resumed": "resumed the monitor",
     "monitor.run": "ran at once the monitor",
     "monitor.deleted": "deleted the monitor",
+    "badge.created": "switched on the badge of",
+    "badge.deleted": "switched off the badge of",
     "report.shared": "shared the report",
     "report.unshared": "stopped sharing the report",
     "mute.created": "muted",

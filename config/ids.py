@@ -35,6 +35,10 @@ def new_monitor_id() -> str:
     return new_id("mon")
 
 
+def new_badge_id() -> str:
+    return new_id("bdg")
+
+
 def new_report_id() -> str:
     """The report's own ID, shown on the page and in exports."""
     return new_id("rpt")

@@ -28,7 +28,9 @@ from reports.mutes.api import MuteCollection, MuteItem
 from reports.views import compare, export, progress, report, screenshot, share
 from scans.api import ScanCollection, ScanItem, ScanListing, UsageView
 from scans.audits.api import AuditCollection, AuditExport, AuditFindings, AuditItem, AuditPages
-from scans.dashboard import audit_views
+from scans.badges.api import BadgeCollection, BadgeItem
+from scans.badges.views import badge, page_badge
+from scans.dashboard import audit_views, monitor_views
 from scans.dashboard import views as scan_views
 from scans.monitors.api import MonitorCollection, MonitorItem, MonitorRuns
 from webhooks import views as webhook_views
@@ -71,6 +73,16 @@ of_organization = [
     path("audits/<str:audit_id>/cancel", scan_views.audit_cancel, name="audit-cancel"),
     path("sites/", scan_views.sites, name="sites"),
     path("sites/<str:host>", scan_views.site, name="site"),
+    path("sites/<str:host>/badge", page_badge, name="page-badge"),
+    path("monitors/", monitor_views.monitors, name="monitors"),
+    path("monitors/new", monitor_views.monitor_new, name="monitor-new"),
+    path("monitors/<str:monitor_id>", monitor_views.monitor, name="monitor"),
+    path("monitors/<str:monitor_id>/live", monitor_views.monitor_live, name="monitor-live"),
+    path("monitors/<str:monitor_id>/edit", monitor_views.monitor_edit, name="monitor-edit"),
+    path("monitors/<str:monitor_id>/pause", monitor_views.monitor_pause, name="monitor-pause"),
+    path("monitors/<str:monitor_id>/run", monitor_views.monitor_run, name="monitor-run"),
+    path("monitors/<str:monitor_id>/delete", monitor_views.monitor_delete, name="monitor-delete"),
+    path("monitors/<str:monitor_id>/badge", monitor_views.monitor_badge, name="monitor-badge"),
     path("webhooks/", webhook_views.webhooks, name="webhooks"),
     path("webhooks/new", webhook_views.webhook_new, name="webhook-new"),
     path("webhooks/<str:webhook_id>", webhook_views.webhook, name="webhook"),
@@ -122,6 +134,8 @@ urlpatterns = [
     path("v1/monitors", MonitorCollection.as_view(), name="monitor-collection"),
     path("v1/monitors/<any:monitor_id>/runs", MonitorRuns.as_view(), name="monitor-runs"),
     path("v1/monitors/<any:monitor_id>", MonitorItem.as_view(), name="monitor-item"),
+    path("v1/badges", BadgeCollection.as_view(), name="badge-collection"),
+    path("v1/badges/<any:badge_id>", BadgeItem.as_view(), name="badge-item"),
     path("v1/usage", UsageView.as_view(), name="usage"),
     path("api/webhooks", WebhookCollection.as_view(), name="webhook-collection"),
     path("api/webhooks/<any:webhook_id>/test", WebhookTest.as_view(), name="webhook-test"),
@@ -172,6 +186,7 @@ urlpatterns = [
     path("audit/<any:audit_id>/export/<str:export_format>", audit_views.export, name="audit-page-export"),
     path("audit/<any:audit_id>/share", audit_views.share, name="audit-share"),
     path("audit/<any:audit_id>", audit_views.audit, name="audit-page"),
+    path("badge/<str:badge_id>.svg", badge, name="badge"),
     path("admin/login/", admin_login),
     path("admin/operations/", admin.site.admin_view(operations_page), name="operations"),
     path("admin/", admin.site.urls),

@@ -42,6 +42,7 @@ from scans.net.policy import Policy
 from scans.net.targets import parse_target
 from scans.visits.claims import claim_scan, finish_scan
 from tests.furnished_audits import furnish_audits
+from tests.furnished_monitors import furnish_monitors
 from tests.sites.sample import sample_site
 from tests.world import Member, make_result, make_scan, member_of
 from webhooks.delivery.signing import new_secret
@@ -78,6 +79,7 @@ def furnish(rows: int, results: Mapping[ScanType, ScanResult] | None = None) -> 
     now = timezone.now()
     ids = _scans(home, rows, now, results)
     ids |= furnish_audits(home, min(rows, 30), now, results)
+    ids |= furnish_monitors(home, min(rows, 30), now, people["owner"], results)
     ids |= _webhooks(home.organization, rows, now, ids["scan_id"])
     ids |= _mutes(home.organization, people["owner"], rows, now)
     _mute_what_is_shown(home.organization, people["owner"], ids, now)

@@ -56,7 +56,7 @@ def release(page: AuditPage, at: datetime) -> list[Scan]:
                 url=page.url,
                 audit_page=page,
                 lead=lead,
-                is_background=audit.kind != "page",
+                is_background=audit.is_background,
                 created_at=at,
                 period=month_of(at),
             )

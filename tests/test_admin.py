@@ -24,12 +24,13 @@ from accounts.usage import month_of
 from config import encryption
 from config.web.admin import UncountedAdmin
 from reports.models import Mute, Report
-from scans.models import Audit, BlockedDomain, Scan
+from scans.models import Audit, Badge, BlockedDomain, Monitor, Scan
+from tests.furnished_monitors import add_runs, make_monitor
 from tests.world import Member, browser_of, finished_scan, make_scan, person_of
 from webhooks.delivery.signing import new_secret
 from webhooks.models import Delivery, Event, EventKind, Webhook
 
-READ_ONLY = (Scan, Audit, Report, Mute, Webhook, Event, Delivery, AuditEvent, Invitation)
+READ_ONLY = (Scan, Audit, Monitor, Badge, Report, Mute, Webhook, Event, Delivery, AuditEvent, Invitation)
 MODELS = (Organization, Tier, Membership, User, ApiKey, BlockedDomain, *READ_ONLY)
 
 
@@ -66,6 +67,9 @@ def furnished(home: Member) -> list[str]:
         reason="Why not.",
         expires_at=timezone.now() + timedelta(days=7),
     )
+    monitor = make_monitor(home, encrypted_credentials=encryption.encrypt(secret))
+    add_runs(monitor, 3, timezone.now())
+    Badge.objects.create(organization=home.organization, monitor=monitor)
     BlockedDomain.objects.create(domain="blocked.test")
     Invitation.objects.create(
         organization=home.organization, email="asked@people.test", expires_at=timezone.now() + timedelta(days=7)

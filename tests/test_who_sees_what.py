@@ -79,6 +79,29 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "o/<slug:organization>/audits/<str:audit_id>/cancel": (NONE, TO_MEMBERS, "/o/home/scans/"),
     "o/<slug:organization>/sites/": (OURS, NONE, ""),
     "o/<slug:organization>/sites/<str:host>": (OURS, NONE, ""),
+    "o/<slug:organization>/sites/<str:host>/badge": (NONE, TO_MEMBERS, r"/o/home/sites/[\w.]+\?page=.+"),
+    "o/<slug:organization>/monitors/": (OURS, NONE, ""),
+    "o/<slug:organization>/monitors/new": ("200 200 200 403 404 login", "400 400 400 403 404 login", ""),
+    "o/<slug:organization>/monitors/<str:monitor_id>": (OURS, NONE, ""),
+    # A browser without htmx asks for the page itself.
+    "o/<slug:organization>/monitors/<str:monitor_id>/live": (
+        *("302 302 302 302 404 login", NONE),
+        "/o/home/monitors/{monitor_id}",
+    ),
+    "o/<slug:organization>/monitors/<str:monitor_id>/edit": (
+        *("200 200 200 403 404 login", TO_MEMBERS),
+        "/o/home/monitors/{monitor_id}",
+    ),
+    "o/<slug:organization>/monitors/<str:monitor_id>/pause": (NONE, TO_MEMBERS, "/o/home/monitors/{monitor_id}"),
+    "o/<slug:organization>/monitors/<str:monitor_id>/run": (NONE, TO_MEMBERS, "/o/home/monitors/{monitor_id}"),
+    "o/<slug:organization>/monitors/<str:monitor_id>/delete": (
+        *("200 200 200 403 404 login", TO_MEMBERS),
+        "/o/home/monitors/",
+    ),
+    "o/<slug:organization>/monitors/<str:monitor_id>/badge": (
+        *(NONE, TO_MEMBERS),
+        "/o/home/monitors/{monitor_id}#badge",
+    ),
     "o/<slug:organization>/webhooks/": (OURS, NONE, ""),
     "o/<slug:organization>/webhooks/new": (
         "302 302 403 403 404 login",
@@ -137,6 +160,8 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "report/<any:scan_id>/screenshot.webp": ("404 404 404 404 404 login", NONE, ""),
     "report/<any:scan_id>/export/<str:export_format>": (OURS, NONE, ""),
     "report/<any:scan_id>/share": (NONE, TO_MEMBERS, "/report/{scan_id}"),
+    # Whoever has the address sees the grades.
+    "badge/<str:badge_id>.svg": (ALL, NONE, ""),
     "audit/<any:audit_id>": (OURS, NONE, ""),
     # A browser without htmx asks for the page itself.
     "audit/<any:audit_id>/progress": ("302 302 302 302 404 login", NONE, "/audit/{audit_id}"),
@@ -146,6 +171,17 @@ TABLE: dict[str, tuple[str, str, str]] = {
 
 # What is posted, so that whoever may, changes something; without a row here, nothing.
 FIELDS: dict[str, dict[str, Any]] = {
+    "o/<slug:organization>/sites/<str:host>/badge": {"page": "https://bakery.example.com/", "badge": "off"},
+    "o/<slug:organization>/monitors/<str:monitor_id>/edit": {
+        "name": "Another name",
+        "scope": "page",
+        "url": "https://www.example.org/",
+        "type": "seo",
+        "every": "day",
+        "timezone": "UTC",
+    },
+    "o/<slug:organization>/monitors/<str:monitor_id>/pause": {"paused": "on"},
+    "o/<slug:organization>/monitors/<str:monitor_id>/badge": {"badge": "off"},
     "o/<slug:organization>/webhooks/<str:webhook_id>/test": {"event": "scan.completed"},
     "o/<slug:organization>/webhooks/<str:webhook_id>/recover": {"since": "2026-01-01T00:00"},
     "organizations/new": {"organization": "One more"},
@@ -281,7 +317,7 @@ def test_everybody_gets_what_the_table_says(world: World, method: str) -> None:
 def test_nothing_of_ours_is_found_in_an_organization_of_theirs(world: World) -> None:
     """The outsider owns that one: what keeps ours from them is that its rows are not there."""
     # The form of a new one is their own, and so is what has no ID in its address.
-    onward = ("/edit", "/rotate")
+    onward = ("/edit", "/rotate", "/live")
     for route in TABLE:
         path = world.path(route).replace("/o/home/", "/o/away/")
         if route.startswith("o/") and route.count("<") > 1:

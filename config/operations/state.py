@@ -18,6 +18,7 @@ from kombu.exceptions import OperationalError
 
 from config.cache import outage
 from config.operations.heartbeat import last_beat
+from config.postgresql.statements import fetch
 from scans.browser import browser_program, missing_packages
 from scans.models import WITHOUT_LEASE, Audit, AuditPage, Scan
 from scans.net.browser import sandbox_problem
@@ -41,6 +42,16 @@ CONNECT_S = 0.2
 PERIOD = timedelta(hours=24)
 # A periodic task runs every 15 seconds; a worker that is busy may take a while.
 SILENCE = timedelta(minutes=3)
+# A monitor starts within a minute of its time; a place may take longer to get free.
+LATE = timedelta(minutes=10)
+# Those without a run yet, as the scheduler has not looked, and those whose run waits to be started.
+DUE = """
+    SELECT count(*), count(*) FILTER (WHERE at <= %(late)s) FROM (
+        SELECT next_run_at AS at FROM scans_monitor WHERE next_run_at <= %(now)s
+        UNION ALL
+        SELECT not_before FROM scans_monitorrun WHERE status = 'due' AND not_before <= %(now)s
+    ) AS due
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +77,9 @@ class Queue:
 class Operations:
     """The state of the service at one moment.
 
-    `oldest` is the first of the scans that wait; `scheduled` is when a periodic task ran last, None if not known.
+    `monitors_due` are those whose time has come and whose audit has not begun, `monitors_late` those of them that
+    should have begun a while ago. `oldest` is the first of the scans that wait; `scheduled` is when a periodic task ran
+    last, None if not known.
     """
 
     now: datetime
@@ -78,6 +91,8 @@ class Operations:
     interrupted: int
     audits: int
     waiting_pages: int
+    monitors_due: int
+    monitors_late: int
     failures: tuple[tuple[str, int], ...]
     pending: int
     due: int
@@ -99,7 +114,7 @@ class Operations:
 
 
 def operations() -> Operations:
-    """Ten queries, each served by an index of what is unfinished or new; at most a second for Redis and workers."""
+    """Eleven queries, each served by an index of what is unfinished or new; at most a second for Redis and workers."""
     now = timezone.now()
     depths = _depths()
     serving = _workers() if depths is not None else None
@@ -126,6 +141,7 @@ def operations() -> Operations:
         failing=Count("id", Q(enabled=True, failing_since__isnull=False)),
         disabled=Count("id", Q(enabled=False) & ~Q(disabled_reason=Webhook.Reason.REQUESTED)),
     )
+    ((monitors_due, monitors_late),) = fetch(DUE, {"now": now, "late": now - LATE})
     return Operations(
         now=now,
         queues=tuple(_queues(depths, serving, by_type)),
@@ -133,6 +149,8 @@ def operations() -> Operations:
         **unfinished,
         audits=audits.count(),
         waiting_pages=pages.count(),
+        monitors_due=monitors_due,
+        monitors_late=monitors_late,
         failures=tuple((code or "no code", count) for code, count in reasons),
         pending=deliveries["pending"],
         due=deliveries["due"],

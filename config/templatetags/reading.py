@@ -1,17 +1,22 @@
-"""How templates write what is hard to read as it is: long addresses, and large numbers."""
+"""How templates write what is hard to read as it is: long addresses, large numbers, and moments."""
 
 from __future__ import annotations
 
 import re
+from datetime import datetime, timedelta
 from html import escape
 
 from django import template
+from django.utils import timezone
 from django.utils.safestring import SafeString
 
 register = template.Library()
 
 # The slashes after the scheme stay together.
 MARKS = re.compile(r"[./:]+")
+# "36 hours ago" says more than "2 days ago".
+UNITS = (("day", timedelta(days=1)), ("hour", timedelta(hours=1)), ("minute", timedelta(minutes=1)))
+UNITS_FROM = 1.5
 
 
 @register.filter
@@ -24,3 +29,16 @@ def breakable(address: object) -> SafeString:
 def grouped(number: int) -> str:
     """The number with a comma between its thousands."""
     return f"{number:,}"
+
+
+@register.filter
+def relative(moment: datetime) -> str:
+    """How long ago an aware moment was, or in how long it is, in the largest unit that says something."""
+    away = moment - timezone.now()
+    distance = abs(away)
+    unit, length = next((each for each in UNITS if distance >= UNITS_FROM * each[1]), UNITS[-1])
+    number = round(distance / length)
+    if not number:
+        return "now" if away > timedelta() else "just now"
+    words = f"{number} {unit}{'' if number == 1 else 's'}"
+    return f"in {words}" if away > timedelta() else f"{words} ago"

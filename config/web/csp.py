@@ -29,7 +29,7 @@ class ContentSecurityPolicyMiddleware:
 
 def policy(directives: Directives) -> str:
     """The header's value (CSP Level 3, section 2.2)."""
-    return "; ".join(f"{name} {' '.join(sources)}" for name, sources in directives.items())
+    return "; ".join(f"{name} {' '.join(sources)}".rstrip() for name, sources in directives.items())
 
 
 def csp_override(

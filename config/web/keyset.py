@@ -130,3 +130,35 @@ def _link(filters: Mapping[str, str], **cursor: Cursor) -> str:
 def _cursor(raw: str | None) -> Cursor | None:
     found = re.fullmatch(r"([0-9]{1,16})_([a-z]{1,8}_[0-9A-Za-z]{1,32})", raw or "", re.ASCII)
     return (EPOCH + timedelta(microseconds=int(found[1])), found[2]) if found else None
+
+
+def page_by_time(
+    rows: QuerySet[M], query: Mapping[str, str], *, column: str, size: int, filters: Mapping[str, str]
+) -> RowPage[M]:
+    """As `page`, of rows that one column of times orders: no two of them have the same, and an index has it."""
+    before, after = _moment(query.get("before")), _moment(query.get("after"))
+    if after is not None:
+        found = list(rows.filter(**{f"{column}__gt": after}).order_by(column)[: size + 1])
+        if len(found) > size:
+            shown = found[size - 1 :: -1]
+            first, last = getattr(shown[0], column), getattr(shown[-1], column)
+            return RowPage(shown, _link_to(filters, after=first), _link_to(filters, before=last))
+        before = None  # so few are newer that it is the first page
+    found = list((rows.filter(**{f"{column}__lt": before}) if before else rows).order_by(f"-{column}")[: size + 1])
+    shown = found[:size]
+    newer = older = None
+    if before is not None:
+        newer = _link_to(filters, after=getattr(shown[0], column) if shown else before - timedelta(microseconds=1))
+    if len(found) > size:
+        older = _link_to(filters, before=getattr(shown[-1], column))
+    return RowPage(shown, newer, older)
+
+
+def _link_to(filters: Mapping[str, str], **place: datetime) -> str:
+    ((name, moment),) = place.items()
+    return urlencode({**filters, name: (moment - EPOCH) // timedelta(microseconds=1)})
+
+
+def _moment(raw: str | None) -> datetime | None:
+    found = re.fullmatch(r"[0-9]{1,16}", raw or "", re.ASCII)
+    return EPOCH + timedelta(microseconds=int(found[0])) if found else None

@@ -20,6 +20,7 @@ from scans.audits import exports
 from scans.audits.muting import AuditMutes
 from scans.audits.visibility import SeenAudit, seen_by, set_sharing
 from scans.dashboard import audit_page
+from scans.dashboard.monitor_page import monitor_of
 from scans.models import Audit, Scan
 
 
@@ -115,6 +116,7 @@ def _context(request: HttpRequest, seen: SeenAudit) -> dict[str, Any]:
     return {
         **surroundings(seen),
         "audit": found,
+        "monitor": monitor_of(found) if seen.membership and found.of_monitor else None,
         "link": safe_link(found.url),
         "scans": scans,
         "shown": shown,

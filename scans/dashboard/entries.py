@@ -57,6 +57,7 @@ class Entry:
     is_final: bool
     can_cancel: bool
     progress: Progress | None
+    of_monitor: bool = False
 
     @property
     def is_done(self) -> bool:
@@ -115,6 +116,7 @@ def audit_entry(audit: Audit, scans: Sequence[Scan]) -> Entry:
         and not audit.is_final
         and (lead is None or lead.status == Scan.Status.QUEUED),
         progress=None if audit.is_final else progress_of(audit, lead),
+        of_monitor=audit.of_monitor,
     )
 
 

@@ -1,4 +1,4 @@
-"""The form for new scans: of a page, or of a whole site."""
+"""What forms ask of a target, and the form for new scans: of a page, or of a whole site."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ class SecretLines(SecretField):
         super().__init__(label, UnshownTextarea(attrs={"rows": 2, "placeholder": placeholder} | UNKEPT))
 
 
-class ScanForm(JudgedForm):
-    """`pages_per_audit` is what the organization's plan allows."""
+class TargetForm(JudgedForm):
+    """What is looked at, and how. `pages_per_audit` is what the organization's plan allows."""
 
     about: ClassVar[Mapping[str, str]] = {
         "INVALID_URL": "url",
@@ -85,16 +85,6 @@ class ScanForm(JudgedForm):
     OF_A_SITE = ("max_pages", "discover", "include", "exclude")
 
     url = AddressField("Address", "example.com", "url")
-    scope = forms.ChoiceField(
-        choices=[
-            (Audit.Kind.PAGE, HintedLabel("This page", "One page, looked at once")),
-            (Audit.Kind.SITE, HintedLabel("The whole site", "Its pages are looked for first")),
-        ],
-        label="How much of it",
-        widget=forms.RadioSelect,
-        initial=Audit.Kind.PAGE,
-        required=False,
-    )
     type = TicksField(
         [(type, HintedLabel(type.label, hint)) for type, hint in HINTS.items()],
         label="What to look at",
@@ -186,6 +176,19 @@ class ScanForm(JudgedForm):
     def asks_for_key(self) -> bool:
         """Whether the part about the key is open: something was entered there, or is wrong with it."""
         return self.is_bound and any(self.cleaned_data.get(each) or each in self.errors for each in KEY_FIELDS)
+
+
+class ScanForm(TargetForm):
+    scope = forms.ChoiceField(
+        choices=[
+            (Audit.Kind.PAGE, HintedLabel("This page", "One page, looked at once")),
+            (Audit.Kind.SITE, HintedLabel("The whole site", "Its pages are looked for first")),
+        ],
+        label="How much of it",
+        widget=forms.RadioSelect,
+        initial=Audit.Kind.PAGE,
+        required=False,
+    )
 
 
 def _pairs(text: str, separator: str) -> dict[str, str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -89,18 +88,11 @@ def month(organization_id: int, limits: TierLimits, now: datetime) -> Month:
 
 
 def activity(organization_id: int) -> Activity:
-    """At most six queries; this is asked again and again while something runs."""
-    audits, scans = _audits(organization_id), _single_scans(organization_id)
-    under_way = FILTERS["running"]
-    running = _merged(
-        audits.filter(status__in=under_way.audits).order_by("created_at", "id")[: MAX_RUNNING + 1],
-        scans.filter(status__in=under_way.scans).order_by("created_at", "id")[: MAX_RUNNING + 1],
-    )
-    latest = _merged(
-        audits.filter(status__in=sorted(Scan.REPORTED)).order_by("-created_at", "-id")[:LATEST],
-        scans.filter(status__in=sorted(Scan.REPORTED)).order_by("-created_at", "-id")[:LATEST],
-        newest_first=True,
-    )
+    """At most four queries; this is asked again and again while something runs."""
+    audits = _running_and_latest(_audits(organization_id).filter(of_monitor=False), UNFINISHED)
+    scans = _running_and_latest(_single_scans(organization_id), FILTERS["running"].scans)
+    running = sorted((each for each in (*audits, *scans) if not each.is_final), key=_age)
+    latest = sorted((each for each in (*audits, *scans) if each.is_final), key=_age, reverse=True)
     shown = running[:MAX_RUNNING]
     found = entries(organization_id, [*shown, *latest[:LATEST]])
     return Activity(found[: len(shown)], len(running) > MAX_RUNNING, found[len(shown) :])
@@ -115,21 +107,28 @@ def recent_sites(organization_id: int) -> list[tuple[str, str, list[Line]]]:
 
 
 def entry_page(organization_id: int, query: Mapping[str, str]) -> EntryPage:
-    """A page of entries, filtered by `type`, `status` and a text in the URL (`q`); unknown values filter nothing."""
+    """A page of entries, filtered by `type`, `status` and a text in the URL (`q`); unknown values filter nothing.
+
+    Runs of monitors, which would be most of it, are in it where `monitors` asks for them.
+    """
     type, status = query.get("type", ""), query.get("status", "")
     type, status = type if type in Scan.Type.values else "", status if status in FILTERS else ""
     audits, scans = _audits(organization_id), _single_scans(organization_id)
+    has_monitors = query.get("monitors") == "yes"
+    if not has_monitors:
+        audits = audits.filter(of_monitor=False)
     if type:
         audits, scans = audits.filter(types__contains=[type]), scans.filter(type=type)
     if status:
         audits = audits.filter(status__in=FILTERS[status].audits)
         scans = scans.filter(status__in=FILTERS[status].scans)
     text = search_text(query)
-    filters = {name: value for name, value in (("type", type), ("status", status), ("q", text)) if value}
+    named = (("type", type), ("status", status), ("q", text), ("monitors", "yes" if has_monitors else ""))
+    filters = {name: value for name, value in named if value}
     sources: list[QuerySet[Any]] = [scans, audits]
     match = Q(url__icontains=text) if text else None
     found = keyset.page(sources, query, size=PAGE_SIZE, filters=filters, match=match)
-    return EntryPage(found, entries(organization_id, found.rows), type, status, text)
+    return EntryPage(found, entries(organization_id, found.rows), type, status, text, has_monitors)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +140,12 @@ class EntryPage:
     type: str
     status: str
     text: str
+    has_monitors: bool
 
     @property
     def is_filtered(self) -> bool:
-        """Whether there may be entries that do not show."""
-        return bool(self.type or self.status or self.text)
+        """Whether something was asked for."""
+        return bool(self.type or self.status or self.text or self.has_monitors)
 
     types: Sequence[tuple[str, str]] = tuple(Scan.Type.choices)
     statuses: Sequence[tuple[str, str]] = tuple((value, each.label) for value, each in FILTERS.items())
@@ -165,8 +165,15 @@ def _single_scans(organization_id: int) -> QuerySet[Scan]:
     return rows.defer("skipped_checks")
 
 
-def _merged(*found: Iterable[Audit | Scan], newest_first: bool = False) -> list[Audit | Scan]:
-    return list(heapq.merge(*found, key=lambda each: each.created_at, reverse=newest_first))
+def _running_and_latest(rows: QuerySet[Any], unfinished: Sequence[str]) -> list[Any]:
+    """The first of those that run, one more than shows, and the last that ended with a report. One query."""
+    running = rows.filter(status__in=unfinished).order_by("created_at", "id")[: MAX_RUNNING + 1]
+    latest = rows.filter(status__in=sorted(Scan.REPORTED)).order_by("-created_at", "-id")[:LATEST]
+    return list(running.union(latest, all=True))
+
+
+def _age(row: Audit | Scan) -> tuple[datetime, str]:
+    return row.created_at, row.id
 
 
 def _recent_pages(organization_id: int) -> list[str]:

@@ -25,8 +25,10 @@ from config.ids import is_id
 from config.web import charts
 from scans import services
 from scans.audits.services import AuditNotFound, cancel_audit, find_audit
+from scans.badges.services import badge_of_page
 from scans.dashboard import scan_lists
 from scans.dashboard.forms import ScanForm
+from scans.dashboard.monitor_lists import watch
 from scans.dashboard.sites import main_page, page_page, page_results, site_page
 from scans.dashboard.starting import start, start_again
 from scans.models import INDEXED_URL, Scan, path_of
@@ -46,6 +48,7 @@ def overview(request: MemberRequest) -> HttpResponse:
         "activity": scan_lists.activity(member.organization_id),
         "labels": LABELS,
         "sites": scan_lists.recent_sites(member.organization_id),
+        "watch": watch(member.organization_id, timezone.now()),
         "form": _form(request),
         "base_url": settings.BASE_URL,
     }
@@ -192,6 +195,7 @@ def site(request: MemberRequest, host: str) -> HttpResponse:
         "trends": trends,
         "shown": shown,
         "path": path_of(shown),
+        "badge": badge_of_page(organization_id, shown),
         "most": TREND_SCANS,
         "pages": page_page(organization_id, host, text=text, **_place(request)),
         "text": text,

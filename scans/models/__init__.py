@@ -1,6 +1,7 @@
 """The tables of scans, audits and monitors."""
 
 from scans.models.audit import UNFINISHED, Audit, AuditFinding, AuditPage
+from scans.models.badge import Badge
 from scans.models.keyed import Keyed, sealed
 from scans.models.monitor import Monitor, MonitorRun, MonitorState
 from scans.models.records import BlockedDomain, IdempotencyRecord, ScanCount, Turn
@@ -8,6 +9,6 @@ from scans.models.scan import INDEXED_URL, LONGEST_LEASE, WITHOUT_LEASE, Scan, i
 
 __all__ = [
     "INDEXED_URL", "LONGEST_LEASE", "UNFINISHED", "WITHOUT_LEASE", "Audit", "AuditFinding", "AuditPage",
-    "BlockedDomain", "IdempotencyRecord", "Keyed", "Monitor", "MonitorRun",
+    "Badge", "BlockedDomain", "IdempotencyRecord", "Keyed", "Monitor", "MonitorRun",
     "MonitorState", "Scan", "ScanCount", "Turn", "is_kept", "path_of", "sealed",
 ]  # fmt: skip

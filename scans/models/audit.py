@@ -102,6 +102,12 @@ class Audit(Keyed):
     class Meta:
         indexes = [
             models.Index(fields=["organization", "-created_at", "-id"], name="audit_newest_first"),
+            # What people and programs asked for themselves.
+            models.Index(
+                fields=["organization", "-created_at", "-id"],
+                condition=Q(of_monitor=False),
+                name="audit_newest_asked_for",
+            ),
             models.Index(fields=["organization", "status", "-created_at", "-id"], name="audit_status"),
             models.Index(
                 fields=["organization", "released_at"], condition=Q(status__in=UNFINISHED), name="audit_unfinished"

@@ -142,6 +142,8 @@ class MonitorRun(models.Model):
             models.Index(fields=["monitor"], condition=Q(status__in=("due", "running")), name="monitor_run_unfinished"),
             models.Index(fields=["started_at"], condition=Q(status="running"), name="monitor_run_running"),
             models.Index(fields=["due_at"], name="monitor_run_oldest"),
+            # The last ones that found something changed, however many found nothing.
+            models.Index(fields=["monitor", "-due_at"], condition=~Q(news={}), name="monitor_run_news"),
         ]
         constraints = [models.UniqueConstraint(fields=["monitor", "due_at"], name="monitor_run_once")]
 

@@ -46,12 +46,15 @@ ROOT = Path(__file__).resolve().parents[2]
 DOC = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
 MUTES = (ROOT / "docs" / "mutes.md").read_text(encoding="utf-8")
 AUDITS = (ROOT / "docs" / "audits.md").read_text(encoding="utf-8")
+MONITORS = (ROOT / "docs" / "monitors.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$|^<!-- (.+?) -->$", re.MULTILINE | re.DOTALL)
 A_WORKER_RUNS = "a worker runs the scan here"
 AN_EARLIER_REPORT = "the page has an earlier report here"
 A_WORKER_RUNS_THE_AUDIT = "a worker runs the audit here"
 A_WORKER_DELIVERS = "a worker delivers here"
-ID_IN_TEXT = re.compile(r"(scan|rpt|wh|evt|dlv|aud|mute)_[0-9A-Za-z]{22}")
+# What is made, by the prefix of its ID: its variable in the examples.
+KINDS = {"mute": "MUTE", "mon": "MONITOR", "bdg": "BADGE"}
+ID_IN_TEXT = re.compile(r"(scan|rpt|wh|evt|dlv|aud|mute|mon|bdg)_[0-9A-Za-z]{22}")
 # What was seen differs from check to check.
 OPAQUE = {"evidence"}
 
@@ -88,7 +91,7 @@ def blocks(language: str) -> list[str]:
 
 
 def examples() -> Iterator[Example]:
-    found = BLOCK.findall(DOC + MUTES + AUDITS)
+    found = BLOCK.findall(DOC + MUTES + AUDITS + MONITORS)
     for position, (language, text, stage) in enumerate(found):
         if stage:
             yield Example(stage)
@@ -140,14 +143,15 @@ class Session:
 
     def _remember(self, method: str, response: Any) -> None:
         if method == "POST" and response.status_code == 202:
-            created = response.json()["id"]
-            self.variables["AUDIT" if created.startswith("aud_") else "DELIVERY"] = created
+            created = response.json().get("id", "")  # a monitor's run has none
+            if created:
+                self.variables["AUDIT" if created.startswith("aud_") else "DELIVERY"] = created
         if method == "POST" and response.status_code == 201:
             created = response.json()["id"]
             if created.startswith("wh_"):
                 self.variables["WEBHOOK"] = created
-            elif created.startswith("mute_"):
-                self.variables["MUTE"] = created
+            elif (kind := created.partition("_")[0]) in KINDS:
+                self.variables[KINDS[kind]] = created
             elif self.variables.setdefault("ID", created) != created:
                 self.variables["RUNNING"] = created
 
@@ -229,7 +233,9 @@ def test_every_example_gives_the_answer_that_it_shows(session: Session, monkeypa
             assert example.command == A_WORKER_RUNS
             tasks.run_scan(session.variables["ID"])
             assert Scan.objects.get(id=session.variables["ID"]).status == "completed"
-    documented = {(method, re.sub(r"(scan|wh|dlv|aud|mute)_[^/]+", "{id}", path)) for method, path in session.requests}
+    documented = {
+        (method, re.sub(r"(scan|wh|dlv|aud|mute|mon|bdg)_[^/]+", "{id}", path)) for method, path in session.requests
+    }
     assert documented - {("GET", "/readyz")} == endpoints()
 
 

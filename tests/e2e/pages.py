@@ -49,6 +49,9 @@ PARTS = (
     "/audit/{ahead_audit_id}/progress?status=running&type=",
     "/audit/{discovering_audit_id}/progress?status=discovering&type=",
     "/report/{running_id}/progress?status=scanning",
+    "/o/home/monitors/{running_monitor_id}/live?run={running_run_id}",
+    "/badge/{badge_id}.svg",
+    "/badge/{page_badge_id}.svg",
 )
 
 
@@ -66,6 +69,7 @@ class Shown:
 NEW_PASSWORD = "/password/{uid}/{token}/"
 MUTE_NEW = "/o/home/mutes/new?scan={security_id}&check=csp-present"
 WEBHOOK = "/o/home/webhooks/{webhook_id}"
+MONITOR = "/o/home/monitors/{monitor_id}"
 
 PAGES: Mapping[str, Shown] = {
     "landing": Shown("/", "anonymous"),
@@ -114,6 +118,32 @@ PAGES: Mapping[str, Shown] = {
     "mutes-empty": Shown("/o/meadow/mutes/", "newcomer"),
     "mute-new": Shown(MUTE_NEW),
     "mute-new-refused": Shown(MUTE_NEW, data={"what": "all", "reason": "", "until": "soon", "path_prefix": "shop"}),
+    "monitors": Shown("/o/home/monitors/"),
+    "monitors-nothing": Shown("/o/home/monitors/?q=nowhere"),
+    "monitors-empty": Shown("/o/meadow/monitors/", "newcomer"),
+    "monitors-empty-viewer": Shown("/o/meadow/monitors/", "onlooker"),
+    "monitor-new": Shown("/o/home/monitors/new"),
+    "monitor-new-small-plan": Shown("/o/meadow/monitors/new?url=https://example.com/", "newcomer"),
+    "monitor-new-refused": Shown(
+        "/o/home/monitors/new",
+        data={
+            "scope": "pages",
+            "pages": "http://localhost/ x y://z",
+            "type": "seo",
+            "every": "week",
+            "score_drop": "0",
+        },
+        status=400,
+    ),
+    "monitor-edit": Shown("/o/home/monitors/{paused_monitor_id}/edit"),
+    "monitor": Shown(MONITOR),
+    "monitor-viewer": Shown(MONITOR, "viewer"),
+    "monitor-failing": Shown("/o/home/monitors/{failing_monitor_id}"),
+    "monitor-paused": Shown("/o/home/monitors/{paused_monitor_id}"),
+    "monitor-fresh": Shown("/o/home/monitors/{fresh_monitor_id}"),
+    "monitor-running": Shown("/o/home/monitors/{running_monitor_id}"),
+    "monitor-delete": Shown(f"{MONITOR}/delete"),
+    "scans-with-monitors": Shown("/o/home/scans/?monitors=yes"),
     "webhooks": Shown("/o/home/webhooks/"),
     "webhooks-empty": Shown("/o/meadow/webhooks/", "newcomer"),
     "webhooks-refused": Shown("/o/home/webhooks/new", data={"url": "http://localhost/x"}, status=403),
@@ -176,6 +206,8 @@ PAGES: Mapping[str, Shown] = {
     "admin-organization": Shown("/admin/accounts/organization/{organization_id}/change/", "operator"),
     "admin-scans": Shown("/admin/scans/scan/", "operator"),
     "admin-scan": Shown("/admin/scans/scan/{admin_scan_id}/change/", "operator"),
+    "admin-monitors": Shown("/admin/scans/monitor/", "operator"),
+    "admin-monitor": Shown("/admin/scans/monitor/{admin_monitor_id}/change/", "operator"),
     "admin-keys": Shown("/admin/accounts/apikey/", "operator"),
     "admin-deliveries": Shown("/admin/webhooks/delivery/", "operator"),
     "admin-delivery": Shown("/admin/webhooks/delivery/{admin_delivery_id}/change/", "operator"),
@@ -219,6 +251,7 @@ def _people(furnished: Furnished) -> dict[str, User]:
     return {
         **furnished.people,
         "newcomer": person_of(empty, "owner", "new@meadow.example"),
+        "onlooker": person_of(empty, "viewer", "onlooker@meadow.example"),
         "colleague": person_of(empty, "admin", "colleague@meadow.example"),
         "nobody": User.objects.create_user("nobody@people.test"),
         "operator": User.objects.create_superuser("operator@people.test"),
@@ -233,6 +266,7 @@ def _ids(furnished: Furnished) -> dict[str, Any]:
         "token": default_token_generator.make_token(reset),
         # As the admin writes them in its addresses.
         "admin_scan_id": quote(furnished.ids["scan_id"]),
+        "admin_monitor_id": quote(furnished.ids["monitor_id"]),
         "admin_delivery_id": quote(furnished.ids["delivery_id"]),
     }
 
@@ -243,7 +277,7 @@ def _ask(shown: Shown, person: User | None, ids: Mapping[str, Any]) -> Rendered:
         client = Client(**shown.options)
     client.defaults["SERVER_NAME"] = "localhost"
     path = shown.path.format(**ids)
-    if "/progress" in path:
+    if "/progress" in path or "/live" in path:
         client.defaults["HTTP_HX_REQUEST"] = "true"
     if shown.data is None:
         response = client.get(path, follow=True)

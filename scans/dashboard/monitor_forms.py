@@ -1,0 +1,260 @@
+"""The form for a monitor: what to watch, when, and what is worth telling whom."""
+
+from __future__ import annotations
+
+import calendar
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django import forms
+from django.forms.boundfield import BoundWidget
+
+from accounts.models import Interval, Tier
+from config.errors import Refusal
+from config.web.forms import HintedLabel, TicksField
+from scans.audits.requests import MAX_LISTED
+from scans.dashboard.forms import TargetForm
+from scans.models import Audit, Monitor, Scan
+from scans.monitors.requests import NAME_LENGTH, USUAL_ALERT, is_shorter
+from scans.reachability import has_scheme
+
+HINTS = {
+    Interval.HOUR: "For what must not be broken for long",
+    Interval.SIX_HOURS: "Four times a day",
+    Interval.DAY: "What most sites need",
+    Interval.WEEK: "For what changes seldom",
+    Interval.MONTH: "For the record",
+}
+SEVERITIES = (
+    ("low", "any new problem"),
+    ("medium", "new problems that are at least medium"),
+    ("high", "new problems that are at least high"),
+    ("critical", "critical new problems only"),
+    ("", "no new problem"),
+)
+SCOPES = (
+    (Audit.Kind.PAGE, HintedLabel("This page", "One page")),
+    (Audit.Kind.PAGES, HintedLabel("A list of pages", "Those that you name")),
+    (Audit.Kind.SITE, HintedLabel("The whole site", "Its pages are looked for each time")),
+)
+# What the API calls the fields of this form, where it has other names for them.
+NAMES = {
+    "notify.emails": "emails",
+    "alert.new_findings": "new_findings",
+    "types": "type",
+    "day": "at",
+    "pages": "pages",
+}
+ONCE_BYTES = 16
+
+
+def points(label: str, **kwargs: Any) -> forms.IntegerField:
+    """A number that may be left empty."""
+    wrong = {
+        "invalid": "A whole number, or nothing.",
+        "min_value": "At least 1.",
+        "max_value": "%(limit_value)s at most.",
+    }
+    return forms.IntegerField(label=label, required=False, min_value=1, error_messages=wrong, **kwargs)
+
+
+class MonitorForm(TargetForm):
+    """`people` are the addresses of members. With a `monitor`, what is kept of its credentials may be dropped."""
+
+    name = forms.CharField(
+        label="Name",
+        required=False,
+        max_length=NAME_LENGTH,
+        help_text="What e-mails and lists call it. Left empty, it is named after the host.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    scope = forms.ChoiceField(
+        choices=SCOPES, label="How much of it", widget=forms.RadioSelect, initial=Audit.Kind.PAGE, required=False
+    )
+    pages = forms.CharField(
+        label="Pages, one a line",
+        required=False,
+        max_length=MAX_LISTED * 2048,
+        widget=forms.Textarea(
+            attrs={"rows": 5, "placeholder": "https://example.com/", "autocapitalize": "none", "spellcheck": "false"}
+        ),
+        help_text="An address without https:// or http:// is taken as https.",
+    )
+    forget_key = forms.BooleanField(label="Forget the key that is kept", required=False)
+
+    every = forms.ChoiceField(
+        label="How often",
+        choices=[(each, HintedLabel(each.label.capitalize(), HINTS[each])) for each in Interval],
+        widget=forms.RadioSelect,
+        initial=Interval.DAY,
+        error_messages={"required": "Choose how often."},
+    )
+    at = forms.TimeField(
+        label="At",
+        required=False,
+        input_formats=["%H:%M", "%H:%M:%S"],
+        widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M"),
+        help_text="Left empty, we choose a time and keep to it. For every hour, only the minutes count.",
+        error_messages={"invalid": "A time such as 06:00."},
+    )
+    weekday = forms.TypedChoiceField(
+        label="On",
+        required=False,
+        coerce=int,
+        empty_value=None,
+        choices=[("", "any day of the week"), *enumerate(calendar.day_name, 1)],
+    )
+    monthday = forms.TypedChoiceField(
+        label="On",
+        required=False,
+        coerce=int,
+        empty_value=None,
+        choices=[("", "any day of the month"), *((n, f"day {n}") for n in range(1, 29))]
+        + [(n, f"day {n}, or the last of a shorter month") for n in (29, 30, 31)],
+    )
+    # Its choices are 600: the template writes them, and the service judges what is sent.
+    timezone = forms.CharField(label="Time zone", required=False, initial="UTC", max_length=64)
+
+    new_findings = forms.ChoiceField(
+        label="Tell us about", choices=SEVERITIES, required=False, initial=USUAL_ALERT["new_findings"]
+    )
+    score_drop = points("When a score drops by this many points", max_value=100, initial=USUAL_ALERT["score_drop"])
+    certificate_days = points(
+        "This many days before the certificate expires", max_value=365, initial=USUAL_ALERT["certificate_days"]
+    )
+    unreachable = forms.BooleanField(
+        label="When it cannot be reached",
+        required=False,
+        initial=True,
+        help_text="After a second try five minutes later, so that a hiccup wakes nobody.",
+    )
+    recovered = forms.BooleanField(label="When it can be reached again", required=False, initial=True)
+    fixed = forms.BooleanField(
+        label="When problems were fixed", required=False, help_text="Also when nothing got worse."
+    )
+    emails = TicksField([], label="Who gets an e-mail")
+    webhooks = forms.BooleanField(label="Send events to our webhooks as well", required=False, initial=True)
+    once = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
+
+    def __init__(
+        self,
+        data: Any = None,
+        *,
+        tier: Tier,
+        people: Iterable[str],
+        initial: Mapping[str, Any] | None = None,
+        monitor: Monitor | None = None,
+    ) -> None:
+        known = {"once": secrets.token_hex(ONCE_BYTES)} | dict(initial or {})
+        super().__init__(data, pages_per_audit=tier.pages_per_audit, initial=known)
+        self.monitor = monitor
+        self.shortest = Interval(tier.shortest_interval)
+        self.fields["url"].widget.attrs.pop("required")
+        self.fields[
+            "pages"
+        ].help_text = (
+            f"{self.fields['pages'].help_text} Your plan allows {min(tier.pages_per_audit, MAX_LISTED):,} in one go."
+        )
+        ticks = self.fields["emails"]
+        assert isinstance(ticks, TicksField)
+        ticks.choices = [(each, HintedLabel(each, "")) for each in people]
+        for type, label in Scan.Type.choices:
+            self.fields[f"below_{type}"] = points(str(label), max_value=100)
+
+    @property
+    def intervals(self) -> list[tuple[BoundWidget, bool]]:
+        """The choices of how often, and whether the plan allows them."""
+        return [(box, not is_shorter(str(box.data["value"]), self.shortest)) for box in self["every"]]
+
+    @property
+    def lacks_intervals(self) -> bool:
+        return not all(allowed for _, allowed in self.intervals)
+
+    @property
+    def below(self) -> list[forms.BoundField]:
+        """A field for each type's score."""
+        return [self[f"below_{type}"] for type in Scan.Type.values]
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean() or self.cleaned_data
+        if given.get("scope") == Audit.Kind.PAGES:
+            if not given.get("pages", "").split():
+                self.add_error("pages", "Enter at least one address.")
+        elif "url" in given and not given["url"].strip():
+            self.add_error("url", "Enter an address.")
+        if self._day(given) and not given.get("at") and "at" not in self.errors:
+            self.add_error("at", "Choose a time, too: a day alone does not say when.")
+        return given
+
+    def add_refusal(self, refusal: Refusal) -> None:
+        """Beside the field that it is about, which the API's refusals of values name first."""
+        listed = self.cleaned_data.get("scope") == Audit.Kind.PAGES
+        name = self.about.get(refusal.code)
+        if refusal.code == "INVALID_PARAMS":
+            word = str(refusal).split(maxsplit=1)[0].rstrip(".:,")
+            plain = NAMES.get(word, word.removeprefix("alert.score_below.") if "score_below" in word else "")
+            plain = f"below_{plain}" if "score_below" in word else plain or word.removeprefix("alert.")
+            name = plain if plain in self.fields else None
+        elif refusal.code == "INVALID_PAGES" or (listed and name == "url"):
+            name = "pages"
+        self.add_error(name, str(refusal))
+
+    def monitor_body(self, url: str) -> dict[str, Any]:
+        """What was entered, as POST /v1/monitors takes it, with this address. Raises `InvalidRequestField`."""
+        given = self.cleaned_data
+        body = self.body(url)
+        if given["scope"] == Audit.Kind.PAGES:
+            body[Audit.Kind.PAGES] = self.listed
+        if given["forget_key"] and "request" not in body:
+            body["request"] = None
+        if given["name"].strip():
+            body["name"] = given["name"]
+        every = given["every"]
+        body |= {"every": every, "timezone": given["timezone"] or "UTC"}
+        # A schedule without a time has no day, and what was entered for another one is not meant.
+        body["at"] = given["at"].strftime("%H:%M") if given["at"] else None
+        body["day"] = self._day(given)
+        alert = {name: given[name] for name in ("score_drop", "certificate_days", "unreachable", "recovered", "fixed")}
+        below = {type: found for type in Scan.Type.values if (found := given[f"below_{type}"])}
+        body["alert"] = alert | {"new_findings": given["new_findings"] or None, "score_below": below}
+        body["notify"] = {"emails": given["emails"], "webhooks": given["webhooks"]}
+        return body
+
+    @property
+    def listed(self) -> list[str]:
+        """The pages of a list."""
+        entered: Sequence[str] = self.cleaned_data["pages"].split()
+        return [each if has_scheme(each) else f"https://{each}" for each in entered]
+
+    @staticmethod
+    def _day(given: Mapping[str, Any]) -> int | None:
+        name = {Interval.WEEK: "weekday", Interval.MONTH: "monthday"}.get(given.get("every", ""))
+        return given.get(name) if name else None
+
+
+def entered_of(monitor: Monitor, emails: Sequence[str]) -> dict[str, Any]:
+    """What the form shows of a monitor that there is; of credentials nothing."""
+    is_list = monitor.kind == Audit.Kind.PAGES
+    entered: dict[str, Any] = {
+        "name": monitor.name,
+        "scope": monitor.kind,
+        "url": "" if is_list else monitor.url,
+        "pages": "\n".join(monitor.pages) if is_list else "",
+        "type": monitor.types,
+        "every": monitor.every,
+        "at": monitor.at,
+        "weekday": monitor.day if monitor.every == Interval.WEEK else None,
+        "monthday": monitor.day if monitor.every == Interval.MONTH else None,
+        "timezone": monitor.timezone,
+        "emails": emails,
+        "webhooks": monitor.tells_webhooks,
+    }
+    if monitor.kind == Audit.Kind.SITE:
+        entered |= {"max_pages": monitor.max_pages, "discover": monitor.discover}
+        entered |= {"include": "\n".join(monitor.include), "exclude": "\n".join(monitor.exclude)}
+    alert = dict(USUAL_ALERT) | monitor.alert
+    for name in ("score_drop", "certificate_days", "unreachable", "recovered", "fixed"):
+        entered[name] = alert[name]
+    entered["new_findings"] = alert["new_findings"] or ""
+    return entered | {f"below_{type}": score for type, score in alert["score_below"].items()}

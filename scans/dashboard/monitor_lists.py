@@ -1,0 +1,294 @@
+"""What lists show of monitors: how each stands, its last run and the next, its scores, what changed last."""
+
+from __future__ import annotations
+
+import calendar
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Q
+from django.utils.text import capfirst
+
+from accounts import access
+from accounts.models import Interval
+from config.web import charts, keyset
+from scans.dashboard.scan_lists import search_text
+from scans.models import Audit, Monitor, MonitorRun, Scan
+
+PAGE_SIZE = 20
+SPARK_RUNS = 20
+ON_OVERVIEW = 5
+RECENTLY = timedelta(days=14)
+LABELS = dict(Scan.Type.choices)
+
+# Of each monitor the last run, the last one that found something changed, and the scores of the last ones.
+RUNS = """
+    SELECT monitor.id, run.kind, run.due_at, run.status, run.document
+    FROM jsonb_array_elements_text(%(ids)s::jsonb) AS wanted (id)
+    JOIN scans_monitor AS monitor ON monitor.id = wanted.id AND monitor.organization_id = %(organization)s
+    CROSS JOIN LATERAL (
+        (SELECT 'last' AS kind, due_at, status, NULL::jsonb AS document
+            FROM scans_monitorrun WHERE monitor_id = monitor.id ORDER BY due_at DESC LIMIT 1)
+        UNION ALL
+        (SELECT 'news', due_at, status, news
+            FROM scans_monitorrun WHERE monitor_id = monitor.id AND news <> '{}'::jsonb ORDER BY due_at DESC LIMIT 1)
+        UNION ALL
+        (SELECT 'scores', due_at, status, scores
+            FROM scans_monitorrun WHERE monitor_id = monitor.id AND status = 'done' ORDER BY due_at DESC
+            LIMIT %(most)s)
+    ) AS run
+"""
+# Those that fail, with how many there are, and what changed in the last days: for each monitor one look into the index.
+WATCH = """
+    (SELECT id, name, failing_since, NULL::jsonb, count(*) OVER () FROM scans_monitor
+        WHERE organization_id = %(organization)s AND paused_at IS NULL AND failing_since IS NOT NULL
+        ORDER BY failing_since DESC, id LIMIT %(most)s)
+    UNION ALL
+    (SELECT monitor.id, monitor.name, run.due_at, run.news, 0
+        FROM scans_monitor AS monitor
+        CROSS JOIN LATERAL (
+            SELECT due_at, news FROM scans_monitorrun
+            WHERE monitor_id = monitor.id AND news <> '{}'::jsonb ORDER BY due_at DESC LIMIT 1
+        ) AS run
+        WHERE monitor.organization_id = %(organization)s AND run.due_at > %(since)s
+        ORDER BY run.due_at DESC LIMIT %(most)s)
+"""
+# What a list of changes is called, and how good that is.
+CHANGES: Mapping[str, tuple[str, str]] = {
+    "new": ("new", "bad"),
+    "worse": ("worse", "warn"),
+    "fixed": ("fixed", "good"),
+    "better": ("better", "good"),
+}
+REACHED = {"unreachable_pages": ("not reachable", "bad"), "reachable_pages": ("reachable again", "good")}
+STATES: Mapping[str, tuple[str, Q]] = {
+    "ok": ("Watching", Q(paused_at=None, failing_since=None)),
+    "failing": ("Not reachable", Q(paused_at=None, failing_since__isnull=False)),
+    "paused": ("Paused", Q(paused_at__isnull=False)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RunScore:
+    """A type's score of a run, as charts take it. Scores of two catalogues are not on one line."""
+
+    score: int
+    grade: str
+    created_at: datetime
+    catalogue_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How a monitor stands: `name` and what it means in a sentence; `tone` is its colour."""
+
+    value: str
+    name: str
+    tone: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TypeLine:
+    """A type's last confirmed score, None where there is none, and the drawing of those before."""
+
+    type: str
+    label: str
+    score: int | None
+    grade: str | None
+    spark: charts.Spark | None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How many of what: "2 new"."""
+
+    number: int
+    word: str
+    tone: str
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorRow:
+    monitor: Monitor
+    state: State
+    target: str
+    schedule: str
+    lines: tuple[TypeLine, ...]
+    last: datetime | None
+    is_running: bool
+    news_at: datetime | None
+    news: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorPage:
+    """A page of monitors, and what it was filtered by."""
+
+    rows: list[MonitorRow]
+    page: keyset.RowPage[Monitor]
+    text: str
+    state: str
+    used: int
+    most: int
+
+    states: Sequence[tuple[str, str]] = tuple((value, name) for value, (name, _) in STATES.items())
+
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self.text or self.state)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the plan allows no more."""
+        return self.used >= self.most
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What a monitor found last, for the overview; of one that fails, since when."""
+
+    id: str
+    name: str
+    at: datetime
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """How an organization's monitors stand: the first of those that fail, how many there are, and the latest news."""
+
+    failing: list[News]
+    failing_count: int
+    news: list[News]
+
+
+def monitor_page(organization_id: int, query: Mapping[str, str], *, most: int) -> MonitorPage:
+    """A page of monitors, newest first, filtered by `state` and a text in name or address (`q`)."""
+    text, state = search_text(query), query.get("state", "")
+    state = state if state in STATES else ""
+    rows = access.rows(Monitor, organization_id).defer("encrypted_credentials", "include", "exclude", "alert")
+    match = Q(name__icontains=text) | Q(pages__0__icontains=text) if text else None
+    if state:
+        match = STATES[state][1] & (match or Q())
+    filters = {name: value for name, value in (("state", state), ("q", text)) if value}
+    found = keyset.page([rows], query, size=PAGE_SIZE, filters=filters, match=match)
+    used = access.rows(Monitor, organization_id).count()
+    return MonitorPage(monitor_rows(organization_id, found.rows), found, text, state, used, most)
+
+
+def monitor_rows(organization_id: int, monitors: Sequence[Monitor]) -> list[MonitorRow]:
+    """With what their runs say; one query."""
+    runs: dict[str, dict[str, list[tuple[Any, ...]]]] = {each.id: {} for each in monitors}
+    if runs:
+        found = access.fetch_rows(RUNS, organization_id, ids=json.dumps(list(runs)), most=SPARK_RUNS)
+        for id, kind, due_at, status, document in found:
+            runs[id].setdefault(kind, []).append((due_at, status, json.loads(document or "{}")))
+    return [_row(each, runs[each.id]) for each in monitors]
+
+
+def watch(organization_id: int, now: datetime) -> Watch:
+    """What the overview says of monitors; one query."""
+    found = access.fetch_rows(WATCH, organization_id, since=now - RECENTLY, most=ON_OVERVIEW)
+    failing = [News(id, name, at, ()) for id, name, at, news, _ in found if news is None]
+    news = [News(id, name, at, changes_of(json.loads(each))) for id, name, at, each, _ in found if each is not None]
+    return Watch(failing, max((count for *_, count in found), default=0), [each for each in news if each.changes])
+
+
+def state_of(monitor: Monitor) -> State:
+    """How it stands, and why."""
+    if monitor.pause_reason == Monitor.Pause.QUOTA:
+        reason = "The scans of this month are used up. It goes on by itself with the new month."
+        return State("paused", "Paused", "warn", reason)
+    if monitor.pause_reason == Monitor.Pause.PLAN:
+        reason = "Your plan allows fewer monitors than you have. Delete one or change the plan, then resume this one."
+        return State("paused", "Paused", "warn", reason)
+    if monitor.is_paused:
+        return State("paused", "Paused", "", "Nothing is looked at until somebody resumes it.")
+    if monitor.failing_since:
+        return State("failing", "Not reachable", "bad", "The last run could not look at any page.")
+    if not monitor.scores:
+        return State("ok", "No result yet", "accent", "Its first run decides what later ones are compared with.")
+    return State("ok", "Watching", "good")
+
+
+def schedule_words(monitor: Monitor) -> str:
+    """When it looks: "every week on Monday at 06:00, Europe/Berlin"."""
+    every = Interval(monitor.every)
+    if monitor.at is None:
+        return every.label
+    if every is Interval.HOUR:
+        return f"{every.label}, at {monitor.at.minute} minute{'' if monitor.at.minute == 1 else 's'} past"
+    day = ""
+    if monitor.day is not None and every is Interval.WEEK:
+        day = f" on {calendar.day_name[monitor.day - 1]}"
+    if monitor.day is not None and every is Interval.MONTH:
+        day = f" on day {monitor.day}"
+    also = " and every 6 hours from there" if every is Interval.SIX_HOURS else ""
+    label = "every day" if also else every.label
+    return f"{label}{day} at {monitor.at:%H:%M}{also}, {monitor.timezone.replace('_', ' ')}"
+
+
+def target_words(monitor: Monitor) -> str:
+    """What beside the address it watches."""
+    if monitor.kind == Audit.Kind.SITE:
+        return f"Whole site, up to {monitor.max_pages:,} page{'' if monitor.max_pages == 1 else 's'}"
+    if monitor.kind == Audit.Kind.PAGES:
+        return f"{len(monitor.pages):,} page{'' if len(monitor.pages) == 1 else 's'}, this one first"
+    return ""
+
+
+def changes_of(news: Mapping[str, Any]) -> tuple[Change, ...]:
+    """How many of each kind a run's news have; groups that a list leaves out are counted."""
+    more = news.get("more") or {}
+    counts = {name: len(news.get(name) or ()) + int(more.get(name, 0)) for name in CHANGES}
+    found = [Change(number, *CHANGES[name]) for name, number in counts.items() if number]
+    for name, (word, tone) in REACHED.items():
+        if news.get(name):
+            found.append(Change(len(news[name]) + int(more.get(name, 0)), word, tone))
+    return tuple(found)
+
+
+def type_scores(runs: Iterable[tuple[datetime, Mapping[str, Any]]], type: str) -> list[RunScore]:
+    """A type's scores, newest first as the runs are.
+
+    A run without a score before it could not compare: other rules judged it. There a new line begins.
+    """
+    found: list[RunScore] = []
+    rules = 0
+    for due_at, scores in runs:
+        each = scores.get(type) or {}
+        if each.get("score") is not None:
+            found.append(RunScore(each["score"], each["grade"], due_at, str(rules)))
+            rules += each.get("before") is None
+    return found
+
+
+def _row(monitor: Monitor, runs: Mapping[str, Sequence[tuple[Any, ...]]]) -> MonitorRow:
+    last = next(iter(runs.get("last", ())), None)
+    news = next(iter(runs.get("news", ())), None)
+    scored = [(due_at, scores) for due_at, _, scores in runs.get("scores", ())]
+    scored.sort(key=lambda each: each[0], reverse=True)
+    return MonitorRow(
+        monitor=monitor,
+        state=state_of(monitor),
+        target=target_words(monitor),
+        schedule=capfirst(schedule_words(monitor)),
+        lines=tuple(
+            TypeLine(type, LABELS[type], *_confirmed(monitor, type), charts.spark(type_scores(scored, type)))
+            for type in Scan.Type.values
+            if type in monitor.types
+        ),
+        last=last[0] if last else None,
+        is_running=last is not None and last[1] in MonitorRun.UNFINISHED,
+        news_at=news[0] if news else None,
+        news=changes_of(news[2]) if news else (),
+    )
+
+
+def _confirmed(monitor: Monitor, type: str) -> tuple[int | None, str | None]:
+    found = monitor.scores.get(type) or {}
+    return found.get("score"), found.get("grade")

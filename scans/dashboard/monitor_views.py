@@ -1,0 +1,309 @@
+"""The dashboard's pages about monitors: everybody in the organization may look, members change."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import BadRequest
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_htmx.http import HttpResponseClientRefresh
+
+from accounts import access
+from accounts.authentication import member_caller
+from accounts.models import Interval, Membership
+from accounts.roles import MemberRequest, page_of, requires
+from config.api.errors import refuse_in_maintenance
+from config.api.idempotency import IdempotencyConflict, IdempotencyMismatch
+from config.api.throttling import refuse_over_rate
+from config.errors import Refusal
+from reports.page.references import safe_link
+from scans.audits.services import AuditNotFound, find_audit
+from scans.badges.services import badge_of_monitor, create_badge, delete_badge
+from scans.dashboard import monitor_lists
+from scans.dashboard import monitor_page as one
+from scans.dashboard.monitor_forms import MonitorForm, entered_of
+from scans.models import Audit, Monitor
+from scans.monitors import services
+from scans.monitors.requests import MOST_EMAILS, is_shorter
+from scans.monitors.schedule import time_zones
+from scans.monitors.serializers import recipients_of
+from scans.monitors.services import MonitorBusy, MonitorNotFound
+from scans.policy import scan_policy
+from scans.reachability import has_scheme, with_scheme
+from webhooks.models import EventKind, Webhook
+
+Role = Membership.Role
+# More than anybody ticks; who gets e-mails already is always among them.
+MOST_PEOPLE = 2 * MOST_EMAILS
+EVENTS = (EventKind.MONITOR_CHANGED, EventKind.MONITOR_FAILED, EventKind.MONITOR_RECOVERED)
+ONCE = re.compile(r"[0-9a-f]{32}")
+
+
+def _known(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """A decorator: monitors that the organization does not have are a 404."""
+
+    @functools.wraps(view)
+    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return view(request, *args, **kwargs)
+        except MonitorNotFound as error:
+            raise Http404 from error
+
+    return wrapped
+
+
+@require_safe
+@requires(Role.VIEWER)
+def monitors(request: MemberRequest) -> HttpResponse:
+    """All monitors, each with how it stands."""
+    member = request.membership
+    found = monitor_lists.monitor_page(member.organization_id, request.GET, most=member.organization.tier.schedules)
+    return render(request, "dashboard/monitors/list.html", {"section": "monitors", "list": found})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Role.MEMBER)
+def monitor_new(request: MemberRequest) -> HttpResponse:
+    """The form, filled in for an audit (`of`) or an address; sent, it makes one monitor, however often it is sent."""
+    if request.method != "POST":
+        return _form_page(request, _form(request, initial=_suggested(request)), 200)
+    form = _form(request, request.POST)
+    if not form.is_valid():
+        return _form_page(request, form, 400)
+    once = form.cleaned_data["once"]
+    caller = member_caller(request.membership)
+    try:
+        refuse_over_rate(request, caller)
+        refuse_in_maintenance()
+        key = f"form-{once}" if ONCE.fullmatch(once) else None
+        created = services.create_monitor(caller=caller, body=_body(request, form), idempotency_key=key)
+    except IdempotencyConflict:
+        messages.success(request, "The monitor is being created.")
+        return redirect(page_of(request.membership, "monitors"))
+    except IdempotencyMismatch:
+        # They came back to the form and changed it: another monitor is what they want.
+        entered = request.POST.copy()
+        entered["once"] = form["once"].initial
+        form.data = entered
+        form.add_error(None, "A monitor was created with this form already. Send it again to create another one.")
+        return _form_page(request, form, 409)
+    except Refusal as refusal:
+        form.add_refusal(refusal)
+        return _form_page(request, form, refusal.status)
+    if not created.replayed:
+        messages.success(request, "The monitor is set up. Run it now to see the first result at once.")
+    return redirect(page_of(request.membership, "monitor", created.response["id"]))
+
+
+@require_safe
+@requires(Role.VIEWER)
+@_known
+def monitor(request: MemberRequest, monitor_id: str) -> HttpResponse:
+    """One monitor: how it stands, its grades over time, its runs and what each of them changed."""
+    found = _monitor(request, monitor_id)
+    running = one.running_of(found)
+    context = {
+        "section": "monitors",
+        "monitor": found,
+        "row": monitor_lists.monitor_rows(found.organization_id, [found])[0],
+        "link": safe_link(found.url),
+        "trends": one.trends(found),
+        "timeline": one.timeline(found, request.GET),
+        "running": running,
+        "progress": one.progress_words(running) if running else "",
+        "recipients": recipients_of(found),
+        "badge": badge_of_monitor(found),
+    }
+    return render(request, "dashboard/monitors/detail.html", context)
+
+
+@require_safe
+@requires(Role.VIEWER)
+@_known
+def monitor_live(request: MemberRequest, monitor_id: str) -> HttpResponse:
+    """What the page asks for every few seconds while a run (`run`) is under way; when it has ended, it loads anew."""
+    if not request.htmx:  # type: ignore[attr-defined]  # django-htmx
+        return redirect(page_of(request.membership, "monitor", monitor_id))
+    found = _monitor(request, monitor_id)
+    running = one.running_of(found)
+    if running is None or str(running.id) != request.GET.get("run"):
+        return HttpResponseClientRefresh()
+    context = {"monitor": found, "running": running, "progress": one.progress_words(running)}
+    return render(request, "dashboard/monitors/_live.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Role.MEMBER)
+@_known
+def monitor_edit(request: MemberRequest, monitor_id: str) -> HttpResponse:
+    """The form with what is set now; sent, it changes what is different."""
+    found = _monitor(request, monitor_id)
+    emails = recipients_of(found)
+    if request.method != "POST":
+        return _form_page(request, _form(request, None, entered_of(found, emails), emails, found), 200, found)
+    form = _form(request, request.POST, None, emails, found)
+    if not form.is_valid():
+        return _form_page(request, form, 400, found)
+    caller = member_caller(request.membership)
+    try:
+        refuse_over_rate(request, caller)
+        refuse_in_maintenance()
+        services.change_monitor(caller=caller, monitor_id=monitor_id, body=_changes(found, _body(request, form)))
+    except MonitorNotFound:
+        raise
+    except Refusal as refusal:
+        form.add_refusal(refusal)
+        return _form_page(request, form, refusal.status, found)
+    messages.success(request, "The monitor was changed.")
+    return redirect(page_of(request.membership, "monitor", monitor_id))
+
+
+@require_POST
+@requires(Role.MEMBER)
+@_known
+def monitor_pause(request: MemberRequest, monitor_id: str) -> HttpResponse:
+    """The switch: `paused` is `on` or `off`."""
+    paused = {"on": True, "off": False}.get(request.POST.get("paused", ""))
+    if paused is None:
+        raise BadRequest
+    caller = member_caller(request.membership)
+    services.change_monitor(caller=caller, monitor_id=monitor_id, body={"paused": paused})
+    messages.success(request, "Paused. Nothing is looked at until you resume it." if paused else "It goes on.")
+    return redirect(page_of(request.membership, "monitor", monitor_id))
+
+
+@require_POST
+@requires(Role.MEMBER)
+@_known
+def monitor_run(request: MemberRequest, monitor_id: str) -> HttpResponse:
+    """A run beside the schedule."""
+    caller = member_caller(request.membership)
+    try:
+        refuse_over_rate(request, caller)
+        refuse_in_maintenance()
+        services.run_now(caller=caller, monitor_id=monitor_id)
+    except MonitorBusy:
+        messages.error(request, "A run is under way already.")
+    except MonitorNotFound:
+        raise
+    except Refusal as refusal:
+        messages.error(request, f"It was not run. {refusal}")
+    return redirect(page_of(request.membership, "monitor", monitor_id))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Role.MEMBER)
+@_known
+def monitor_delete(request: MemberRequest, monitor_id: str) -> HttpResponse:
+    """Asked for before."""
+    found = _monitor(request, monitor_id)
+    if request.method != "POST":
+        return render(request, "dashboard/monitors/delete.html", {"section": "monitors", "monitor": found})
+    services.delete_monitor(caller=member_caller(request.membership), monitor_id=monitor_id)
+    messages.success(request, f"The monitor {found.name} was deleted.")
+    return redirect(page_of(request.membership, "monitors"))
+
+
+@require_POST
+@requires(Role.MEMBER)
+@_known
+def monitor_badge(request: MemberRequest, monitor_id: str) -> HttpResponse:
+    """The switch of its badge: `badge` is `on` or `off`."""
+    found, switch = _monitor(request, monitor_id), request.POST.get("badge", "")
+    caller = member_caller(request.membership)
+    badge = badge_of_monitor(found)
+    try:
+        if switch == "on":
+            create_badge(caller=caller, body={"monitor": found.id})
+            messages.success(request, "The badge is on. Anybody with its address sees the grades.")
+        elif switch == "off":
+            if badge is not None:
+                delete_badge(caller=caller, badge_id=badge.id)
+            messages.success(request, "The badge is off. Its address shows nothing any more.")
+        else:
+            raise BadRequest
+    except MonitorNotFound:
+        raise
+    except Refusal as refusal:
+        messages.error(request, f"The badge was not switched on. {refusal}")
+    return redirect(f"{page_of(request.membership, 'monitor', monitor_id)}#badge")
+
+
+def _monitor(request: MemberRequest, monitor_id: str) -> Monitor:
+    return services.find_monitor(request.membership.organization_id, monitor_id)
+
+
+def _form(
+    request: MemberRequest,
+    data: QueryDict | None = None,
+    initial: Mapping[str, Any] | None = None,
+    recipients: Iterable[str] = (),
+    monitor: Monitor | None = None,
+) -> MonitorForm:
+    member = request.membership
+    people = access.people_of(member.organization_id).order_by("email").values_list("email", flat=True)
+    # First who asks, who may not be among the first of many.
+    shown = dict.fromkeys([member.user.email, *recipients, *people[:MOST_PEOPLE]])
+    return MonitorForm(data, tier=member.organization.tier, people=shown, initial=initial, monitor=monitor)
+
+
+def _form_page(request: MemberRequest, form: MonitorForm, status: int, monitor: Monitor | None = None) -> HttpResponse:
+    receivers = access.rows(Webhook, request.membership.organization_id).filter(enabled=True, events__overlap=EVENTS)
+    context = {
+        "section": "monitors",
+        "form": form,
+        "monitor": monitor,
+        "zones": time_zones(),
+        "lacks_webhook": not receivers.exists(),
+    }
+    return render(request, "dashboard/monitors/form.html", context, status=status)
+
+
+def _suggested(request: MemberRequest) -> dict[str, Any]:
+    """What the form begins with: an audit of theirs, or what the address says."""
+    suggested: dict[str, Any] = {name: request.GET[name] for name in ("url", "scope") if name in request.GET}
+    if "type" in request.GET:
+        suggested["type"] = request.GET.getlist("type")
+    if audit_id := request.GET.get("of"):
+        try:
+            audit = find_audit(request.membership.organization_id, audit_id)
+        except AuditNotFound as error:
+            raise Http404 from error
+        suggested = _of_audit(audit)
+    shortest = request.membership.organization.tier.shortest_interval
+    every = shortest if is_shorter(Interval.DAY, shortest) else Interval.DAY
+    return {"every": every, "emails": [request.membership.user.email]} | suggested
+
+
+def _of_audit(audit: Audit) -> dict[str, Any]:
+    """What it looked at. Its credentials are not shown: they have to be entered again."""
+    suggested: dict[str, Any] = {"scope": audit.kind, "type": audit.types}
+    if audit.kind == Audit.Kind.PAGES:
+        pages = audit.pages.order_by("position").values_list("url", flat=True)
+        return suggested | {"pages": "\n".join(pages)}
+    suggested["url"] = audit.url
+    if audit.kind == Audit.Kind.SITE:
+        suggested |= {"max_pages": audit.max_pages, "discover": audit.discover}
+        suggested |= {"include": "\n".join(audit.include), "exclude": "\n".join(audit.exclude)}
+    return suggested
+
+
+def _body(request: MemberRequest, form: MonitorForm) -> dict[str, Any]:
+    """What was entered, as the API takes it. Raises what is wrong with the address."""
+    entered = form.cleaned_data["url"].strip()
+    if form.cleaned_data["scope"] != Audit.Kind.PAGES and not has_scheme(entered):
+        entered = with_scheme(entered, scan_policy(), request.membership.organization_id)
+    return form.monitor_body(entered)
+
+
+def _changes(monitor: Monitor, body: dict[str, Any]) -> dict[str, Any]:
+    """Without an interval that the plan allowed once and is kept as it is."""
+    if body["every"] == monitor.every:
+        del body["every"]
+    return body

@@ -1,0 +1,179 @@
+"""Monitors in every state, one of them with a year behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, time, timedelta
+from typing import Any
+
+from accounts.models import User
+from scans.engine.findings import ScanType
+from scans.engine.result import ScanResult
+from scans.models import Badge, Monitor, MonitorRun, Scan
+from scans.monitors.requests import USUAL_ALERT
+from tests.furnished_audits import SITE, TYPES, look_at, make_audit, make_pages
+from tests.world import Member
+
+DAYS = 365
+GRADES = ((97, "A+"), (90, "A"), (80, "B"), (70, "C"), (60, "D"), (0, "F"))
+KINDS = ("new", "worse", "fixed", "better")
+
+
+def make_monitor(member: Member, **columns: Any) -> Monitor:
+    """A monitor of one page as if it had been accepted."""
+    values: dict[str, Any] = {
+        "name": "Bakery",
+        "kind": "page",
+        "pages": [SITE],
+        "types": TYPES,
+        "max_pages": 1,
+        "every": "day",
+        "alert": dict(USUAL_ALERT),
+    }
+    return Monitor.objects.create(organization=member.organization, **values | columns)
+
+
+def score(value: int, before: int | None = None) -> dict[str, Any]:
+    """A type's score in a run."""
+    return {"before": before, "score": value, "grade": next(grade for least, grade in GRADES if value >= least)}
+
+
+def finding(title: str, *, severity: str = "high", scan: str = "", before: str = "", pages: int = 1) -> dict[str, Any]:
+    """A finding of a run's news, as `scans.monitors.news` describes it."""
+    report = {
+        "report_url": f"http://localhost/report/{scan}",
+        "previous_report_url": f"http://localhost/report/{before}",
+    }
+    named = [{"url": f"{SITE}bread/{n}", "places": []} | (report if scan else {}) for n in range(min(pages, 5))]
+    return {
+        "type": "accessibility",
+        "check": "images",
+        "title": title,
+        "severity": severity,
+        "pages_affected": pages,
+        "message": "3 images have none, such as /rolls.png.",
+        "fix": "Give each image an alt attribute with what it shows.",
+        "said": "3 images have none, such as /rolls.png.",
+        "pages": named,
+    }
+
+
+def news(kind: str = "new", **more: Any) -> dict[str, Any]:
+    """What one run found changed."""
+    return {kind: [finding("Images have no text alternative that says what they show")]} | more
+
+
+def add_runs(monitor: Monitor, count: int, last: datetime, every: timedelta = timedelta(days=1)) -> None:
+    """So many runs that ended, the last one at `last`; each thirtieth found something changed."""
+    made = []
+    for age in range(count):
+        at = last - age * every
+        scores = {
+            type: score(95 - (age // 30 * 7 + n * 9) % 50, 95 - ((age + 1) // 30 * 7 + n * 9) % 50)
+            for n, type in enumerate(monitor.types)
+        }
+        run = MonitorRun(monitor=monitor, due_at=at, not_before=at, started_at=at, ended_at=at, scores=scores)
+        run.status = MonitorRun.Status.DONE
+        if age % 30 == 4:
+            run.news, run.is_told = news(KINDS[age // 30 % 4]), True
+        if age % 90 == 17:
+            run.status, run.scores = MonitorRun.Status.FAILED, {}
+            run.error_code, run.error_message = "TIMEOUT", "The page did not answer in time."
+        if age % 90 == 50:
+            run.status, run.scores = MonitorRun.Status.SKIPPED, {}
+            run.error_code, run.error_message = "STILL_RUNNING", "The run before it had not ended."
+        made.append(run)
+    MonitorRun.objects.bulk_create(made)
+
+
+def furnish_monitors(
+    home: Member, rows: int, now: datetime, owner: User, results: Mapping[ScanType, ScanResult] | None
+) -> dict[str, Any]:
+    """The IDs of some of each kind, by name."""
+    at = now.replace(minute=0, second=0, microsecond=0)
+    tomorrow = {"next_run_at": at + timedelta(hours=21)}
+    berlin = {"at": time(6), "timezone": "Europe/Berlin", "recipients": [owner.id]}
+    scores = {
+        type: {name: each for name, each in score(92 - 11 * n).items() if name != "before"}
+        for n, type in enumerate(TYPES)
+    }
+    for n in range(rows):
+        other = make_monitor(
+            home,
+            name=f"Shop {n}",
+            pages=[f"https://shop-{n}.example.com/"],
+            scores=scores,
+            created_at=now - timedelta(days=n + 3),
+            **tomorrow,
+        )
+        add_runs(other, 20, at)
+    watched = make_monitor(
+        home, scores=scores, certificate_expires_at=now + timedelta(days=19), certificate_host="bakery.example.com",
+        created_at=now - timedelta(days=DAYS), **tomorrow, **berlin,
+    )  # fmt: skip
+    add_runs(watched, DAYS, at - timedelta(days=2))
+    _looked_at(home, watched, at, results)
+    failing = make_monitor(
+        home, name="Out of reach", pages=["https://gone.example.com/"], scores=scores, types=TYPES[:1],
+        failing_since=now - timedelta(hours=5), **tomorrow,
+    )  # fmt: skip
+    add_runs(failing, 18, at)
+    MonitorRun.objects.filter(monitor=failing, due_at__gte=at).update(
+        status="failed", scores={}, error_code="TIMEOUT", error_message="The page did not answer in time."
+    )
+    site = {
+        "kind": "site",
+        "max_pages": 100,
+        "discover": ["sitemap", "links"],
+        "every": "week",
+        "day": 1,
+        "at": time(6),
+    }
+    paused = make_monitor(
+        home, name="Paused by the quota", **site, scores=scores, paused_at=now - timedelta(days=2),
+        pause_reason="quota", next_run_at=now + timedelta(days=9),
+        credential_names={"headers": ["X-Preview"], "cookies": [], "basic_auth": False},
+    )  # fmt: skip
+    add_runs(paused, 3, at - timedelta(days=3))
+    fresh = make_monitor(home, name="Set up a minute ago", **tomorrow)
+    running = make_monitor(home, name="Running", every="hour", scores=scores, **tomorrow)
+    add_runs(running, 2, at - timedelta(hours=1), timedelta(hours=1))
+    audit = make_audit(home, of_monitor=True, created_at=now)
+    make_pages(audit, [SITE])
+    run = MonitorRun.objects.create(
+        monitor=running, due_at=now, not_before=now, status="running", attempts=1, audit=audit
+    )
+    badge = Badge.objects.create(organization=home.organization, monitor=watched)
+    page_badge = Badge.objects.create(organization=home.organization, page=SITE)
+    named = {"": watched, "failing_": failing, "paused_": paused, "fresh_": fresh, "running_": running}
+    return {f"{name}monitor_id": each.id for name, each in named.items()} | {
+        "running_run_id": run.id,
+        "badge_id": badge.id,
+        "page_badge_id": page_badge.id,
+    }
+
+
+def _looked_at(home: Member, monitor: Monitor, at: datetime, results: Mapping[ScanType, ScanResult] | None) -> None:
+    """The last two runs of a monitor, with their audits and reports."""
+    reports: list[str] = []
+    for age in (1, 0):
+        audit = make_audit(home, of_monitor=True, created_at=at - timedelta(days=age))
+        known = {str(each): result for each, result in (results or {}).items()}
+        look_at(make_pages(audit, [SITE])[0], at - timedelta(days=age), known)
+        reports.append(Scan.objects.get(audit_page__audit=audit, type="accessibility").id)
+        run = MonitorRun.objects.create(
+            monitor=monitor, due_at=audit.created_at, not_before=at, status="done", attempts=1, audit=audit,
+            ended_at=at, scores={type: score(92 - 11 * n, 97 - 11 * n) for n, type in enumerate(TYPES)},
+        )  # fmt: skip
+    fault = finding("Links have no name", scan=reports[1], before=reports[0], pages=87)
+    run.news = {
+        "scores": {},
+        "new": [fault, finding("Text is too pale for its background", severity="medium")],
+        "worse": [finding("Form fields have no labels", severity="critical")],
+        "fixed": [finding("The page has no main heading", severity="low")],
+        "certificate": {"host": "bakery.example.com", "expires_at": "2026-12-11T00:00:00Z", "days_left": 19},
+        "unreachable_pages": [{"url": f"{SITE}gone"}],
+        "more": {"new": 3},
+    }
+    run.is_told = True
+    run.save()
