@@ -77,6 +77,7 @@ app.conf.update(
             "task": "scans.tasks.post_digests",
             "schedule": crontab(day_of_week="1", hour="7-23", minute="0"),
         },
+        "tell-of-certificates": {"task": "scans.tasks.tell_of_certificates", "schedule": crontab(minute="23")},
         "delete-expired-reports": {
             "task": "reports.tasks.delete_expired",
             "schedule": crontab(hour="3", minute="17"),

@@ -276,6 +276,12 @@ def post_digests() -> None:
 
 
 @shared_task
+def tell_of_certificates() -> None:
+    """Every hour: those of monitors that end in days."""
+    notices.post_certificates(timezone.now())
+
+
+@shared_task
 def delete_old_runs() -> None:
     """Every night: runs of monitors that are older than a year."""
     delete_in_batches("scans.tasks.delete_old_runs", retention_of_runs.delete_old)

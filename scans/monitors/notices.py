@@ -16,6 +16,8 @@ from django.urls import reverse
 from accounts import access
 from accounts.mailing import outbox
 from accounts.models import Organization, User
+from config.ids import timestamp
+from scans.engine.messages import counted
 from scans.models import Monitor, MonitorRun
 
 # Of each kind of change, and of the pages of a finding.
@@ -25,6 +27,8 @@ CHANGES = (("new", "New"), ("worse", "Worse"), ("fixed", "Fixed"), ("better", "B
 WEEK = timedelta(days=7)
 # More of them nobody reads; the page of the monitors has all.
 MOST_MONITORS = 50
+# Days before a certificate ends.
+LAST_CALLS = (3, 14)
 # What is kept of runs may be large, so that the database counts in it.
 WEEK_OF_RUNS = """
     SELECT run.monitor_id, (array_agg(run.scores ORDER BY run.due_at))[1],
@@ -43,8 +47,7 @@ def post_changed(run: MonitorRun, data: Mapping[str, Any]) -> int:
     """
     if data["reasons"] == ["certificate"]:
         certificate = data["certificate"]
-        days = certificate["days_left"]
-        said = f"the certificate of {certificate['host']} ends in {days} day{'' if days == 1 else 's'}"
+        said = f"the certificate of {certificate['host']} ends in {counted(certificate['days_left'], 'day')}"
         return _post(run.monitor, "certificate_expiring", said, f"changed:{run.pk}", data)
     changes = list(_changes(data, run.monitor))
     counts = _counts(changes)
@@ -70,6 +73,35 @@ def post_paused(monitor: Monitor, now: datetime) -> int:
     """The month's scans are used: once for each month."""
     said, key = "paused, as the month's scans are used", f"paused:{now:%Y-%m}"
     return _post(monitor, "monitor_paused", said, key, {"goes_on_at": monitor.next_run_at})
+
+
+def post_certificates(now: datetime) -> int:
+    """The last calls before certificates end, each once; returns how many e-mails were written.
+
+    They come whether a run is due or not, and say when the certificate was seen. Who was told by a run within a day is
+    not told again.
+    """
+    ending = Monitor.objects.filter(
+        certificate_expires_at__gt=now, certificate_expires_at__lt=now + timedelta(days=max(LAST_CALLS)), paused_at=None
+    ).exclude(alert__certificate_days=None)
+    return sum(_post_certificate(each, now) for each in ending.select_related("organization"))
+
+
+def _post_certificate(monitor: Monitor, now: datetime) -> int:
+    assert monitor.certificate_expires_at is not None
+    left = monitor.certificate_expires_at - now
+    call = min(days for days in LAST_CALLS if left < timedelta(days=days))
+    runs = monitor.runs.filter(status=MonitorRun.Status.DONE)
+    seen_at = runs.order_by("-due_at").values_list("ended_at", flat=True).first()
+    told = runs.filter(ended_at__gt=now - timedelta(days=1), news__certificate__host=monitor.certificate_host)
+    # The alert's own days are told by the run that sees them.
+    if call == monitor.alert["certificate_days"] or told.exists():
+        return 0
+    ends = timestamp(monitor.certificate_expires_at)
+    said = f"the certificate of {monitor.certificate_host} ends in {counted(left.days, 'day')}"
+    certificate = {"host": monitor.certificate_host, "expires_at": ends, "days_left": left.days}
+    data = {"certificate": certificate, "seen_at": timestamp(seen_at) if seen_at else None}
+    return _post(monitor, "certificate_expiring", said, f"certificate:{ends}:{call}", data)
 
 
 def _post(monitor: Monitor, template: str, said: str, key: str, data: Mapping[str, Any]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -243,3 +243,64 @@ def test_every_mail_is_readable_in_both_themes_on_narrow_screens(home: Member, m
 
     with window() as browser:
         assert browser.do(look) == {}
+
+
+def certified(monitor: Monitor, now: datetime, days: float, **columns: Any) -> None:
+    """As if a run had seen a certificate that ends then."""
+    monitor.alert = {"certificate_days": 21} | columns.pop("alert", {})
+    monitor.certificate_host, monitor.certificate_expires_at = "example.com", now + timedelta(days=days)
+    for name, value in columns.items():
+        setattr(monitor, name, value)
+    monitor.save()
+
+
+def test_the_last_calls_before_a_certificate_ends_come_once_each(monitor: Monitor) -> None:
+    now = timezone.now()
+    seen = monitor.runs.create(due_at=now, not_before=now, status="done", ended_at=now - timedelta(days=2))
+    certified(monitor, now, 20)
+    sent = {}
+    for hour in range(20 * 24 + 48):
+        if written := notices.post_certificates(now + timedelta(hours=hour)):
+            sent[hour] = written
+    assert sent == {6 * 24 + 1: 2, 17 * 24 + 1: 2}
+    first, last = (mail.text for mail in Mail.objects.filter(user__email="ann@home.test").order_by("created_at"))
+    assert "The certificate of" in first
+    assert "ends in 13 days" in first
+    assert "ends in 2 days" in last
+    assert f"The monitor saw it last on {seen.ended_at:%Y-%m-%d %H:%M} UTC." in last
+
+
+def test_a_renewed_certificate_has_calls_of_its_own(monitor: Monitor) -> None:
+    now = timezone.now()
+    certified(monitor, now, 2)
+    assert notices.post_certificates(now) == 2
+    certified(monitor, now, 90)
+    assert notices.post_certificates(now) == 0
+    assert notices.post_certificates(now + timedelta(days=80)) == 2
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        pytest.param({"alert": {"certificate_days": None}}, id="they want no calls"),
+        pytest.param({"alert": {"certificate_days": 14}}, id="the run tells on that day"),
+        pytest.param({"paused_at": timezone.now()}, id="nobody looks whether it was renewed"),
+        pytest.param({"days": -1}, id="it has ended, which the report says"),
+        pytest.param({"days": 15}, id="there is time"),
+    ],
+)
+def test_a_call_that_nobody_needs_is_not_made(monitor: Monitor, columns: dict[str, Any]) -> None:
+    now = timezone.now()
+    certified(monitor, now, columns.pop("days", 10), **columns)
+    assert notices.post_certificates(now) == 0
+
+
+def test_who_was_told_by_a_run_today_is_not_told_again(monitor: Monitor) -> None:
+    now = timezone.now()
+    certified(monitor, now, 2)
+    news = {"certificate": {"host": "example.com"}}
+    run = monitor.runs.create(due_at=now, not_before=now, status="done", ended_at=now, news=news)
+    assert notices.post_certificates(now + timedelta(hours=1)) == 0
+    run.news = {"certificate": None}
+    run.save()
+    assert notices.post_certificates(now + timedelta(hours=1)) == 2
