@@ -216,6 +216,8 @@ def _end_of(run: MonitorRun) -> tuple[str, str, str]:
         return "Left out", "warn", run.error_message
     if run.news:
         return "Changed", "accent", ""
+    if all(each.get("before") is None for each in run.scores.values()):
+        return "First look", "accent", "What later runs find is compared with this."
     return "No change", "good", ""
 
 

@@ -118,8 +118,15 @@ def _post(monitor: Monitor, template: str, said: str, key: str, data: Mapping[st
 
 
 def _counts(changes: Iterable[Mapping[str, Any]]) -> str:
-    """As in "2 new, 1 fixed"."""
-    return ", ".join(f"{change['count']} {str(change['title']).lower()}" for change in changes)
+    """As in "2 new problems, 1 fixed, 1 page can't be reached"."""
+    said: list[str] = []
+    for change in changes:
+        number, title = change["count"], str(change["title"]).lower()
+        if "urls" in change:
+            said.append(f"{counted(number, 'page')} {title}")
+        else:
+            said.append(f"{number} {title}" if said else counted(number, f"{title} problem"))
+    return ", ".join(said)
 
 
 def _changes(data: Mapping[str, Any], monitor: Monitor) -> Iterator[dict[str, Any]]:

@@ -89,6 +89,8 @@ def _monitor(name: str, data: Mapping[str, Any]) -> Told:
         return f"{data['name']}: it works again", [[data["target"], since]], [monitor]
     more = data["more"]
     counts = [f"{len(data[change]) + more[change]} {change}" for change, _ in CHANGES if data[change]]
+    if counts:
+        counts[0] += " problem" if counts[0].startswith("1 ") else " problems"
     scores = [
         f"{_type_name(kind)}: {score['before']} → {score['after']} ({score['grade']})"
         for kind, score in data["scores"].items()

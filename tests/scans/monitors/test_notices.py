@@ -92,7 +92,7 @@ def test_what_changed_is_told_once_to_each_with_both_reports(home: Member, monit
     assert notices.post_changed(run, data_of(monitor)) == 2
     assert notices.post_changed(run, data_of(monitor)) == 0
     mail = Mail.objects.get(user__email="ann@home.test")
-    assert mail.subject == "Shop: 1 new, 1 worse, 1 fixed"
+    assert mail.subject == "Shop: 1 new problem, 1 worse, 1 fixed"
     assert mail.topic == f"monitor:{monitor.id}"
     links = ("/report/scan_1", "/report/scan_2", "/audit/aud_1", "/o/home/mutes/new?scan=scan_2", "check=git-directory")
     for text in (mail.text, mail.html):
@@ -107,7 +107,7 @@ def test_a_long_list_is_cut_and_counted(monitor: Monitor) -> None:
     notices.post_changed(run_of(monitor), data_of(monitor, new=new))
     mail = Mail.objects.first()
     assert mail is not None
-    assert mail.subject.startswith("Shop: 500 new")
+    assert mail.subject.startswith("Shop: 500 new problems")
     for text in (mail.text, mail.html):
         assert "Finding 9." in text
         assert "Finding 10." not in text
@@ -120,7 +120,7 @@ def test_what_the_event_leaves_out_is_counted_and_pages_are_named(monitor: Monit
     notices.post_changed(run_of(monitor), data | {"more": data["more"] | {"new": 40}})
     mail = Mail.objects.first()
     assert mail is not None
-    assert mail.subject == "Shop: 41 new, 1 worse, 1 fixed, 1 can't be reached"
+    assert mail.subject == "Shop: 41 new problems, 1 worse, 1 fixed, 1 page can't be reached"
     assert "and 31 more" in mail.text
     assert "https://example.com/shop" in mail.text
     assert "/shop" in mail.html
@@ -148,7 +148,7 @@ def test_what_has_changed_during_an_outage_is_told_with_its_end(monitor: Monitor
     notices.post_recovered(monitor, data_of(monitor, changes=data_of(monitor)))
     mail = Mail.objects.first()
     assert mail is not None
-    assert "What has changed meanwhile: 1 new, 1 worse, 1 fixed." in mail.text
+    assert "What has changed meanwhile: 1 new problem, 1 worse, 1 fixed." in mail.text
     assert "/audit/aud_1" in mail.html
 
 

@@ -92,7 +92,7 @@ def test_every_event_has_its_message_with_a_link_to_us(kind: EventKind, body_for
         (
             EventKind.MONITOR_CHANGED,
             [
-                "Shop: 1 new",
+                "Shop: 1 new problem",
                 "https://example.com/",
                 "Security: 92 → 80 (B)",
                 "New:",
