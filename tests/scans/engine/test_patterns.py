@@ -90,17 +90,18 @@ def _source(module: types.ModuleType) -> str:
 def uses() -> dict[str, Use]:
     """Every use of a pattern: of a compiled one by its name, and of one that is compiled where it is used."""
     found: dict[str, Use] = {}
-    used: set[int] = set()
-    named: dict[int, tuple[str, str, re.Pattern[Any]]] = {}
+    # By what they are: whether two that are alike are one object depends on what Python had in its cache.
+    used: set[tuple[Any, int]] = set()
+    named: dict[tuple[Any, int], tuple[str, str, re.Pattern[Any]]] = {}
     for module in modules():
         for name, value in vars(module).items():
             if isinstance(value, re.Pattern):
-                named.setdefault(id(value), (module.__name__, name, value))
+                named.setdefault((value.pattern, value.flags), (module.__name__, name, value))
         for node in ast.walk(ast.parse(_source(module))):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in METHODS):
                 continue
             for use in _use(module, node, node.func):
-                used.add(id(use.pattern))
+                used.add((use.pattern.pattern, use.pattern.flags))
                 found[str(use)] = use
     for key, (module_name, name, pattern) in named.items():
         if key not in used:  # handed on to somebody else
