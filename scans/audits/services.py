@@ -140,9 +140,16 @@ def _refuse_too_many(organization: Organization, kind: str) -> None:
     audits = access.rows(Audit, organization.id)
     if audits.unfinished().count() >= (most := UNFINISHED_PER_PLACE * places):  # type: ignore[attr-defined]  # AuditQuerySet
         raise AuditLimit(f"{most} audits are under way, which is the most your plan allows at once.")
-    sites = audits.filter(kind=Audit.Kind.SITE, created_at__gt=timezone.now() - timedelta(hours=1))
-    if kind == Audit.Kind.SITE and sites.count() >= (most := SITES_PER_HOUR_AND_PLACE * places):
+    if kind == Audit.Kind.SITE and has_enough_sites(organization):
+        most = SITES_PER_HOUR_AND_PLACE * places
         raise AuditLimit(f"{most} sites were asked for within an hour, which is the most your plan allows.")
+
+
+def has_enough_sites(organization: Organization) -> bool:
+    """Whether as many sites were asked for within the last hour as the plan allows."""
+    sites = access.rows(Audit, organization.id).filter(kind=Audit.Kind.SITE)
+    lately = sites.filter(created_at__gt=timezone.now() - timedelta(hours=1))
+    return lately.count() >= SITES_PER_HOUR_AND_PLACE * organization.tier.concurrent_scans
 
 
 def add_pages(audit: Audit, pages: Sequence[tuple[str, str]]) -> None:

@@ -13,7 +13,7 @@ from config import celery
 from config.errors import Refusal
 from scans.audits.release import release_pages
 from scans.audits.requests import AuditRequest, parse_audit
-from scans.audits.services import insert_audit
+from scans.audits.services import has_enough_sites, insert_audit
 from scans.models import UNFINISHED, Audit, Monitor, MonitorRun
 from scans.monitors import notices
 from scans.monitors.requests import audit_body
@@ -67,7 +67,9 @@ def _start(monitor: Monitor, run: MonitorRun, now: datetime) -> None:
         _pause(monitor, run, Monitor.Pause.PLAN, now)
         return
     audits = Audit.objects.filter(organization=organization, of_monitor=True, status__in=UNFINISHED)
-    if audits.count() >= UNFINISHED_PER_PLACE * limits.concurrent_scans:
+    is_full = audits.count() >= UNFINISHED_PER_PLACE * limits.concurrent_scans
+    # Looking for pages costs nothing of the quota: who runs a monitor again and again is bounded as with audits.
+    if is_full or (monitor.kind == Audit.Kind.SITE and has_enough_sites(organization)):
         run.not_before = now + LATER
         run.save(update_fields=["not_before"])
         return

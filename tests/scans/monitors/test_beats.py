@@ -11,6 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.models import Organization, Tier
+from scans.audits import services
 from scans.closing import stop_scans
 from scans.models import Audit, BlockedDomain, Monitor, MonitorRun, Scan
 from scans.monitors.beats import AT_ONCE, beat
@@ -157,6 +158,24 @@ def test_runs_of_one_organization_wait_for_its_audits_and_not_others(home: Membe
     Audit.objects.update(status="completed")
     start_runs(now + timedelta(minutes=2), lambda: True)
     assert MonitorRun.objects.filter(monitor__organization=home.organization, status="running").count() == 8
+
+
+def test_a_site_is_not_looked_through_again_and_again(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    Tier.objects.update(concurrent_scans=1, schedules=100)
+    monkeypatch.setattr(services, "SITES_PER_HOUR_AND_PLACE", 2)
+    monitor = make_monitor(home, kind="site", discover=["links"], max_pages=3)
+    for number in range(3):
+        now = timezone.now()
+        run = monitor.runs.create(due_at=now, not_before=now, is_requested=True)
+        start_runs(now, lambda: True)
+        run.refresh_from_db()
+        assert run.status == ("running" if number < 2 else "due")
+        Audit.objects.update(status="failed")
+        monitor.runs.filter(status="running").update(status="done")
+    Audit.objects.update(created_at=now - timedelta(hours=2))
+    start_runs(now + timedelta(minutes=2), lambda: True)
+    run.refresh_from_db()
+    assert run.status == "running"
 
 
 def test_monitors_leave_places_to_people(home: Member, target: str) -> None:
