@@ -357,7 +357,7 @@ def test_a_webhook_receives_a_signed_event_and_its_replay(running: Running, trav
         ada = bring()
         sign_up(ada)
         ada.section("Webhooks")
-        ada.page.get_by_label("Address").fill(f"{receiver.url}/hook")
+        ada.page.get_by_label("Address", exact=True).fill(f"{receiver.url}/hook")
         ada.press("Add the webhook")
         secret = ada.page.locator("#plaintext").inner_text()
         ada.go("I have copied it")
