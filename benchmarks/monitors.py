@@ -200,7 +200,7 @@ def _due(monitor: Monitor, clocks: Mapping[datetime, datetime]) -> list[datetime
 
 def _shown(monitor: Monitor, at: time) -> Iterator[datetime]:
     """What clocks should show; hours are counted elsewhere."""
-    for number in range(-1, 367):
+    for number in range(-1, 366):
         day = BEGIN.date() + timedelta(days=number)
         if monitor.every == "week" and day.isoweekday() != monitor.day:
             continue
