@@ -11,6 +11,8 @@ from scans.monitors.schedule import PERIODS, spread
 from scans.monitors.services import schedule_of
 
 AT_ONCE = 1_000
+# What a schedule is made of. The rest of a row may be large.
+READ = ("every", "at", "day", "timezone", "next_run_at", "organization__tier__shortest_interval")
 # What is later than this was missed: all that were missed would start at the same moment.
 LATE = timedelta(minutes=10)
 LONGEST_SPREAD = timedelta(hours=1)
@@ -29,7 +31,7 @@ def beat(now: datetime) -> int:
     """
     with transaction.atomic():
         due = Monitor.objects.filter(next_run_at__lte=now).order_by("next_run_at", "id")
-        due = due.select_related("organization__tier").defer("encrypted_credentials", "alert", "include", "exclude")
+        due = due.select_related("organization__tier").only(*READ)
         monitors = list(due.select_for_update(skip_locked=True, no_key=True, of=("self",))[:AT_ONCE])
         if not monitors:
             return 0
