@@ -8,11 +8,12 @@ from django.http import HttpResponse
 from django.utils import timezone
 from django.utils.http import parse_etags
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.authentication import caller_of
+from config.api.operations import operation
 from config.api.pagination import choice
 from config.api.schema import RATE_HEADERS, headers, id_parameter, responses
 from config.api.views import ApiView
@@ -33,7 +34,7 @@ DIFF_CACHE_CONTROL = "private, no-cache"
 class ReportView(ApiView):
     """GET /v1/report/:id."""
 
-    @extend_schema(
+    @operation(
         operation_id="get_report",
         summary="Get the full report",
         tags=["Reports"],
@@ -72,7 +73,7 @@ class ReportView(ApiView):
 class ReportExport(ApiView):
     """GET /v1/report/:id/export."""
 
-    @extend_schema(
+    @operation(
         operation_id="export_report",
         summary="Export the report as JSON with evidence, SARIF or CSV",
         tags=["Reports"],
@@ -114,7 +115,7 @@ class ReportExport(ApiView):
 class ReportDiff(ApiView):
     """GET /v1/report/:id/diff."""
 
-    @extend_schema(
+    @operation(
         operation_id="diff_reports",
         summary="What changed since another report of the page",
         tags=["Reports"],
@@ -168,7 +169,7 @@ class ReportDiff(ApiView):
 class ReportMutes(ApiView):
     """GET /v1/report/:id/mutes."""
 
-    @extend_schema(
+    @operation(
         operation_id="get_report_mutes",
         summary="What of a report is muted, and its score without that",
         tags=["Mutes"],

@@ -6,13 +6,14 @@ from datetime import UTC, date, datetime
 
 from django.http import HttpResponse
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts import access, usage
 from accounts.authentication import caller_of
 from config.api import idempotency
+from config.api.operations import operation
 from config.api.pagination import choice, page_of
 from config.api.schema import PAGE_PARAMETERS, RATE_HEADERS, creation_parameters, headers, id_parameter, responses
 from config.api.scopes import Scope
@@ -32,7 +33,7 @@ class ScanCollection(ApiView):
 
     scopes = {"POST": Scope.SCAN}
 
-    @extend_schema(
+    @operation(
         operation_id="create_scan",
         summary="Create a scan",
         tags=["Scans"],
@@ -68,7 +69,7 @@ class ScanCollection(ApiView):
 class ScanItem(ApiView):
     """GET /v1/scan/:id."""
 
-    @extend_schema(
+    @operation(
         operation_id="get_scan",
         summary="Get the status and progress of a scan",
         tags=["Scans"],
@@ -91,7 +92,7 @@ class ScanItem(ApiView):
 class ScanListing(ApiView):
     """GET /v1/scans."""
 
-    @extend_schema(
+    @operation(
         operation_id="list_scans",
         summary="List scans",
         tags=["Scans"],
@@ -129,7 +130,7 @@ class ScanListing(ApiView):
 class UsageView(ApiView):
     """GET /v1/usage."""
 
-    @extend_schema(
+    @operation(
         operation_id="get_usage",
         summary="Get usage and quota",
         tags=["Usage"],

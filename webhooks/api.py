@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts import access
 from accounts.authentication import caller_of
+from config.api.operations import operation
 from config.api.pagination import choice, page_of
 from config.api.parsing import moment
 from config.api.schema import PAGE_PARAMETERS, RATE_HEADERS, id_parameter, responses
@@ -40,7 +41,7 @@ DISABLED = {"e409": "`WEBHOOK_DISABLED`: enable it first."}
 class WebhookCollection(ApiView):
     """POST and GET /api/webhooks."""
 
-    @extend_schema(
+    @operation(
         operation_id="create_webhook",
         summary="Register a webhook",
         tags=["Webhooks"],
@@ -67,7 +68,7 @@ class WebhookCollection(ApiView):
         )
         return Response(CreatedWebhookSerializer(vars(webhook) | {"secret": secret}).data, status=201)
 
-    @extend_schema(
+    @operation(
         operation_id="list_webhooks",
         summary="List webhooks",
         tags=["Webhooks"],
@@ -83,7 +84,7 @@ class WebhookCollection(ApiView):
 class WebhookItem(ApiView):
     """GET, PATCH and DELETE /api/webhooks/:id."""
 
-    @extend_schema(
+    @operation(
         operation_id="get_webhook",
         summary="Get a webhook",
         tags=["Webhooks"],
@@ -95,7 +96,7 @@ class WebhookItem(ApiView):
         webhook = services.access_webhook(caller_of(request).organization_id, webhook_id)
         return Response(WebhookDetailSerializer(webhook).data)
 
-    @extend_schema(
+    @operation(
         operation_id="update_webhook",
         summary="Change, disable or enable a webhook",
         tags=["Webhooks"],
@@ -116,7 +117,7 @@ class WebhookItem(ApiView):
         )
         return Response(WebhookDetailSerializer(webhook).data)
 
-    @extend_schema(
+    @operation(
         operation_id="delete_webhook",
         summary="Delete a webhook",
         tags=["Webhooks"],
@@ -132,11 +133,12 @@ class WebhookItem(ApiView):
 class WebhookTest(ApiView):
     """POST /api/webhooks/:id/test."""
 
-    @extend_schema(
+    @operation(
         operation_id="test_webhook",
         summary="Send a test event",
         tags=["Webhooks"],
-        request={"application/json": TestRequestSerializer},
+        request=TestRequestSerializer,
+        body_optional=True,
         parameters=[WEBHOOK_ID, *RATE_HEADERS],
         responses=responses(
             {202: DeliveryDetailSerializer}, e400="`INVALID_PARAMS`.", **NOT_FOUND, **DISABLED, **OF_BODY
@@ -155,11 +157,12 @@ class WebhookTest(ApiView):
 class WebhookSecret(ApiView):
     """POST /api/webhooks/:id/rotate-secret."""
 
-    @extend_schema(
+    @operation(
         operation_id="rotate_webhook_secret",
         summary="Rotate the secret of a webhook",
         tags=["Webhooks"],
-        request={"application/json": RotationRequestSerializer},
+        request=RotationRequestSerializer,
+        body_optional=True,
         parameters=[WEBHOOK_ID, *RATE_HEADERS],
         responses=responses(
             {200: RotatedSecretSerializer},
@@ -183,7 +186,7 @@ class WebhookSecret(ApiView):
 class DeliveryListing(ApiView):
     """GET /api/webhooks/:id/deliveries."""
 
-    @extend_schema(
+    @operation(
         operation_id="list_deliveries",
         summary="List the deliveries of a webhook",
         tags=["Webhooks"],
@@ -217,7 +220,7 @@ class DeliveryListing(ApiView):
 class DeliveryReplay(ApiView):
     """POST /api/webhooks/:id/deliveries/:id/replay."""
 
-    @extend_schema(
+    @operation(
         operation_id="replay_delivery",
         summary="Send a delivery again",
         tags=["Webhooks"],

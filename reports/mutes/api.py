@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.authentication import caller_of
+from config.api.operations import operation
 from config.api.pagination import page_of
 from config.api.schema import PAGE_PARAMETERS, RATE_HEADERS, id_parameter, responses
 from config.api.views import ApiView, json_body
@@ -20,7 +21,7 @@ NOT_FOUND = "`MUTE_NOT_FOUND`: no such mute, another organization's, or it has e
 class MuteCollection(ApiView):
     """POST and GET /v1/mutes."""
 
-    @extend_schema(
+    @operation(
         operation_id="create_mute",
         summary="Mute a finding",
         tags=["Mutes"],
@@ -41,7 +42,7 @@ class MuteCollection(ApiView):
         headers = {"Location": f"/v1/mutes/{mute.id}"} if is_new else {}
         return Response(shown, status=201 if is_new else 200, headers=headers)
 
-    @extend_schema(
+    @operation(
         operation_id="list_mutes",
         summary="List what is muted",
         tags=["Mutes"],
@@ -68,7 +69,7 @@ class MuteCollection(ApiView):
 class MuteItem(ApiView):
     """GET and DELETE /v1/mutes/:id."""
 
-    @extend_schema(
+    @operation(
         operation_id="get_mute",
         summary="Get a mute",
         tags=["Mutes"],
@@ -80,7 +81,7 @@ class MuteItem(ApiView):
         mute = services.find_mute(caller_of(request).organization_id, mute_id)
         return Response(MuteSerializer(services.rule_of(mute)).data)
 
-    @extend_schema(
+    @operation(
         operation_id="end_mute",
         summary="Stop muting",
         tags=["Mutes"],

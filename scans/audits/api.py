@@ -6,13 +6,14 @@ from django.db.models import F
 from django.http import StreamingHttpResponse
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts import access
 from accounts.authentication import caller_of
 from config.api import idempotency
+from config.api.operations import operation
 from config.api.pagination import choice, page_of
 from config.api.parsing import LongJSONParser
 from config.api.schema import PAGE_PARAMETERS, RATE_HEADERS, creation_parameters, headers, id_parameter, responses
@@ -46,7 +47,7 @@ class AuditCollection(ApiView):
     parser_classes = [LongJSONParser]
     scopes = {"POST": Scope.SCAN}
 
-    @extend_schema(
+    @operation(
         operation_id="create_audit",
         summary="Create an audit of a page, a list of pages or a site",
         tags=["Audits"],
@@ -72,7 +73,7 @@ class AuditCollection(ApiView):
         )
         return Response(created.response, status=202, headers=created.headers("/v1/audits"))
 
-    @extend_schema(
+    @operation(
         operation_id="list_audits",
         summary="List audits",
         tags=["Audits"],
@@ -102,7 +103,7 @@ class AuditItem(ApiView):
 
     scopes = {"DELETE": Scope.SCAN}
 
-    @extend_schema(
+    @operation(
         operation_id="get_audit",
         summary="Get the status, progress and scores of an audit",
         tags=["Audits"],
@@ -119,7 +120,7 @@ class AuditItem(ApiView):
         waiting = {} if audit.is_final else {"Retry-After": str(POLL_AFTER_S)}
         return Response(AuditSerializer(audit).data, headers=waiting)
 
-    @extend_schema(
+    @operation(
         operation_id="cancel_audit",
         summary="Cancel an audit",
         tags=["Audits"],
@@ -134,7 +135,7 @@ class AuditItem(ApiView):
 class AuditExport(ApiView):
     """GET /v1/audits/:id/export."""
 
-    @extend_schema(
+    @operation(
         operation_id="export_audit",
         summary="Export an audit that has ended as JSON, SARIF or CSV",
         tags=["Audits"],
@@ -171,7 +172,7 @@ class AuditExport(ApiView):
 class AuditPages(ApiView):
     """GET /v1/audits/:id/pages."""
 
-    @extend_schema(
+    @operation(
         operation_id="list_audit_pages",
         summary="List the pages of an audit with their scans and scores",
         tags=["Audits"],
@@ -204,7 +205,7 @@ class AuditPages(ApiView):
 class AuditFindings(ApiView):
     """GET /v1/audits/:id/findings."""
 
-    @extend_schema(
+    @operation(
         operation_id="list_audit_findings",
         summary="List what is wrong, each finding once for all its pages",
         tags=["Audits"],

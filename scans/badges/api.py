@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.authentication import caller_of
+from config.api.operations import operation
 from config.api.pagination import page_of
 from config.api.parsing import LongJSONParser
 from config.api.schema import PAGE_PARAMETERS, RATE_HEADERS, id_parameter, responses
@@ -20,7 +20,7 @@ class BadgeCollection(ApiView):
 
     parser_classes = [LongJSONParser]
 
-    @extend_schema(
+    @operation(
         operation_id="create_badge",
         summary="Switch on the badge of a monitor or a page",
         tags=["Badges"],
@@ -41,7 +41,7 @@ class BadgeCollection(ApiView):
         badge, is_new = services.create_badge(caller=caller_of(request), body=json_body(request))
         return Response(BadgeSerializer(badge).data, status=201 if is_new else 200)
 
-    @extend_schema(
+    @operation(
         operation_id="list_badges",
         summary="List badges",
         tags=["Badges"],
@@ -59,7 +59,7 @@ class BadgeCollection(ApiView):
 class BadgeItem(ApiView):
     """DELETE /v1/badges/:id."""
 
-    @extend_schema(
+    @operation(
         operation_id="delete_badge",
         summary="Switch off a badge",
         tags=["Badges"],

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts import access
 from accounts.authentication import caller_of
 from config.api import idempotency
+from config.api.operations import operation
 from config.api.pagination import page_of
 from config.api.parsing import LongJSONParser
 from config.api.schema import PAGE_PARAMETERS, RATE_HEADERS, creation_parameters, id_parameter, responses
@@ -34,7 +34,7 @@ class MonitorCollection(ApiView):
 
     parser_classes = [LongJSONParser]
 
-    @extend_schema(
+    @operation(
         operation_id="create_monitor",
         summary="Create a monitor of a page, a list of pages or a site",
         tags=["Monitors"],
@@ -58,7 +58,7 @@ class MonitorCollection(ApiView):
         )
         return Response(created.response, status=201, headers=created.headers("/v1/monitors"))
 
-    @extend_schema(
+    @operation(
         operation_id="list_monitors",
         summary="List monitors",
         tags=["Monitors"],
@@ -79,7 +79,7 @@ class MonitorItem(ApiView):
 
     parser_classes = [LongJSONParser]
 
-    @extend_schema(
+    @operation(
         operation_id="get_monitor",
         summary="Get a monitor, its last scores and when it looks next",
         tags=["Monitors"],
@@ -90,7 +90,7 @@ class MonitorItem(ApiView):
         """`GET …/runs` says what its runs found."""
         return Response(MonitorSerializer(services.find_monitor(caller_of(request).organization_id, monitor_id)).data)
 
-    @extend_schema(
+    @operation(
         operation_id="change_monitor",
         summary="Change, pause or resume a monitor",
         tags=["Monitors"],
@@ -110,7 +110,7 @@ class MonitorItem(ApiView):
         monitor = services.change_monitor(caller=caller_of(request), monitor_id=monitor_id, body=json_body(request))
         return Response(MonitorSerializer(monitor).data)
 
-    @extend_schema(
+    @operation(
         operation_id="delete_monitor",
         summary="Delete a monitor",
         tags=["Monitors"],
@@ -126,7 +126,7 @@ class MonitorItem(ApiView):
 class MonitorRuns(ApiView):
     """GET and POST /v1/monitors/:id/runs."""
 
-    @extend_schema(
+    @operation(
         operation_id="list_monitor_runs",
         summary="List the runs of a monitor, and what changed",
         tags=["Monitors"],
@@ -141,7 +141,7 @@ class MonitorRuns(ApiView):
         shown = MonitorRunSerializer(found, many=True).data
         return Response({"runs": shown, "total": runs.count(), "limit": limit, "offset": offset})
 
-    @extend_schema(
+    @operation(
         operation_id="run_monitor",
         summary="Run a monitor at once",
         tags=["Monitors"],
