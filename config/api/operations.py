@@ -54,7 +54,7 @@ def operation(
 
     def decorate(method: Method) -> Method:
         method.taken = taken  # type: ignore[attr-defined]  # read by ApiView.initial
-        return extend_schema(parameters=[*parameters], request=body, **described)(method)  # type: ignore[no-any-return]
+        return extend_schema(parameters=[*parameters], request=body, **described)(method)
 
     return decorate
 

@@ -63,7 +63,7 @@ class ApiView(APIView):
             return  # no operation: a 404 or a 405
         taken.refuse_other_parameters(request.query_params)
         if request.method not in (*SAFE_METHODS, "DELETE") and _has_body(request):
-            taken.refuse_other_fields(request.data)
+            taken.refuse_other_fields(json_body(request))
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
         response = super().finalize_response(request, response, *args, **kwargs)
