@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from accounts.authentication import caller_of
 from config.api.operations import operation
 from config.api.pagination import choice
-from config.api.schema import RATE_HEADERS, headers, id_parameter, responses
+from config.api.schema import headers, id_parameter, responses
 from config.api.views import ApiView
 from reports import exports
 from reports.diff import diff
@@ -41,7 +41,6 @@ class ReportView(ApiView):
         parameters=[
             id_parameter("scan_id", "scan"),
             OpenApiParameter("If-None-Match", str, OpenApiParameter.HEADER),
-            *RATE_HEADERS,
             *headers(
                 [200, 304],
                 ETag=(str, 'Of the form `"<scan_id>_v1"`; reports never change.'),
@@ -80,7 +79,6 @@ class ReportExport(ApiView):
         parameters=[
             id_parameter("scan_id", "scan"),
             OpenApiParameter("format", str, enum=exports.FORMATS, default="json"),
-            *RATE_HEADERS,
             *headers([200], Content_Disposition=(str, "A file name for the download.")),
         ],
         responses=responses(
@@ -129,7 +127,6 @@ class ReportDiff(ApiView):
                 "same page and type.",
             ),
             OpenApiParameter("If-None-Match", str, OpenApiParameter.HEADER),
-            *RATE_HEADERS,
             *headers(
                 [200, 304],
                 ETag=(str, "Names both reports, which never change, and what is muted."),
@@ -173,7 +170,7 @@ class ReportMutes(ApiView):
         operation_id="get_report_mutes",
         summary="What of a report is muted, and its score without that",
         tags=["Mutes"],
-        parameters=[id_parameter("scan_id", "scan"), *RATE_HEADERS],
+        parameters=[id_parameter("scan_id", "scan")],
         responses=responses(
             {200: ReportMutesSerializer},
             e404="`SCAN_NOT_FOUND`.",

@@ -15,7 +15,7 @@ from accounts.authentication import caller_of
 from config.api import idempotency
 from config.api.operations import operation
 from config.api.pagination import choice, page_of
-from config.api.schema import PAGE_PARAMETERS, RATE_HEADERS, creation_parameters, headers, id_parameter, responses
+from config.api.schema import PAGE_PARAMETERS, creation_parameters, headers, id_parameter, responses
 from config.api.scopes import Scope
 from config.api.views import ApiView, json_body
 from config.ids import is_id
@@ -38,9 +38,7 @@ class ScanCollection(ApiView):
         summary="Create a scan",
         tags=["Scans"],
         request=ScanRequestSerializer,
-        parameters=[
-            *creation_parameters(201, "scan"),
-        ],
+        parameters=creation_parameters(201, "scan"),
         responses=responses(
             {201: ScanDetailSerializer},
             e400="`INVALID_URL`, `INVALID_TYPE`, `INVALID_REQUEST_FIELD`, `URL_NOT_REACHABLE` or `INVALID_PARAMS`.",
@@ -75,7 +73,6 @@ class ScanItem(ApiView):
         tags=["Scans"],
         parameters=[
             id_parameter("scan_id", "scan"),
-            *RATE_HEADERS,
             *headers([200], Retry_After=(int, "Seconds until it is worth asking again; absent once final.")),
         ],
         responses=responses(
@@ -100,7 +97,6 @@ class ScanListing(ApiView):
             *PAGE_PARAMETERS,
             OpenApiParameter("status", str, enum=Scan.Status.values),
             OpenApiParameter("type", str, enum=Scan.Type.values),
-            *RATE_HEADERS,
         ],
         responses=responses(
             {200: ScanListSerializer}, e400="`INVALID_PARAMS`: a parameter is out of range or unknown."
@@ -134,7 +130,6 @@ class UsageView(ApiView):
         operation_id="get_usage",
         summary="Get usage and quota",
         tags=["Usage"],
-        parameters=RATE_HEADERS,
         responses=responses({200: UsageSerializer}),
     )
     def get(self, request: Request) -> Response:

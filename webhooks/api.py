@@ -12,7 +12,7 @@ from accounts.authentication import caller_of
 from config.api.operations import operation
 from config.api.pagination import choice, page_of
 from config.api.parsing import moment
-from config.api.schema import PAGE_PARAMETERS, RATE_HEADERS, id_parameter, responses
+from config.api.schema import PAGE_PARAMETERS, id_parameter, responses
 from config.api.views import ApiView, json_body, optional_json_body
 from webhooks import services
 from webhooks.models import Delivery, EventKind, Webhook
@@ -46,7 +46,6 @@ class WebhookCollection(ApiView):
         summary="Register a webhook",
         tags=["Webhooks"],
         request=WebhookRequestSerializer,
-        parameters=RATE_HEADERS,
         responses=responses(
             {201: CreatedWebhookSerializer},
             e400="`INVALID_URL` or `INVALID_PARAMS`.",
@@ -72,7 +71,6 @@ class WebhookCollection(ApiView):
         operation_id="list_webhooks",
         summary="List webhooks",
         tags=["Webhooks"],
-        parameters=RATE_HEADERS,
         responses=responses({200: WebhookSummarySerializer(many=True)}),
     )
     def get(self, request: Request) -> Response:
@@ -88,7 +86,7 @@ class WebhookItem(ApiView):
         operation_id="get_webhook",
         summary="Get a webhook",
         tags=["Webhooks"],
-        parameters=[WEBHOOK_ID, *RATE_HEADERS],
+        parameters=[WEBHOOK_ID],
         responses=responses({200: WebhookDetailSerializer}, **NOT_FOUND),
     )
     def get(self, request: Request, webhook_id: str) -> Response:
@@ -101,7 +99,7 @@ class WebhookItem(ApiView):
         summary="Change, disable or enable a webhook",
         tags=["Webhooks"],
         request=WebhookChangesSerializer,
-        parameters=[WEBHOOK_ID, *RATE_HEADERS],
+        parameters=[WEBHOOK_ID],
         responses=responses(
             {200: WebhookDetailSerializer},
             e400="`INVALID_URL` or `INVALID_PARAMS`.",
@@ -121,7 +119,7 @@ class WebhookItem(ApiView):
         operation_id="delete_webhook",
         summary="Delete a webhook",
         tags=["Webhooks"],
-        parameters=[WEBHOOK_ID, *RATE_HEADERS],
+        parameters=[WEBHOOK_ID],
         responses=responses({204: None}, **NOT_FOUND),
     )
     def delete(self, request: Request, webhook_id: str) -> Response:
@@ -139,7 +137,7 @@ class WebhookTest(ApiView):
         tags=["Webhooks"],
         request=TestRequestSerializer,
         body_optional=True,
-        parameters=[WEBHOOK_ID, *RATE_HEADERS],
+        parameters=[WEBHOOK_ID],
         responses=responses(
             {202: DeliveryDetailSerializer}, e400="`INVALID_PARAMS`.", **NOT_FOUND, **DISABLED, **OF_BODY
         ),
@@ -163,7 +161,7 @@ class WebhookSecret(ApiView):
         tags=["Webhooks"],
         request=RotationRequestSerializer,
         body_optional=True,
-        parameters=[WEBHOOK_ID, *RATE_HEADERS],
+        parameters=[WEBHOOK_ID],
         responses=responses(
             {200: RotatedSecretSerializer},
             e400="`INVALID_PARAMS`.",
@@ -196,7 +194,6 @@ class DeliveryListing(ApiView):
             OpenApiParameter("status", str, enum=Delivery.Status.values),
             OpenApiParameter("event", str, enum=EventKind.values),
             OpenApiParameter("since", OpenApiTypes.DATETIME, description="Created then or later, in UTC."),
-            *RATE_HEADERS,
         ],
         responses=responses(
             {200: DeliveryListSerializer}, e400="`INVALID_PARAMS`: a parameter is out of range or unknown.", **NOT_FOUND
@@ -225,7 +222,7 @@ class DeliveryReplay(ApiView):
         summary="Send a delivery again",
         tags=["Webhooks"],
         request=None,
-        parameters=[WEBHOOK_ID, id_parameter("delivery_id", "dlv"), *RATE_HEADERS],
+        parameters=[WEBHOOK_ID, id_parameter("delivery_id", "dlv")],
         responses=responses(
             {202: DeliveryDetailSerializer}, e404="`WEBHOOK_NOT_FOUND` or `DELIVERY_NOT_FOUND`.", **DISABLED
         ),

@@ -10,6 +10,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 
 from config.api.errors import InvalidParams
+from config.api.schema import EVERYWHERE
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -34,7 +35,7 @@ class Taken:
 
 def operation(
     *,
-    parameters: Sequence[OpenApiParameter],
+    parameters: Sequence[OpenApiParameter] = (),
     request: type[serializers.Serializer] | None = None,
     body_optional: bool = False,
     **described: Any,
@@ -54,7 +55,7 @@ def operation(
 
     def decorate(method: Method) -> Method:
         method.taken = taken  # type: ignore[attr-defined]  # read by ApiView.initial
-        return extend_schema(parameters=[*parameters], request=body, **described)(method)
+        return extend_schema(parameters=[*parameters, *EVERYWHERE], request=body, **described)(method)
 
     return decorate
 

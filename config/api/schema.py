@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
 
@@ -78,15 +77,18 @@ def responses(answers: dict[Any, Any], **errors: str) -> dict[Any, Any]:
     return documented | answers
 
 
-def headers(statuses: Iterable[int], **names: tuple[type | OpenApiTypes, str]) -> list[OpenApiParameter]:
-    """Response headers: `headers([200], ETag=(str, "…"))`; underscores stand for hyphens."""
+def headers(statuses: Sequence[int] | bool, **names: tuple[type, str]) -> list[OpenApiParameter]:
+    """Headers of responses with these statuses, or of all (True): `headers([200], ETag=(str, "…"))`.
+
+    Underscores stand for hyphens.
+    """
     return [
         OpenApiParameter(
             name=name.replace("_", "-"),
             type=kind,
             location=OpenApiParameter.HEADER,
             description=description,
-            response=list(statuses),
+            response=statuses,
         )
         for name, (kind, description) in names.items()
     ]
@@ -96,20 +98,21 @@ PAGE_PARAMETERS = [
     OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": USUAL_PAGE}),
     OpenApiParameter("offset", {"type": "integer", "minimum": 0, "maximum": MAX_OFFSET, "default": 0}),
 ]
-RATE_HEADERS = [
-    OpenApiParameter(
-        name=f"X-RateLimit-{name}",
-        type=int,
-        location=OpenApiParameter.HEADER,
-        description=description,
-        response=True,
-    )
-    for name, description in (
-        ("Limit", "Requests allowed in the window."),
-        ("Remaining", "Requests left in the window."),
-        ("Reset", "Unix time in seconds at which the window resets."),
-    )
+# On what any operation answers.
+EVERYWHERE = [
+    *headers(True, X_Request_ID=(str, "The ID of the request in the service's log: yours, if you have sent one.")),
+    *headers(
+        True,
+        X_RateLimit_Limit=(int, "Requests allowed in the window."),
+        X_RateLimit_Remaining=(int, "Requests left in the window."),
+        X_RateLimit_Reset=(int, "Unix time in seconds at which the window resets."),
+    ),
+    *headers([401], WWW_Authenticate=(str, "`Bearer`.")),
+    *headers([405], Allow=(str, "The methods that there are, separated by commas.")),
+    *headers([429, 503], Retry_After=(int, "Seconds until it is worth trying again, at least 1.")),
 ]
+# The others are on some answers only, where their text may be another.
+NAMED_ONCE = {each.name for each in EVERYWHERE} - {"Retry-After"}
 
 
 def id_parameter(name: str, prefix: str) -> OpenApiParameter:
@@ -119,12 +122,34 @@ def id_parameter(name: str, prefix: str) -> OpenApiParameter:
     )
 
 
-def require_a_change(result: dict[str, Any], **_: object) -> dict[str, Any]:
-    """A hook of drf-spectacular: a PATCH changes something."""
-    for name, schema in result["components"]["schemas"].items():
-        if name.startswith("Patched"):
-            schema["minProperties"] = 1
+def as_strict_as_the_api(result: dict[str, Any], **_: object) -> dict[str, Any]:
+    """A hook of drf-spectacular: a PATCH changes something, and bodies hold nothing that is not known."""
+    schemas = result["components"]["schemas"]
+    for operation in _operations(result):
+        body = operation.get("requestBody", {}).get("content", {}).get("application/json")
+        if body:
+            schema = schemas[body["schema"]["$ref"].rpartition("/")[2]]
+            schema["additionalProperties"] = False
+            if operation["operationId"].startswith(("update_", "change_")):
+                schema["minProperties"] = 1
+                operation["requestBody"]["required"] = True
     return result
+
+
+def name_headers_once(result: dict[str, Any], **_: object) -> dict[str, Any]:
+    """A hook of drf-spectacular: what stands on every answer is described in one place."""
+    shared = result["components"].setdefault("headers", {})
+    for operation in _operations(result):
+        for response in operation["responses"].values():
+            for name in response.get("headers", {}).keys() & NAMED_ONCE:
+                shared[name] = response["headers"][name]
+                response["headers"][name] = {"$ref": f"#/components/headers/{name}"}
+    return result
+
+
+def _operations(description: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for methods in description["paths"].values():
+        yield from methods.values()
 
 
 def creation_parameters(status: int, noun: str) -> list[OpenApiParameter]:
@@ -136,7 +161,6 @@ def creation_parameters(status: int, noun: str) -> list[OpenApiParameter]:
             OpenApiParameter.HEADER,
             description="1 to 255 characters. The same key and body within 24 hours get the first answer again.",
         ),
-        *RATE_HEADERS,
         *headers(
             [status],
             Location=(str, f"The address of the {noun}."),

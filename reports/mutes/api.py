@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from accounts.authentication import caller_of
 from config.api.operations import operation
 from config.api.pagination import page_of
-from config.api.schema import PAGE_PARAMETERS, RATE_HEADERS, id_parameter, responses
+from config.api.schema import PAGE_PARAMETERS, id_parameter, responses
 from config.api.views import ApiView, json_body
 from reports.mutes import services
 from reports.mutes.serializers import MuteListSerializer, MuteRequestSerializer, MuteSerializer
@@ -26,7 +26,6 @@ class MuteCollection(ApiView):
         summary="Mute a finding",
         tags=["Mutes"],
         request=MuteRequestSerializer,
-        parameters=RATE_HEADERS,
         responses=responses(
             {200: MuteSerializer, 201: MuteSerializer},
             e400="`INVALID_PARAMS`: a field is missing, unknown or out of range.",
@@ -50,7 +49,6 @@ class MuteCollection(ApiView):
             *PAGE_PARAMETERS,
             OpenApiParameter("check", str, description="Only of the check with this ID."),
             OpenApiParameter("host", str, description="Only on this host."),
-            *RATE_HEADERS,
         ],
         responses=responses({200: MuteListSerializer}, e400="`INVALID_PARAMS`."),
     )
@@ -73,7 +71,7 @@ class MuteItem(ApiView):
         operation_id="get_mute",
         summary="Get a mute",
         tags=["Mutes"],
-        parameters=[id_parameter("mute_id", "mute"), *RATE_HEADERS],
+        parameters=[id_parameter("mute_id", "mute")],
         responses=responses({200: MuteSerializer}, e404=NOT_FOUND),
     )
     def get(self, request: Request, mute_id: str) -> Response:
@@ -85,7 +83,7 @@ class MuteItem(ApiView):
         operation_id="end_mute",
         summary="Stop muting",
         tags=["Mutes"],
-        parameters=[id_parameter("mute_id", "mute"), *RATE_HEADERS],
+        parameters=[id_parameter("mute_id", "mute")],
         responses=responses({204: None}, e404=NOT_FOUND),
     )
     def delete(self, request: Request, mute_id: str) -> Response:

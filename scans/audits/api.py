@@ -16,7 +16,7 @@ from config.api import idempotency
 from config.api.operations import operation
 from config.api.pagination import choice, page_of
 from config.api.parsing import LongJSONParser
-from config.api.schema import PAGE_PARAMETERS, RATE_HEADERS, creation_parameters, headers, id_parameter, responses
+from config.api.schema import PAGE_PARAMETERS, creation_parameters, headers, id_parameter, responses
 from config.api.scopes import Scope
 from config.api.views import ApiView, json_body
 from reports.exports import FORMATS
@@ -52,9 +52,7 @@ class AuditCollection(ApiView):
         summary="Create an audit of a page, a list of pages or a site",
         tags=["Audits"],
         request=AuditRequestSerializer,
-        parameters=[
-            *creation_parameters(202, "audit"),
-        ],
+        parameters=creation_parameters(202, "audit"),
         responses=responses(
             {202: AuditSerializer},
             e400="`INVALID_URL`, `INVALID_PAGES`, `URL_NOT_REACHABLE` or `INVALID_PARAMS`.",
@@ -77,7 +75,7 @@ class AuditCollection(ApiView):
         operation_id="list_audits",
         summary="List audits",
         tags=["Audits"],
-        parameters=[*PAGE_PARAMETERS, OpenApiParameter("status", str, enum=Audit.Status.values), *RATE_HEADERS],
+        parameters=[*PAGE_PARAMETERS, OpenApiParameter("status", str, enum=Audit.Status.values)],
         responses=responses({200: AuditListSerializer}, e400="`INVALID_PARAMS`."),
     )
     def get(self, request: Request) -> Response:
@@ -109,7 +107,6 @@ class AuditItem(ApiView):
         tags=["Audits"],
         parameters=[
             id_parameter("audit_id", "aud"),
-            *RATE_HEADERS,
             *headers([200], Retry_After=(int, "Seconds until it is worth asking again; absent once final.")),
         ],
         responses=responses({200: AuditSerializer}, e404=NOT_FOUND),
@@ -124,7 +121,7 @@ class AuditItem(ApiView):
         operation_id="cancel_audit",
         summary="Cancel an audit",
         tags=["Audits"],
-        parameters=[id_parameter("audit_id", "aud"), *RATE_HEADERS],
+        parameters=[id_parameter("audit_id", "aud")],
         responses=responses({200: AuditSerializer}, e404=NOT_FOUND),
     )
     def delete(self, request: Request, audit_id: str) -> Response:
@@ -142,7 +139,6 @@ class AuditExport(ApiView):
         parameters=[
             id_parameter("audit_id", "aud"),
             OpenApiParameter("format", str, enum=FORMATS, default="json"),
-            *RATE_HEADERS,
             *headers([200], Content_Disposition=(str, "A file name for the download.")),
         ],
         responses=responses(
@@ -180,7 +176,6 @@ class AuditPages(ApiView):
             id_parameter("audit_id", "aud"),
             *PAGE_PARAMETERS,
             OpenApiParameter("status", str, enum=AuditPage.Status.values),
-            *RATE_HEADERS,
         ],
         responses=responses({200: AuditPageListSerializer}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
     )
@@ -213,7 +208,6 @@ class AuditFindings(ApiView):
             id_parameter("audit_id", "aud"),
             *PAGE_PARAMETERS,
             OpenApiParameter("type", str, enum=Scan.Type.values),
-            *RATE_HEADERS,
         ],
         responses=responses({200: AuditFindingListSerializer}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
     )

@@ -9,7 +9,7 @@ from accounts.authentication import caller_of
 from config.api.operations import operation
 from config.api.pagination import page_of
 from config.api.parsing import LongJSONParser
-from config.api.schema import PAGE_PARAMETERS, RATE_HEADERS, id_parameter, responses
+from config.api.schema import PAGE_PARAMETERS, id_parameter, responses
 from config.api.views import ApiView, json_body
 from scans.badges import services
 from scans.badges.serializers import BadgeListSerializer, BadgeRequestSerializer, BadgeSerializer
@@ -25,7 +25,6 @@ class BadgeCollection(ApiView):
         summary="Switch on the badge of a monitor or a page",
         tags=["Badges"],
         request=BadgeRequestSerializer,
-        parameters=[*RATE_HEADERS],
         responses=responses(
             {200: BadgeSerializer, 201: BadgeSerializer},
             e400="`INVALID_PARAMS`: also for a page that has no report. `INVALID_URL`.",
@@ -45,7 +44,7 @@ class BadgeCollection(ApiView):
         operation_id="list_badges",
         summary="List badges",
         tags=["Badges"],
-        parameters=[*PAGE_PARAMETERS, *RATE_HEADERS],
+        parameters=PAGE_PARAMETERS,
         responses=responses({200: BadgeListSerializer}, e400="`INVALID_PARAMS`."),
     )
     def get(self, request: Request) -> Response:
@@ -63,7 +62,7 @@ class BadgeItem(ApiView):
         operation_id="delete_badge",
         summary="Switch off a badge",
         tags=["Badges"],
-        parameters=[id_parameter("badge_id", "bdg"), *RATE_HEADERS],
+        parameters=[id_parameter("badge_id", "bdg")],
         responses=responses({204: None}, e404="`BADGE_NOT_FOUND`: no such badge, or another organization's."),
     )
     def delete(self, request: Request, badge_id: str) -> Response:

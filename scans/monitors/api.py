@@ -11,7 +11,7 @@ from config.api import idempotency
 from config.api.operations import operation
 from config.api.pagination import page_of
 from config.api.parsing import LongJSONParser
-from config.api.schema import PAGE_PARAMETERS, RATE_HEADERS, creation_parameters, id_parameter, responses
+from config.api.schema import PAGE_PARAMETERS, creation_parameters, id_parameter, responses
 from config.api.views import ApiView, json_body
 from scans.models import Monitor
 from scans.monitors import services
@@ -39,7 +39,7 @@ class MonitorCollection(ApiView):
         summary="Create a monitor of a page, a list of pages or a site",
         tags=["Monitors"],
         request=MonitorRequestSerializer,
-        parameters=[*creation_parameters(201, "monitor")],
+        parameters=creation_parameters(201, "monitor"),
         responses=responses(
             {201: MonitorSerializer},
             e400=INVALID,
@@ -62,7 +62,7 @@ class MonitorCollection(ApiView):
         operation_id="list_monitors",
         summary="List monitors",
         tags=["Monitors"],
-        parameters=[*PAGE_PARAMETERS, *RATE_HEADERS],
+        parameters=PAGE_PARAMETERS,
         responses=responses({200: MonitorListSerializer}, e400="`INVALID_PARAMS`."),
     )
     def get(self, request: Request) -> Response:
@@ -83,7 +83,7 @@ class MonitorItem(ApiView):
         operation_id="get_monitor",
         summary="Get a monitor, its last scores and when it looks next",
         tags=["Monitors"],
-        parameters=[id_parameter("monitor_id", "mon"), *RATE_HEADERS],
+        parameters=[id_parameter("monitor_id", "mon")],
         responses=responses({200: MonitorSerializer}, e404=NOT_FOUND),
     )
     def get(self, request: Request, monitor_id: str) -> Response:
@@ -95,7 +95,7 @@ class MonitorItem(ApiView):
         summary="Change, pause or resume a monitor",
         tags=["Monitors"],
         request=MonitorChangeSerializer,
-        parameters=[id_parameter("monitor_id", "mon"), *RATE_HEADERS],
+        parameters=[id_parameter("monitor_id", "mon")],
         responses=responses(
             {200: MonitorSerializer},
             e400=INVALID,
@@ -114,7 +114,7 @@ class MonitorItem(ApiView):
         operation_id="delete_monitor",
         summary="Delete a monitor",
         tags=["Monitors"],
-        parameters=[id_parameter("monitor_id", "mon"), *RATE_HEADERS],
+        parameters=[id_parameter("monitor_id", "mon")],
         responses=responses({204: None}, e404=NOT_FOUND),
     )
     def delete(self, request: Request, monitor_id: str) -> Response:
@@ -130,7 +130,7 @@ class MonitorRuns(ApiView):
         operation_id="list_monitor_runs",
         summary="List the runs of a monitor, and what changed",
         tags=["Monitors"],
-        parameters=[id_parameter("monitor_id", "mon"), *PAGE_PARAMETERS, *RATE_HEADERS],
+        parameters=[id_parameter("monitor_id", "mon"), *PAGE_PARAMETERS],
         responses=responses({200: MonitorRunListSerializer}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
     )
     def get(self, request: Request, monitor_id: str) -> Response:
@@ -146,7 +146,7 @@ class MonitorRuns(ApiView):
         summary="Run a monitor at once",
         tags=["Monitors"],
         request=None,
-        parameters=[id_parameter("monitor_id", "mon"), *RATE_HEADERS],
+        parameters=[id_parameter("monitor_id", "mon")],
         responses=responses(
             {202: MonitorRunSerializer}, e404=NOT_FOUND, e409="`MONITOR_RUNNING`: a run of it is under way already."
         ),
