@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from accounts.authentication import caller_of
 from config.api.operations import operation
 from config.api.pagination import choice
-from config.api.schema import headers, id_parameter, responses
+from config.api.schema import FORMAT, headers, id_parameter, responses
 from config.api.views import ApiView
 from reports import exports
 from reports.diff import diff
@@ -69,45 +69,66 @@ class ReportView(ApiView):
         return response
 
 
+EXPORT_ERRORS = {"e404": "`SCAN_NOT_FOUND`.", "e409": "`SCAN_NOT_COMPLETE`."}
+EXPORT_PARAMETERS = [
+    id_parameter("scan_id", "scan"),
+    *headers(
+        [200],
+        Content_Disposition=(str, "A file name for the download."),
+        Cache_Control=(str, "`private`, and for how long."),
+        Vary=(str, "`Authorization`."),
+    ),
+]
+
+
 class ReportExport(ApiView):
     """GET /v1/report/:id/export."""
 
     @operation(
         operation_id="export_report",
-        summary="Export the report as JSON with evidence, SARIF or CSV",
+        summary="Export the report as JSON with evidence",
         tags=["Reports"],
-        parameters=[
-            id_parameter("scan_id", "scan"),
-            OpenApiParameter("format", str, enum=exports.FORMATS, default="json"),
-            *headers([200], Content_Disposition=(str, "A file name for the download.")),
-        ],
+        parameters=[*EXPORT_PARAMETERS, FORMAT],
         responses=responses(
-            {
-                (200, "application/json"): ReportExportSerializer,
-                (200, "application/sarif+json"): OpenApiTypes.OBJECT,
-                (200, "text/csv"): OpenApiTypes.STR,
-            },
-            e400="`INVALID_PARAMS`: an unknown format.",
-            e404="`SCAN_NOT_FOUND`.",
-            e409="`SCAN_NOT_COMPLETE`.",
+            {200: ReportExportSerializer}, e400="`INVALID_PARAMS`: an unknown format.", **EXPORT_ERRORS
         ),
     )
     def get(self, request: Request, scan_id: str) -> HttpResponse:
-        """JSON adds check IDs, evidence, references and points to the report; SARIF 2.1.0 and CSV list findings.
+        """The report with check IDs, evidence, references and points.
 
-        SARIF says what is muted: such results have `suppressions`, whose justification is the reason.
+        `?format=sarif` and `?format=csv` answer as `/export/sarif` and `/export/csv` do.
         """
-        export_format = choice(request.query_params, "format", exports.FORMATS) or "json"
-        found_id, export = access_report(caller_of(request).organization_id, scan_id, "export")
-        organization_id = caller_of(request).organization_id
-        mutes = active_mutes(organization_id, timezone.now()) if export_format == "sarif" else NO_MUTES
-        content, content_type = exports.rendered(export, export_format, mutes.findings)
-        response = HttpResponse(content, content_type=content_type)
-        response["Content-Disposition"] = f'attachment; filename="{found_id}.{export_format}"'
-        # What is muted may change; the other formats are what was stored.
-        response["Cache-Control"] = "private, no-cache" if export_format == "sarif" else "private, max-age=86400"
-        response["Vary"] = "Authorization"
-        return response
+        return _export(request, scan_id, choice(request.query_params, "format", exports.FORMATS) or "json")
+
+
+class ReportSarif(ApiView):
+    """GET /v1/report/:id/export/sarif."""
+
+    @operation(
+        operation_id="export_report_sarif",
+        summary="Export the findings as SARIF 2.1.0",
+        tags=["Reports"],
+        parameters=EXPORT_PARAMETERS,
+        responses=responses({(200, "application/sarif+json"): OpenApiTypes.OBJECT}, **EXPORT_ERRORS),
+    )
+    def get(self, request: Request, scan_id: str) -> HttpResponse:
+        """It says what is muted: such results have `suppressions`, whose justification is the reason."""
+        return _export(request, scan_id, "sarif")
+
+
+class ReportCsv(ApiView):
+    """GET /v1/report/:id/export/csv."""
+
+    @operation(
+        operation_id="export_report_csv",
+        summary="Export the findings as CSV",
+        tags=["Reports"],
+        parameters=EXPORT_PARAMETERS,
+        responses=responses({(200, "text/csv"): OpenApiTypes.STR}, **EXPORT_ERRORS),
+    )
+    def get(self, request: Request, scan_id: str) -> HttpResponse:
+        """A line for each check that ran."""
+        return _export(request, scan_id, "csv")
 
 
 class ReportDiff(ApiView):
@@ -184,6 +205,19 @@ class ReportMutes(ApiView):
         mutes = active_mutes(organization_id, timezone.now())
         shown = muted_of_report(json.loads(export), scoring_of(organization_id, found_id), mutes)
         return Response(ReportMutesSerializer(shown).data)
+
+
+def _export(request: Request, scan_id: str, export_format: str) -> HttpResponse:
+    organization_id = caller_of(request).organization_id
+    found_id, export = access_report(organization_id, scan_id, "export")
+    mutes = active_mutes(organization_id, timezone.now()) if export_format == "sarif" else NO_MUTES
+    content, content_type = exports.rendered(export, export_format, mutes.findings)
+    response = HttpResponse(content, content_type=content_type)
+    response["Content-Disposition"] = f'attachment; filename="{found_id}.{export_format}"'
+    # What is muted may change; the other formats are what was stored.
+    response["Cache-Control"] = "private, no-cache" if export_format == "sarif" else "private, max-age=86400"
+    response["Vary"] = "Authorization"
+    return response
 
 
 def _matches(request: Request, etag: str) -> bool:

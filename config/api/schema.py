@@ -62,6 +62,7 @@ class ErrorBody(serializers.Serializer):
 
 # What any endpoint may answer, whatever it does.
 COMMON = {
+    400: "`INVALID_PARAMS`: a parameter or a field is not known.",
     401: "`UNAUTHORIZED`: the key is missing, invalid or expired. `KEY_REVOKED`: it was revoked.",
     405: "`METHOD_NOT_ALLOWED`.",
     429: "`RATE_LIMITED`: too many requests in this minute.",
@@ -113,6 +114,10 @@ EVERYWHERE = [
 ]
 # The others are on some answers only, where their text may be another.
 NAMED_ONCE = {each.name for each in EVERYWHERE} - {"Retry-After"}
+
+
+# An operation has one kind of answer: generators of clients read no other. Other formats have their own addresses.
+FORMAT = OpenApiParameter("format", str, exclude=True)
 
 
 def id_parameter(name: str, prefix: str) -> OpenApiParameter:

@@ -16,7 +16,7 @@ from config.api import idempotency
 from config.api.operations import operation
 from config.api.pagination import choice, page_of
 from config.api.parsing import LongJSONParser
-from config.api.schema import PAGE_PARAMETERS, creation_parameters, headers, id_parameter, responses
+from config.api.schema import FORMAT, PAGE_PARAMETERS, creation_parameters, headers, id_parameter, responses
 from config.api.scopes import Scope
 from config.api.views import ApiView, json_body
 from reports.exports import FORMATS
@@ -129,40 +129,64 @@ class AuditItem(ApiView):
         return Response(AuditSerializer(services.cancel_audit(caller=caller_of(request), audit_id=audit_id)).data)
 
 
+EXPORT_ERRORS = {"e404": NOT_FOUND, "e409": "`AUDIT_NOT_COMPLETE`: the audit is still under way."}
+EXPORT_PARAMETERS = [
+    id_parameter("audit_id", "aud"),
+    *headers(
+        [200],
+        Content_Disposition=(str, "A file name for the download."),
+        Cache_Control=(str, "`private, no-cache`."),
+        Vary=(str, "`Authorization`."),
+    ),
+]
+
+
 class AuditExport(ApiView):
     """GET /v1/audits/:id/export."""
 
     @operation(
         operation_id="export_audit",
-        summary="Export an audit that has ended as JSON, SARIF or CSV",
+        summary="Export an audit that has ended as JSON",
         tags=["Audits"],
-        parameters=[
-            id_parameter("audit_id", "aud"),
-            OpenApiParameter("format", str, enum=FORMATS, default="json"),
-            *headers([200], Content_Disposition=(str, "A file name for the download.")),
-        ],
-        responses=responses(
-            {
-                (200, "application/json"): AuditExportSerializer,
-                (200, "application/sarif+json"): OpenApiTypes.OBJECT,
-                (200, "text/csv"): OpenApiTypes.STR,
-            },
-            e400="`INVALID_PARAMS`: an unknown format.",
-            e404=NOT_FOUND,
-            e409="`AUDIT_NOT_COMPLETE`: the audit is still under way.",
-        ),
+        parameters=[*EXPORT_PARAMETERS, FORMAT],
+        responses=responses({200: AuditExportSerializer}, e400="`INVALID_PARAMS`: an unknown format.", **EXPORT_ERRORS),
     )
     def get(self, request: Request, audit_id: str) -> StreamingHttpResponse:
-        """JSON has all findings and pages; CSV one line for each finding; SARIF 2.1.0 one run for each type."""
-        export_format = choice(request.query_params, "format", FORMATS) or "json"
-        audit = services.find_ended_audit(caller_of(request).organization_id, audit_id)
-        response = StreamingHttpResponse(
-            export(audit, export_format, _mutes_of(audit)), content_type=MEDIA_TYPES[export_format]
-        )
-        response["Content-Disposition"] = f'attachment; filename="{audit.id}.{export_format}"'
-        response["Cache-Control"] = "private, no-cache"
-        response["Vary"] = "Authorization"
-        return response
+        """All findings and pages in one document.
+
+        `?format=sarif` and `?format=csv` answer as `/export/sarif` and `/export/csv` do.
+        """
+        return _export(request, audit_id, choice(request.query_params, "format", FORMATS) or "json")
+
+
+class AuditSarif(ApiView):
+    """GET /v1/audits/:id/export/sarif."""
+
+    @operation(
+        operation_id="export_audit_sarif",
+        summary="Export the findings of an audit that has ended as SARIF 2.1.0",
+        tags=["Audits"],
+        parameters=EXPORT_PARAMETERS,
+        responses=responses({(200, "application/sarif+json"): OpenApiTypes.OBJECT}, **EXPORT_ERRORS),
+    )
+    def get(self, request: Request, audit_id: str) -> StreamingHttpResponse:
+        """One run for each type."""
+        return _export(request, audit_id, "sarif")
+
+
+class AuditCsv(ApiView):
+    """GET /v1/audits/:id/export/csv."""
+
+    @operation(
+        operation_id="export_audit_csv",
+        summary="Export the findings of an audit that has ended as CSV",
+        tags=["Audits"],
+        parameters=EXPORT_PARAMETERS,
+        responses=responses({(200, "text/csv"): OpenApiTypes.STR}, **EXPORT_ERRORS),
+    )
+    def get(self, request: Request, audit_id: str) -> StreamingHttpResponse:
+        """One line for each finding."""
+        return _export(request, audit_id, "csv")
 
 
 class AuditPages(ApiView):
@@ -230,6 +254,17 @@ class AuditFindings(ApiView):
                 "offset": offset,
             }
         )
+
+
+def _export(request: Request, audit_id: str, export_format: str) -> StreamingHttpResponse:
+    audit = services.find_ended_audit(caller_of(request).organization_id, audit_id)
+    response = StreamingHttpResponse(
+        export(audit, export_format, _mutes_of(audit)), content_type=MEDIA_TYPES[export_format]
+    )
+    response["Content-Disposition"] = f'attachment; filename="{audit.id}.{export_format}"'
+    response["Cache-Control"] = "private, no-cache"
+    response["Vary"] = "Authorization"
+    return response
 
 
 def _mutes_of(audit: Audit) -> AuditMutes:
