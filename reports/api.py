@@ -13,9 +13,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.authentication import caller_of
-from config.api.operations import operation
 from config.api.pagination import choice
-from config.api.schema import FORMAT, headers, id_parameter, responses
+from config.api.schema import FORMAT, headers, id_parameter, operation, responses
 from config.api.views import ApiView
 from reports import exports
 from reports.diff import diff

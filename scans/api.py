@@ -13,9 +13,8 @@ from rest_framework.response import Response
 from accounts import access, usage
 from accounts.authentication import caller_of
 from config.api import idempotency
-from config.api.operations import operation
 from config.api.pagination import choice, page_of
-from config.api.schema import PAGE_PARAMETERS, creation_parameters, headers, id_parameter, responses
+from config.api.schema import PAGE_PARAMETERS, creation_parameters, headers, id_parameter, operation, responses
 from config.api.scopes import Scope
 from config.api.views import ApiView, json_body
 from config.ids import is_id

@@ -15,8 +15,10 @@ def generate_client(folder: Path) -> str:
     """Write the package into `folder`, which is made; returns what the generator said. Warnings are errors."""
     programs = Path(sys.executable).parent
     ran = subprocess.run(
-        [programs / "openapi-python-client", "generate", "--meta", "none", "--fail-on-warning"]
-        + ["--path", DESCRIPTION, "--output-path", folder],
+        [
+            *(programs / "openapi-python-client", "generate", "--meta", "none", "--fail-on-warning"),
+            *("--path", DESCRIPTION, "--output-path", folder),
+        ],
         # It formats what it writes with ruff.
         env=os.environ | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"},
         capture_output=True,

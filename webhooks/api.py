@@ -9,10 +9,9 @@ from rest_framework.response import Response
 
 from accounts import access
 from accounts.authentication import caller_of
-from config.api.operations import operation
 from config.api.pagination import choice, page_of
 from config.api.parsing import moment
-from config.api.schema import PAGE_PARAMETERS, id_parameter, responses
+from config.api.schema import PAGE_PARAMETERS, id_parameter, operation, responses
 from config.api.views import ApiView, json_body, optional_json_body
 from webhooks import services
 from webhooks.models import Delivery, EventKind, Webhook

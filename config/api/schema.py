@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers
 
 from config.api.idempotency import MAX_KEY_LENGTH
+from config.api.names import Names
 from config.api.pagination import MAX_OFFSET, MAX_PAGE, USUAL_PAGE
 from config.api.scopes import Scope
 
 if TYPE_CHECKING:
     from config.api.views import ApiView
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class BearerScheme(OpenApiAuthenticationExtension):
@@ -118,6 +121,33 @@ NAMED_ONCE = {each.name for each in EVERYWHERE} - {"Retry-After"}
 
 # An operation has one kind of answer: generators of clients read no other. Other formats have their own addresses.
 FORMAT = OpenApiParameter("format", str, exclude=True)
+
+
+def operation(
+    *,
+    parameters: Sequence[OpenApiParameter] = (),
+    request: type[serializers.Serializer] | None = None,
+    body_optional: bool = False,
+    **described: Any,
+) -> Callable[[Method], Method]:
+    """`extend_schema` for a method of an ApiView, which then takes what is described here and nothing else.
+
+    `body_optional` says that the body may be left out.
+    """
+    fields = request().fields if request else {}
+    names = Names(
+        tuple(each.name for each in parameters if each.location == OpenApiParameter.QUERY),
+        tuple(map(str, fields)),
+        frozenset(str(name) for name, field in fields.items() if field.required),
+    )
+    # drf-spectacular calls a body required unless it comes by media type.
+    body = {"application/json": request} if body_optional else request
+
+    def decorate(method: Method) -> Method:
+        method.names = names  # type: ignore[attr-defined]  # read by ApiView.initial
+        return extend_schema(parameters=[*parameters, *EVERYWHERE], request=body, **described)(method)
+
+    return decorate
 
 
 def id_parameter(name: str, prefix: str) -> OpenApiParameter:

@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from config.api.errors import InvalidParams, NotFound, refuse_in_maintenance
-from config.api.operations import Taken
+from config.api.names import Names
 from config.api.scopes import InsufficientScope, Scope
 
 
@@ -58,12 +58,12 @@ class ApiView(APIView):
 
     def _refuse_unknown(self, request: Request) -> None:
         """A name that is misspelt would otherwise be a wish that nobody hears."""
-        taken: Taken | None = getattr(getattr(self, (request.method or "").lower(), None), "taken", None)
-        if taken is None:
+        names: Names | None = getattr(getattr(self, (request.method or "").lower(), None), "names", None)
+        if names is None:
             return  # no operation: a 404 or a 405
-        taken.refuse_other_parameters(request.query_params)
+        names.refuse_other_parameters(request.query_params)
         if request.method not in (*SAFE_METHODS, "DELETE") and _has_body(request):
-            taken.refuse_other_fields(json_body(request))
+            names.refuse_other_fields(json_body(request))
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
         response = super().finalize_response(request, response, *args, **kwargs)

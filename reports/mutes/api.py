@@ -8,9 +8,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.authentication import caller_of
-from config.api.operations import operation
 from config.api.pagination import page_of
-from config.api.schema import PAGE_PARAMETERS, id_parameter, responses
+from config.api.schema import PAGE_PARAMETERS, id_parameter, operation, responses
 from config.api.views import ApiView, json_body
 from reports.mutes import services
 from reports.mutes.serializers import MuteListSerializer, MuteRequestSerializer, MuteSerializer

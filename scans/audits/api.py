@@ -13,10 +13,9 @@ from rest_framework.response import Response
 from accounts import access
 from accounts.authentication import caller_of
 from config.api import idempotency
-from config.api.operations import operation
 from config.api.pagination import choice, page_of
 from config.api.parsing import LongJSONParser
-from config.api.schema import FORMAT, PAGE_PARAMETERS, creation_parameters, headers, id_parameter, responses
+from config.api.schema import FORMAT, PAGE_PARAMETERS, creation_parameters, headers, id_parameter, operation, responses
 from config.api.scopes import Scope
 from config.api.views import ApiView, json_body
 from reports.exports import FORMATS

@@ -110,4 +110,4 @@ def test_every_method_of_every_view_says_what_it_takes() -> None:
     for view in views():
         for name in set(view.http_method_names) - {"head"}:
             if method := getattr(view, name, None):
-                assert hasattr(method, "taken"), f"{view.__name__}.{name}"
+                assert hasattr(method, "names"), f"{view.__name__}.{name}"
