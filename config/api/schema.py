@@ -173,12 +173,13 @@ def as_strict_as_the_api(result: dict[str, Any], **_: object) -> dict[str, Any]:
 
 def name_headers_once(result: dict[str, Any], **_: object) -> dict[str, Any]:
     """A hook of drf-spectacular: what stands on every answer is described in one place."""
-    shared = result["components"].setdefault("headers", {})
+    shared: dict[str, Any] = {}
     for operation in _operations(result):
         for response in operation["responses"].values():
-            for name in response.get("headers", {}).keys() & NAMED_ONCE:
+            for name in NAMED_ONCE & response.get("headers", {}).keys():
                 shared[name] = response["headers"][name]
                 response["headers"][name] = {"$ref": f"#/components/headers/{name}"}
+    result["components"]["headers"] = dict(sorted(shared.items()))
     return result
 
 
