@@ -323,6 +323,7 @@ SPECTACULAR_SETTINGS = {
         "drf_spectacular.hooks.postprocess_schema_enums",
         "config.api.schema.as_strict_as_the_api",
         "config.api.schema.name_headers_once",
+        "config.api.examples.with_examples",
     ],
     "ENUM_NAME_OVERRIDES": {
         "ScanType": "scans.models.Scan.Type",

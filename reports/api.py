@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.utils import timezone
 from django.utils.http import parse_etags
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -18,7 +18,7 @@ from config.api.schema import FORMAT, headers, id_parameter, operation, response
 from config.api.views import ApiView
 from reports import exports
 from reports.diff import diff
-from reports.diff_serializers import DiffSerializer, example
+from reports.diff_serializers import DiffSerializer
 from reports.mutes.matching import NO_MUTES
 from reports.mutes.serializers import ReportMutesSerializer
 from reports.mutes.services import active_mutes
@@ -154,7 +154,6 @@ class ReportDiff(ApiView):
                 Vary=(str, "`Authorization`."),
             ),
         ],
-        examples=[OpenApiExample("Since another report", example(), response_only=True, status_codes=["200"])],
         responses=responses(
             {200: DiffSerializer, 304: None},
             e400="`REPORTS_NOT_COMPARABLE`: the reports are of different pages or types.",

@@ -33,7 +33,7 @@ class Consumer:
             for operation in methods.values()
         }
         self.models = self._module("models")
-        self._client = self._module("client").AuthenticatedClient(
+        self.client = self._module("client").AuthenticatedClient(
             base_url=base, token=key, raise_on_unexpected_status=True, timeout=30.0
         )
         self.called: set[str] = set()
@@ -42,7 +42,7 @@ class Consumer:
         """What the client makes of the answer, which has this status."""
         self.called.add(operation)
         module = self._module(f"api.{self.rooms[operation]}.{operation}")
-        answer = module.sync_detailed(*arguments, client=self._client, **options)
+        answer = module.sync_detailed(*arguments, client=self.client, **options)
         assert answer.status_code == answered, (operation, answer.content[:500])
         return answer.parsed
 
@@ -55,7 +55,9 @@ class Consumer:
 def consumer(running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Consumer]:
     generate_client(tmp_path / PACKAGE)
     monkeypatch.syspath_prepend(tmp_path)
-    yield Consumer(running.base, running.key)
+    made = Consumer(running.base, running.key)
+    with made.client:
+        yield made
     for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
         del sys.modules[name]
 
