@@ -16,7 +16,7 @@ ARGS ?=
 # Each process would compile all of our code again; tests run in several, and the service is some.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run test browser lint format check bench soak faults dogfood screenshots site lock docs changelog clean
+.PHONY: help run superuser test browser lint format check bench soak faults dogfood screenshots site lock docs changelog clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +43,9 @@ check: lint ## Lint, types, import contracts and tests
 
 bench: $(DEV) ## Measure speed and detection
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+superuser: $(RUNTIME) ## Make somebody who may use /admin/, while `make run` runs in another terminal
+	@$(BIN)/python manage.py createsuperuser $(ARGS)
 
 browser: $(RUNTIME) requirements-browser.txt ## Install what scans with a browser need, Chromium too
 	@$(call install,requirements-browser.txt)

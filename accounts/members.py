@@ -13,11 +13,12 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from accounts import access, audit
+from accounts import access, audit, mail
 from accounts.models import INVITATION_LIFETIME, RANKS, Invitation, Membership, User
 from accounts.services import AccountRefused, lock
 
 INVITATION_SALT = "accounts.invitation"
+COPIED_SALT = "accounts.invitation.copied"
 MAX_OPEN_INVITATIONS = 100
 Role = Membership.Role
 
@@ -104,17 +105,45 @@ def open_invitations(organization_id: int) -> QuerySet[Invitation]:
 
 
 def invitation_token(invitation: Invitation) -> str:
+    """What the link in the e-mail carries: it proves that its holder reads the mail of the address invited."""
     return signing.dumps(invitation.id, salt=INVITATION_SALT)
+
+
+def copied_token(invitation: Invitation) -> str:
+    """What a link carries that an admin hands over: it proves nothing, or admins could make accounts of anybody's
+    address, and be invited elsewhere in their place."""
+    return signing.dumps(invitation.id, salt=COPIED_SALT)
+
+
+def proves_address(token: str) -> bool:
+    """Whether the token of a link is one that only an e-mail has carried."""
+    return _invitation_id(token, INVITATION_SALT) is not None
 
 
 def invitation_of(token: str) -> Invitation | None:
     """The invitation of a link, with its organization, as long as it can be accepted."""
+    invitation_id = _invitation_id(token, INVITATION_SALT) or _invitation_id(token, COPIED_SALT)
+    rows = Invitation.objects.select_related("organization", "invited_by")
+    return rows.filter(id=invitation_id, accepted_at=None, revoked_at=None, expires_at__gt=timezone.now()).first()
+
+
+def _invitation_id(token: str, salt: str) -> str | None:
     try:
-        invitation_id = signing.loads(token, salt=INVITATION_SALT, max_age=INVITATION_LIFETIME)
+        return str(signing.loads(token, salt=salt, max_age=INVITATION_LIFETIME))
     except signing.BadSignature:
         return None
-    rows = Invitation.objects.select_related("organization")
-    return rows.filter(id=invitation_id, accepted_at=None, revoked_at=None, expires_at__gt=timezone.now()).first()
+
+
+def mail_invitation(invitation: Invitation) -> None:
+    """Send its link to the address invited; raises MailNotSent."""
+    mail.send(
+        "invitation",
+        invitation.email,
+        f"Join {invitation.organization}",
+        invitation=invitation,
+        token=invitation_token(invitation),
+        days=INVITATION_LIFETIME.days,
+    )
 
 
 @transaction.atomic

@@ -321,7 +321,9 @@ SPECTACULAR_SETTINGS = {
     "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "config.api.schema.require_a_change",
+        "config.api.schema.as_strict_as_the_api",
+        "config.api.schema.name_headers_once",
+        "config.api.examples.with_examples",
     ],
     "ENUM_NAME_OVERRIDES": {
         "ScanType": "scans.models.Scan.Type",

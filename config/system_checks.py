@@ -10,10 +10,9 @@ from django.core.checks import CheckMessage, Error, Info, Warning, register
 from django.core.exceptions import ImproperlyConfigured
 
 from config import environment
+from config.web.mail import goes_to_log
 from scans.browser import browser_program, missing_packages
 from scans.net.browser import sandbox_problem
-
-CONSOLE = "django.core.mail.backends.console.EmailBackend"
 
 # Not asked by commands that print what a program reads: the browser is no fault of theirs.
 ENVIRONMENT, BROWSER = "environment", "browser"
@@ -57,7 +56,7 @@ def log_format(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMe
 @register(ENVIRONMENT)
 def mail(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
     """Mail that goes to the log is for one's own machine; elsewhere nobody gets it, and its links stand in the log."""
-    if not settings.SECURE or settings.EMAIL_BACKEND != CONSOLE:
+    if not settings.SECURE or not goes_to_log():
         return []
     return [
         Warning(

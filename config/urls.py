@@ -22,12 +22,12 @@ from accounts.pages.login import (
 from config.api.views import UnknownPath
 from config.operations.views import operations_page
 from config.web.views import docs, favicon, landing, openapi, robots, security_txt, sitemap
-from reports.api import ReportDiff, ReportExport, ReportMutes, ReportView
+from reports.api import ReportCsv, ReportDiff, ReportExport, ReportMutes, ReportSarif, ReportView
 from reports.mutes import views as mute_views
 from reports.mutes.api import MuteCollection, MuteItem
 from reports.views import compare, export, progress, report, screenshot, share
 from scans.api import ScanCollection, ScanItem, ScanListing, UsageView
-from scans.audits.api import AuditCollection, AuditExport, AuditFindings, AuditItem, AuditPages
+from scans.audits.api import AuditCollection, AuditCsv, AuditExport, AuditFindings, AuditItem, AuditPages, AuditSarif
 from scans.badges.api import BadgeCollection, BadgeItem
 from scans.badges.views import badge, page_badge
 from scans.dashboard import audit_views, monitor_views
@@ -120,6 +120,8 @@ urlpatterns = [
     path("v1/scan", ScanCollection.as_view(), name="scan-collection"),
     path("v1/scan/<any:scan_id>", ScanItem.as_view(), name="scan-item"),
     path("v1/scans", ScanListing.as_view(), name="scan-listing"),
+    path("v1/report/<any:scan_id>/export/sarif", ReportSarif.as_view(), name="report-sarif"),
+    path("v1/report/<any:scan_id>/export/csv", ReportCsv.as_view(), name="report-csv"),
     path("v1/report/<any:scan_id>/export", ReportExport.as_view(), name="report-export"),
     path("v1/report/<any:scan_id>/mutes", ReportMutes.as_view(), name="report-mutes"),
     path("v1/report/<any:scan_id>/diff", ReportDiff.as_view(), name="report-diff"),
@@ -127,6 +129,8 @@ urlpatterns = [
     path("v1/audits", AuditCollection.as_view(), name="audit-collection"),
     path("v1/audits/<any:audit_id>/pages", AuditPages.as_view(), name="audit-pages"),
     path("v1/audits/<any:audit_id>/findings", AuditFindings.as_view(), name="audit-findings"),
+    path("v1/audits/<any:audit_id>/export/sarif", AuditSarif.as_view(), name="audit-sarif"),
+    path("v1/audits/<any:audit_id>/export/csv", AuditCsv.as_view(), name="audit-csv"),
     path("v1/audits/<any:audit_id>/export", AuditExport.as_view(), name="audit-export"),
     path("v1/audits/<any:audit_id>", AuditItem.as_view(), name="audit-item"),
     path("v1/mutes", MuteCollection.as_view(), name="mute-collection"),

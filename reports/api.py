@@ -8,17 +8,17 @@ from django.http import HttpResponse
 from django.utils import timezone
 from django.utils.http import parse_etags
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.authentication import caller_of
 from config.api.pagination import choice
-from config.api.schema import RATE_HEADERS, headers, id_parameter, responses
+from config.api.schema import FORMAT, headers, id_parameter, operation, responses
 from config.api.views import ApiView
 from reports import exports
 from reports.diff import diff
-from reports.diff_serializers import DiffSerializer, example
+from reports.diff_serializers import DiffSerializer
 from reports.mutes.matching import NO_MUTES
 from reports.mutes.serializers import ReportMutesSerializer
 from reports.mutes.services import active_mutes
@@ -33,14 +33,13 @@ DIFF_CACHE_CONTROL = "private, no-cache"
 class ReportView(ApiView):
     """GET /v1/report/:id."""
 
-    @extend_schema(
+    @operation(
         operation_id="get_report",
         summary="Get the full report",
         tags=["Reports"],
         parameters=[
             id_parameter("scan_id", "scan"),
             OpenApiParameter("If-None-Match", str, OpenApiParameter.HEADER),
-            *RATE_HEADERS,
             *headers(
                 [200, 304],
                 ETag=(str, 'Of the form `"<scan_id>_v1"`; reports never change.'),
@@ -69,52 +68,72 @@ class ReportView(ApiView):
         return response
 
 
+EXPORT_ERRORS = {"e404": "`SCAN_NOT_FOUND`.", "e409": "`SCAN_NOT_COMPLETE`."}
+EXPORT_PARAMETERS = [
+    id_parameter("scan_id", "scan"),
+    *headers(
+        [200],
+        Content_Disposition=(str, "A file name for the download."),
+        Cache_Control=(str, "`private`, and for how long."),
+        Vary=(str, "`Authorization`."),
+    ),
+]
+
+
 class ReportExport(ApiView):
     """GET /v1/report/:id/export."""
 
-    @extend_schema(
+    @operation(
         operation_id="export_report",
-        summary="Export the report as JSON with evidence, SARIF or CSV",
+        summary="Export the report as JSON with evidence",
         tags=["Reports"],
-        parameters=[
-            id_parameter("scan_id", "scan"),
-            OpenApiParameter("format", str, enum=exports.FORMATS, default="json"),
-            *RATE_HEADERS,
-            *headers([200], Content_Disposition=(str, "A file name for the download.")),
-        ],
+        parameters=[*EXPORT_PARAMETERS, FORMAT],
         responses=responses(
-            {
-                (200, "application/json"): ReportExportSerializer,
-                (200, "application/sarif+json"): OpenApiTypes.OBJECT,
-                (200, "text/csv"): OpenApiTypes.STR,
-            },
-            e400="`INVALID_PARAMS`: an unknown format.",
-            e404="`SCAN_NOT_FOUND`.",
-            e409="`SCAN_NOT_COMPLETE`.",
+            {200: ReportExportSerializer}, e400="`INVALID_PARAMS`: an unknown format.", **EXPORT_ERRORS
         ),
     )
     def get(self, request: Request, scan_id: str) -> HttpResponse:
-        """JSON adds check IDs, evidence, references and points to the report; SARIF 2.1.0 and CSV list findings.
+        """The report with check IDs, evidence, references and points.
 
-        SARIF says what is muted: such results have `suppressions`, whose justification is the reason.
+        `?format=sarif` and `?format=csv` answer as `/export/sarif` and `/export/csv` do.
         """
-        export_format = choice(request.query_params, "format", exports.FORMATS) or "json"
-        found_id, export = access_report(caller_of(request).organization_id, scan_id, "export")
-        organization_id = caller_of(request).organization_id
-        mutes = active_mutes(organization_id, timezone.now()) if export_format == "sarif" else NO_MUTES
-        content, content_type = exports.rendered(export, export_format, mutes.findings)
-        response = HttpResponse(content, content_type=content_type)
-        response["Content-Disposition"] = f'attachment; filename="{found_id}.{export_format}"'
-        # What is muted may change; the other formats are what was stored.
-        response["Cache-Control"] = "private, no-cache" if export_format == "sarif" else "private, max-age=86400"
-        response["Vary"] = "Authorization"
-        return response
+        return _export(request, scan_id, choice(request.query_params, "format", exports.FORMATS) or "json")
+
+
+class ReportSarif(ApiView):
+    """GET /v1/report/:id/export/sarif."""
+
+    @operation(
+        operation_id="export_report_sarif",
+        summary="Export the findings as SARIF 2.1.0",
+        tags=["Reports"],
+        parameters=EXPORT_PARAMETERS,
+        responses=responses({(200, "application/sarif+json"): OpenApiTypes.OBJECT}, **EXPORT_ERRORS),
+    )
+    def get(self, request: Request, scan_id: str) -> HttpResponse:
+        """It says what is muted: such results have `suppressions`, whose justification is the reason."""
+        return _export(request, scan_id, "sarif")
+
+
+class ReportCsv(ApiView):
+    """GET /v1/report/:id/export/csv."""
+
+    @operation(
+        operation_id="export_report_csv",
+        summary="Export the findings as CSV",
+        tags=["Reports"],
+        parameters=EXPORT_PARAMETERS,
+        responses=responses({(200, "text/csv"): OpenApiTypes.STR}, **EXPORT_ERRORS),
+    )
+    def get(self, request: Request, scan_id: str) -> HttpResponse:
+        """A line for each check that ran."""
+        return _export(request, scan_id, "csv")
 
 
 class ReportDiff(ApiView):
     """GET /v1/report/:id/diff."""
 
-    @extend_schema(
+    @operation(
         operation_id="diff_reports",
         summary="What changed since another report of the page",
         tags=["Reports"],
@@ -128,7 +147,6 @@ class ReportDiff(ApiView):
                 "same page and type.",
             ),
             OpenApiParameter("If-None-Match", str, OpenApiParameter.HEADER),
-            *RATE_HEADERS,
             *headers(
                 [200, 304],
                 ETag=(str, "Names both reports, which never change, and what is muted."),
@@ -136,7 +154,6 @@ class ReportDiff(ApiView):
                 Vary=(str, "`Authorization`."),
             ),
         ],
-        examples=[OpenApiExample("Since another report", example(), response_only=True, status_codes=["200"])],
         responses=responses(
             {200: DiffSerializer, 304: None},
             e400="`REPORTS_NOT_COMPARABLE`: the reports are of different pages or types.",
@@ -168,11 +185,11 @@ class ReportDiff(ApiView):
 class ReportMutes(ApiView):
     """GET /v1/report/:id/mutes."""
 
-    @extend_schema(
+    @operation(
         operation_id="get_report_mutes",
         summary="What of a report is muted, and its score without that",
         tags=["Mutes"],
-        parameters=[id_parameter("scan_id", "scan"), *RATE_HEADERS],
+        parameters=[id_parameter("scan_id", "scan")],
         responses=responses(
             {200: ReportMutesSerializer},
             e404="`SCAN_NOT_FOUND`.",
@@ -186,6 +203,19 @@ class ReportMutes(ApiView):
         mutes = active_mutes(organization_id, timezone.now())
         shown = muted_of_report(json.loads(export), scoring_of(organization_id, found_id), mutes)
         return Response(ReportMutesSerializer(shown).data)
+
+
+def _export(request: Request, scan_id: str, export_format: str) -> HttpResponse:
+    organization_id = caller_of(request).organization_id
+    found_id, export = access_report(organization_id, scan_id, "export")
+    mutes = active_mutes(organization_id, timezone.now()) if export_format == "sarif" else NO_MUTES
+    content, content_type = exports.rendered(export, export_format, mutes.findings)
+    response = HttpResponse(content, content_type=content_type)
+    response["Content-Disposition"] = f'attachment; filename="{found_id}.{export_format}"'
+    # What is muted may change; the other formats are what was stored.
+    response["Cache-Control"] = "private, no-cache" if export_format == "sarif" else "private, max-age=86400"
+    response["Vary"] = "Authorization"
+    return response
 
 
 def _matches(request: Request, etag: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from reports.diff import Reason, diff
+from reports.diff import Reason
 from reports.serializers import FINDING_STATUSES, GRADE, REPORT_STATUSES, SEVERITIES
 
 
@@ -100,45 +100,3 @@ class DiffSerializer(serializers.Serializer):
         """`from` is no name for an attribute in Python."""
         reports = {"from": ComparedReportSerializer(source="before"), "to": ComparedReportSerializer(source="after")}
         return {**reports, **super().get_fields()}
-
-
-def example() -> dict[str, Any]:
-    """For openapi.yaml: one place of two is mended, and another check has begun to fail."""
-
-    def document(number: int, score: int, checks: list[dict[str, Any]]) -> dict[str, Any]:
-        return {
-            "id": f"scan_4SMzWfMbiDMlIGFpoFoop{number}",
-            "type": "accessibility",
-            "url": "https://example.com/",
-            "created_at": f"2026-11-2{number}T13:17:38Z",
-            "completed_at": f"2026-11-2{number}T13:17:47Z",
-            "status": "completed",
-            "score": score,
-            "grade": "B",
-            "browser": "Chromium 156.0",
-            "catalogue_version": "0f7b3a4c9d21",
-            "categories": [{"name": "Text alternatives", "checks": checks}],
-            "skipped_checks": [],
-        }
-
-    images: dict[str, Any] = {
-        "id": "image-alt",
-        "name": "Images have alternative text",
-        "title": "Images without alternative text",
-        "status": "fail",
-        "severity": "critical",
-        "message": 'In the browser 1 element breaks this rule: <img src="/logo.svg"> at #logo.',
-    }
-    places = [{"selector": "#logo"}, {"selector": "main > img"}]
-    links: dict[str, Any] = {
-        "id": "link-name",
-        "name": "Links have names",
-        "title": "Links without a name",
-        "status": "fail",
-        "severity": "high",
-        "message": 'In the browser 1 element breaks this rule: <a href="/up"> at footer > a.',
-    }
-    before = [images | {"evidence": places}, links | {"status": "pass", "severity": None, "evidence": []}]
-    after = [images | {"evidence": places[:1]}, links | {"evidence": [{"selector": "footer > a"}]}]
-    shown: dict[str, Any] = DiffSerializer(diff(document(0, 84, before), document(1, 81, after))).data
-    return shown

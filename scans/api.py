@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 
 from django.http import HttpResponse
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -14,7 +14,7 @@ from accounts import access, usage
 from accounts.authentication import caller_of
 from config.api import idempotency
 from config.api.pagination import choice, page_of
-from config.api.schema import PAGE_PARAMETERS, RATE_HEADERS, creation_parameters, headers, id_parameter, responses
+from config.api.schema import PAGE_PARAMETERS, creation_parameters, headers, id_parameter, operation, responses
 from config.api.scopes import Scope
 from config.api.views import ApiView, json_body
 from config.ids import is_id
@@ -32,14 +32,12 @@ class ScanCollection(ApiView):
 
     scopes = {"POST": Scope.SCAN}
 
-    @extend_schema(
+    @operation(
         operation_id="create_scan",
         summary="Create a scan",
         tags=["Scans"],
         request=ScanRequestSerializer,
-        parameters=[
-            *creation_parameters(201, "scan"),
-        ],
+        parameters=creation_parameters(201, "scan"),
         responses=responses(
             {201: ScanDetailSerializer},
             e400="`INVALID_URL`, `INVALID_TYPE`, `INVALID_REQUEST_FIELD`, `URL_NOT_REACHABLE` or `INVALID_PARAMS`.",
@@ -68,13 +66,12 @@ class ScanCollection(ApiView):
 class ScanItem(ApiView):
     """GET /v1/scan/:id."""
 
-    @extend_schema(
+    @operation(
         operation_id="get_scan",
         summary="Get the status and progress of a scan",
         tags=["Scans"],
         parameters=[
             id_parameter("scan_id", "scan"),
-            *RATE_HEADERS,
             *headers([200], Retry_After=(int, "Seconds until it is worth asking again; absent once final.")),
         ],
         responses=responses(
@@ -91,7 +88,7 @@ class ScanItem(ApiView):
 class ScanListing(ApiView):
     """GET /v1/scans."""
 
-    @extend_schema(
+    @operation(
         operation_id="list_scans",
         summary="List scans",
         tags=["Scans"],
@@ -99,7 +96,6 @@ class ScanListing(ApiView):
             *PAGE_PARAMETERS,
             OpenApiParameter("status", str, enum=Scan.Status.values),
             OpenApiParameter("type", str, enum=Scan.Type.values),
-            *RATE_HEADERS,
         ],
         responses=responses(
             {200: ScanListSerializer}, e400="`INVALID_PARAMS`: a parameter is out of range or unknown."
@@ -129,11 +125,10 @@ class ScanListing(ApiView):
 class UsageView(ApiView):
     """GET /v1/usage."""
 
-    @extend_schema(
+    @operation(
         operation_id="get_usage",
         summary="Get usage and quota",
         tags=["Usage"],
-        parameters=RATE_HEADERS,
         responses=responses({200: UsageSerializer}),
     )
     def get(self, request: Request) -> Response:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -11,7 +11,7 @@ from accounts import access
 from accounts.authentication import caller_of
 from config.api.pagination import choice, page_of
 from config.api.parsing import moment
-from config.api.schema import PAGE_PARAMETERS, RATE_HEADERS, id_parameter, responses
+from config.api.schema import PAGE_PARAMETERS, id_parameter, operation, responses
 from config.api.views import ApiView, json_body, optional_json_body
 from webhooks import services
 from webhooks.models import Delivery, EventKind, Webhook
@@ -40,12 +40,11 @@ DISABLED = {"e409": "`WEBHOOK_DISABLED`: enable it first."}
 class WebhookCollection(ApiView):
     """POST and GET /api/webhooks."""
 
-    @extend_schema(
+    @operation(
         operation_id="create_webhook",
         summary="Register a webhook",
         tags=["Webhooks"],
         request=WebhookRequestSerializer,
-        parameters=RATE_HEADERS,
         responses=responses(
             {201: CreatedWebhookSerializer},
             e400="`INVALID_URL` or `INVALID_PARAMS`.",
@@ -67,11 +66,10 @@ class WebhookCollection(ApiView):
         )
         return Response(CreatedWebhookSerializer(vars(webhook) | {"secret": secret}).data, status=201)
 
-    @extend_schema(
+    @operation(
         operation_id="list_webhooks",
         summary="List webhooks",
         tags=["Webhooks"],
-        parameters=RATE_HEADERS,
         responses=responses({200: WebhookSummarySerializer(many=True)}),
     )
     def get(self, request: Request) -> Response:
@@ -83,11 +81,11 @@ class WebhookCollection(ApiView):
 class WebhookItem(ApiView):
     """GET, PATCH and DELETE /api/webhooks/:id."""
 
-    @extend_schema(
+    @operation(
         operation_id="get_webhook",
         summary="Get a webhook",
         tags=["Webhooks"],
-        parameters=[WEBHOOK_ID, *RATE_HEADERS],
+        parameters=[WEBHOOK_ID],
         responses=responses({200: WebhookDetailSerializer}, **NOT_FOUND),
     )
     def get(self, request: Request, webhook_id: str) -> Response:
@@ -95,12 +93,12 @@ class WebhookItem(ApiView):
         webhook = services.access_webhook(caller_of(request).organization_id, webhook_id)
         return Response(WebhookDetailSerializer(webhook).data)
 
-    @extend_schema(
+    @operation(
         operation_id="update_webhook",
         summary="Change, disable or enable a webhook",
         tags=["Webhooks"],
         request=WebhookChangesSerializer,
-        parameters=[WEBHOOK_ID, *RATE_HEADERS],
+        parameters=[WEBHOOK_ID],
         responses=responses(
             {200: WebhookDetailSerializer},
             e400="`INVALID_URL` or `INVALID_PARAMS`.",
@@ -116,11 +114,11 @@ class WebhookItem(ApiView):
         )
         return Response(WebhookDetailSerializer(webhook).data)
 
-    @extend_schema(
+    @operation(
         operation_id="delete_webhook",
         summary="Delete a webhook",
         tags=["Webhooks"],
-        parameters=[WEBHOOK_ID, *RATE_HEADERS],
+        parameters=[WEBHOOK_ID],
         responses=responses({204: None}, **NOT_FOUND),
     )
     def delete(self, request: Request, webhook_id: str) -> Response:
@@ -132,12 +130,13 @@ class WebhookItem(ApiView):
 class WebhookTest(ApiView):
     """POST /api/webhooks/:id/test."""
 
-    @extend_schema(
+    @operation(
         operation_id="test_webhook",
         summary="Send a test event",
         tags=["Webhooks"],
-        request={"application/json": TestRequestSerializer},
-        parameters=[WEBHOOK_ID, *RATE_HEADERS],
+        request=TestRequestSerializer,
+        body_optional=True,
+        parameters=[WEBHOOK_ID],
         responses=responses(
             {202: DeliveryDetailSerializer}, e400="`INVALID_PARAMS`.", **NOT_FOUND, **DISABLED, **OF_BODY
         ),
@@ -155,12 +154,13 @@ class WebhookTest(ApiView):
 class WebhookSecret(ApiView):
     """POST /api/webhooks/:id/rotate-secret."""
 
-    @extend_schema(
+    @operation(
         operation_id="rotate_webhook_secret",
         summary="Rotate the secret of a webhook",
         tags=["Webhooks"],
-        request={"application/json": RotationRequestSerializer},
-        parameters=[WEBHOOK_ID, *RATE_HEADERS],
+        request=RotationRequestSerializer,
+        body_optional=True,
+        parameters=[WEBHOOK_ID],
         responses=responses(
             {200: RotatedSecretSerializer},
             e400="`INVALID_PARAMS`.",
@@ -183,7 +183,7 @@ class WebhookSecret(ApiView):
 class DeliveryListing(ApiView):
     """GET /api/webhooks/:id/deliveries."""
 
-    @extend_schema(
+    @operation(
         operation_id="list_deliveries",
         summary="List the deliveries of a webhook",
         tags=["Webhooks"],
@@ -193,7 +193,6 @@ class DeliveryListing(ApiView):
             OpenApiParameter("status", str, enum=Delivery.Status.values),
             OpenApiParameter("event", str, enum=EventKind.values),
             OpenApiParameter("since", OpenApiTypes.DATETIME, description="Created then or later, in UTC."),
-            *RATE_HEADERS,
         ],
         responses=responses(
             {200: DeliveryListSerializer}, e400="`INVALID_PARAMS`: a parameter is out of range or unknown.", **NOT_FOUND
@@ -217,12 +216,12 @@ class DeliveryListing(ApiView):
 class DeliveryReplay(ApiView):
     """POST /api/webhooks/:id/deliveries/:id/replay."""
 
-    @extend_schema(
+    @operation(
         operation_id="replay_delivery",
         summary="Send a delivery again",
         tags=["Webhooks"],
         request=None,
-        parameters=[WEBHOOK_ID, id_parameter("delivery_id", "dlv"), *RATE_HEADERS],
+        parameters=[WEBHOOK_ID, id_parameter("delivery_id", "dlv")],
         responses=responses(
             {202: DeliveryDetailSerializer}, e404="`WEBHOOK_NOT_FOUND` or `DELIVERY_NOT_FOUND`.", **DISABLED
         ),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -15,15 +17,17 @@ from accounts.limits import Limit
 from accounts.mailing import topics
 from accounts.members import (
     change_role,
+    copied_token,
     grantable_roles,
     invitation_token,
+    mail_invitation,
     may_manage,
     open_invitations,
     remove_member,
     revoke_invitation,
 )
 from accounts.members import invite as invite_member
-from accounts.models import INVITATION_LIFETIME, Invitation, Membership
+from accounts.models import Invitation, Membership
 from accounts.pages.forms import AuditFilterForm, InvitationForm, PageForm, RoleForm, SettingsForm
 from accounts.pages.login import limit_mails, mail_not_sent
 from accounts.roles import MemberRequest, page_of, requires
@@ -62,10 +66,19 @@ def members(request: MemberRequest) -> HttpResponse:
         "rows": [(row, may_manage(actor, row)) for row in shown],
         "after": shown[-1].id if len(found) > len(shown) else None,
         "is_first": not after.is_valid() or not after.cleaned_data["after"],
-        "invitations": open_invitations(actor.organization_id) if actor.is_admin else (),
+        "invitations": _invitations(request) if actor.is_admin else (),
         "grantable": [Role(role) for role in grantable_roles(actor)],
     }
     return render(request, "accounts/members.html", context)
+
+
+def _invitations(request: MemberRequest) -> list[tuple[Invitation, str]]:
+    """The open ones with the link to hand over. An operator vouches for the address, as their log holds the e-mail."""
+    token_of = invitation_token if request.user.is_superuser else copied_token
+    return [
+        (each, settings.BASE_URL + reverse("invite", args=[token_of(each)]))
+        for each in open_invitations(request.membership.organization_id)
+    ]
 
 
 def _invite(request: MemberRequest, form: InvitationForm) -> HttpResponse | None:
@@ -80,14 +93,7 @@ def _invite(request: MemberRequest, form: InvitationForm) -> HttpResponse | None
         form.add_error("email", str(error))
         return None
     try:
-        mail.send(
-            "invitation",
-            email,
-            f"Join {actor.organization}",
-            invitation=invitation,
-            token=invitation_token(invitation),
-            days=INVITATION_LIFETIME.days,
-        )
+        mail_invitation(invitation)
     except mail.MailNotSent:
         revoke_invitation(actor=actor, invitation=invitation)
         return mail_not_sent(request)

@@ -12,13 +12,19 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts import access, limits, roles, sessions
+from accounts import access, limits, mail, roles, sessions
 from accounts.limits import Limit
 from accounts.mailing import topics
-from accounts.members import accept, invitation_of, remove_member
-from accounts.models import User
+from accounts.members import accept, invitation_of, mail_invitation, proves_address, remove_member
+from accounts.models import Invitation, User
 from accounts.pages.forms import NewPasswordForm, NewPersonForm, OrganizationForm
-from accounts.pages.login import ATTEMPTS_PER_ACCOUNT, link_is_dead, tell_of_new_password
+from accounts.pages.login import (
+    ATTEMPTS_PER_ACCOUNT,
+    limit_mails,
+    link_is_dead,
+    mail_not_sent,
+    tell_of_new_password,
+)
 from accounts.roles import login_needed
 from accounts.services import AccountRefused, create_organization, create_person
 from config.ids import is_id
@@ -144,9 +150,11 @@ def invite(request: HttpRequest, token: str) -> HttpResponse:
     if request.user.is_authenticated:
         if request.user != person:
             return render(request, "accounts/invite_other.html", context)
-        return _join(request, token, person) if request.method == "POST" else _show(request, context)
+        return _join(request, token, person) if request.method == "POST" else _show(request, context | {"joins": True})
     if person is not None:
         return _show(request, context | {"login": True})
+    if not proves_address(token):
+        return _prove_address(request, invitation) if request.method == "POST" else _show(request, context)
     form = NewPersonForm(request.POST or None, email=email)
     if form.is_valid():
         try:
@@ -158,6 +166,18 @@ def invite(request: HttpRequest, token: str) -> HttpResponse:
             request.session.set_expiry(0)
             return _join(request, token, person)
     return _show(request, context | {"form": form})
+
+
+def _prove_address(request: HttpRequest, invitation: Invitation) -> HttpResponse:
+    """Somebody new came with a link that was handed over: the e-mail has one that makes the account."""
+    if refusal := limit_mails(request, invitation.email):
+        return refusal
+    try:
+        mail_invitation(invitation)
+    except mail.MailNotSent:
+        return mail_not_sent(request)
+    context = {"title": f"Join {invitation.organization}", "what": "a link to make your account and join"}
+    return render(request, "accounts/mail_sent.html", context)
 
 
 def _show(request: HttpRequest, context: dict[str, object]) -> HttpResponse:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers
 
 from config.api.idempotency import MAX_KEY_LENGTH
+from config.api.names import Names
 from config.api.pagination import MAX_OFFSET, MAX_PAGE, USUAL_PAGE
 from config.api.scopes import Scope
 
 if TYPE_CHECKING:
     from config.api.views import ApiView
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class BearerScheme(OpenApiAuthenticationExtension):
@@ -63,6 +65,7 @@ class ErrorBody(serializers.Serializer):
 
 # What any endpoint may answer, whatever it does.
 COMMON = {
+    400: "`INVALID_PARAMS`: a parameter or a field is not known.",
     401: "`UNAUTHORIZED`: the key is missing, invalid or expired. `KEY_REVOKED`: it was revoked.",
     405: "`METHOD_NOT_ALLOWED`.",
     429: "`RATE_LIMITED`: too many requests in this minute.",
@@ -78,15 +81,18 @@ def responses(answers: dict[Any, Any], **errors: str) -> dict[Any, Any]:
     return documented | answers
 
 
-def headers(statuses: Iterable[int], **names: tuple[type | OpenApiTypes, str]) -> list[OpenApiParameter]:
-    """Response headers: `headers([200], ETag=(str, "…"))`; underscores stand for hyphens."""
+def headers(statuses: Sequence[int] | bool, **names: tuple[type, str]) -> list[OpenApiParameter]:
+    """Headers of responses with these statuses, or of all (True): `headers([200], ETag=(str, "…"))`.
+
+    Underscores stand for hyphens.
+    """
     return [
         OpenApiParameter(
             name=name.replace("_", "-"),
             type=kind,
             location=OpenApiParameter.HEADER,
             description=description,
-            response=list(statuses),
+            response=statuses,
         )
         for name, (kind, description) in names.items()
     ]
@@ -96,20 +102,52 @@ PAGE_PARAMETERS = [
     OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": USUAL_PAGE}),
     OpenApiParameter("offset", {"type": "integer", "minimum": 0, "maximum": MAX_OFFSET, "default": 0}),
 ]
-RATE_HEADERS = [
-    OpenApiParameter(
-        name=f"X-RateLimit-{name}",
-        type=int,
-        location=OpenApiParameter.HEADER,
-        description=description,
-        response=True,
-    )
-    for name, description in (
-        ("Limit", "Requests allowed in the window."),
-        ("Remaining", "Requests left in the window."),
-        ("Reset", "Unix time in seconds at which the window resets."),
-    )
+# On what any operation answers.
+EVERYWHERE = [
+    *headers(True, X_Request_ID=(str, "The ID of the request in the service's log: yours, if you have sent one.")),
+    *headers(
+        True,
+        X_RateLimit_Limit=(int, "Requests allowed in the window."),
+        X_RateLimit_Remaining=(int, "Requests left in the window."),
+        X_RateLimit_Reset=(int, "Unix time in seconds at which the window resets."),
+    ),
+    *headers([401], WWW_Authenticate=(str, "`Bearer`.")),
+    *headers([405], Allow=(str, "The methods that there are, separated by commas.")),
+    *headers([429, 503], Retry_After=(int, "Seconds until it is worth trying again, at least 1.")),
 ]
+# The others are on some answers only, where their text may be another.
+NAMED_ONCE = {each.name for each in EVERYWHERE} - {"Retry-After"}
+
+
+# An operation has one kind of answer: generators of clients read no other. Other formats have their own addresses.
+FORMAT = OpenApiParameter("format", str, exclude=True)
+
+
+def operation(
+    *,
+    parameters: Sequence[OpenApiParameter] = (),
+    request: type[serializers.Serializer] | None = None,
+    body_optional: bool = False,
+    **described: Any,
+) -> Callable[[Method], Method]:
+    """`extend_schema` for a method of an ApiView, which then takes what is described here and nothing else.
+
+    `body_optional` says that the body may be left out.
+    """
+    fields = request().fields if request else {}
+    names = Names(
+        tuple(each.name for each in parameters if each.location == OpenApiParameter.QUERY),
+        tuple(map(str, fields)),
+        frozenset(str(name) for name, field in fields.items() if field.required),
+    )
+    # drf-spectacular calls a body required unless it comes by media type.
+    body = {"application/json": request} if body_optional else request
+
+    def decorate(method: Method) -> Method:
+        method.names = names  # type: ignore[attr-defined]  # read by ApiView.initial
+        return extend_schema(parameters=[*parameters, *EVERYWHERE], request=body, **described)(method)
+
+    return decorate
 
 
 def id_parameter(name: str, prefix: str) -> OpenApiParameter:
@@ -119,12 +157,35 @@ def id_parameter(name: str, prefix: str) -> OpenApiParameter:
     )
 
 
-def require_a_change(result: dict[str, Any], **_: object) -> dict[str, Any]:
-    """A hook of drf-spectacular: a PATCH changes something."""
-    for name, schema in result["components"]["schemas"].items():
-        if name.startswith("Patched"):
-            schema["minProperties"] = 1
+def as_strict_as_the_api(result: dict[str, Any], **_: object) -> dict[str, Any]:
+    """A hook of drf-spectacular: a PATCH changes something, and bodies hold nothing that is not known."""
+    schemas = result["components"]["schemas"]
+    for operation in _operations(result):
+        body = operation.get("requestBody", {}).get("content", {}).get("application/json")
+        if body:
+            schema = schemas[body["schema"]["$ref"].rpartition("/")[2]]
+            schema["additionalProperties"] = False
+            if operation["operationId"].startswith(("update_", "change_")):
+                schema["minProperties"] = 1
+                operation["requestBody"]["required"] = True
     return result
+
+
+def name_headers_once(result: dict[str, Any], **_: object) -> dict[str, Any]:
+    """A hook of drf-spectacular: what stands on every answer is described in one place."""
+    shared: dict[str, Any] = {}
+    for operation in _operations(result):
+        for response in operation["responses"].values():
+            for name in NAMED_ONCE & response.get("headers", {}).keys():
+                shared[name] = response["headers"][name]
+                response["headers"][name] = {"$ref": f"#/components/headers/{name}"}
+    result["components"]["headers"] = dict(sorted(shared.items()))
+    return result
+
+
+def _operations(description: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for methods in description["paths"].values():
+        yield from methods.values()
 
 
 def creation_parameters(status: int, noun: str) -> list[OpenApiParameter]:
@@ -136,7 +197,6 @@ def creation_parameters(status: int, noun: str) -> list[OpenApiParameter]:
             OpenApiParameter.HEADER,
             description="1 to 255 characters. The same key and body within 24 hours get the first answer again.",
         ),
-        *RATE_HEADERS,
         *headers(
             [status],
             Location=(str, f"The address of the {noun}."),

@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from config.api.errors import InvalidParams, NotFound, refuse_in_maintenance
+from config.api.names import Names
 from config.api.scopes import InsufficientScope, Scope
 
 
@@ -36,10 +37,11 @@ class ApiView(APIView):
         return renderer, renderer.media_type
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Authenticate, permit, throttle, ask for the scope; then nothing else during maintenance."""
+        """Authenticate, permit, throttle, ask for the scope; nothing else during maintenance, nothing unknown."""
         super().initial(request, *args, **kwargs)
         self._refuse_below_scope(request)
         refuse_in_maintenance()
+        self._refuse_unknown(request)
 
     @classmethod
     def scope_of(cls, method: str) -> Scope:
@@ -54,6 +56,15 @@ class ApiView(APIView):
         if not scope.holds(needed := self.scope_of(method)):
             raise InsufficientScope(scope, needed)
 
+    def _refuse_unknown(self, request: Request) -> None:
+        """A name that is misspelt would otherwise be a wish that nobody hears."""
+        names: Names | None = getattr(getattr(self, (request.method or "").lower(), None), "names", None)
+        if names is None:
+            return  # no operation: a 404 or a 405
+        names.refuse_other_parameters(request.query_params)
+        if request.method not in (*SAFE_METHODS, "DELETE") and _has_body(request):
+            names.refuse_other_fields(json_body(request))
+
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
         response = super().finalize_response(request, response, *args, **kwargs)
         rate = getattr(getattr(request, "_request", request), "rate", None)
@@ -65,7 +76,7 @@ class ApiView(APIView):
 
 def json_body(request: Request) -> dict[str, Any]:
     """The JSON object in the body; raises InvalidParams when there is no body at all, and the parser's refusals."""
-    if not int(request.META.get("CONTENT_LENGTH") or 0):
+    if not _has_body(request):
         raise InvalidParams("The body is empty; send a JSON object.")
     body = request.data
     assert isinstance(body, dict)  # the parser takes nothing else
@@ -74,7 +85,11 @@ def json_body(request: Request) -> dict[str, Any]:
 
 def optional_json_body(request: Request) -> dict[str, Any]:
     """The same where a body may be left out: then an empty object."""
-    return json_body(request) if int(request.META.get("CONTENT_LENGTH") or 0) else {}
+    return json_body(request) if _has_body(request) else {}
+
+
+def _has_body(request: Request) -> bool:
+    return bool(int(request.META.get("CONTENT_LENGTH") or 0))
 
 
 @extend_schema(exclude=True)

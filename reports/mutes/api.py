@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from django.utils import timezone
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.authentication import caller_of
 from config.api.pagination import page_of
-from config.api.schema import PAGE_PARAMETERS, RATE_HEADERS, id_parameter, responses
+from config.api.schema import PAGE_PARAMETERS, id_parameter, operation, responses
 from config.api.views import ApiView, json_body
 from reports.mutes import services
 from reports.mutes.serializers import MuteListSerializer, MuteRequestSerializer, MuteSerializer
@@ -20,12 +20,11 @@ NOT_FOUND = "`MUTE_NOT_FOUND`: no such mute, another organization's, or it has e
 class MuteCollection(ApiView):
     """POST and GET /v1/mutes."""
 
-    @extend_schema(
+    @operation(
         operation_id="create_mute",
         summary="Mute a finding",
         tags=["Mutes"],
         request=MuteRequestSerializer,
-        parameters=RATE_HEADERS,
         responses=responses(
             {200: MuteSerializer, 201: MuteSerializer},
             e400="`INVALID_PARAMS`: a field is missing, unknown or out of range.",
@@ -41,7 +40,7 @@ class MuteCollection(ApiView):
         headers = {"Location": f"/v1/mutes/{mute.id}"} if is_new else {}
         return Response(shown, status=201 if is_new else 200, headers=headers)
 
-    @extend_schema(
+    @operation(
         operation_id="list_mutes",
         summary="List what is muted",
         tags=["Mutes"],
@@ -49,7 +48,6 @@ class MuteCollection(ApiView):
             *PAGE_PARAMETERS,
             OpenApiParameter("check", str, description="Only of the check with this ID."),
             OpenApiParameter("host", str, description="Only on this host."),
-            *RATE_HEADERS,
         ],
         responses=responses({200: MuteListSerializer}, e400="`INVALID_PARAMS`."),
     )
@@ -68,11 +66,11 @@ class MuteCollection(ApiView):
 class MuteItem(ApiView):
     """GET and DELETE /v1/mutes/:id."""
 
-    @extend_schema(
+    @operation(
         operation_id="get_mute",
         summary="Get a mute",
         tags=["Mutes"],
-        parameters=[id_parameter("mute_id", "mute"), *RATE_HEADERS],
+        parameters=[id_parameter("mute_id", "mute")],
         responses=responses({200: MuteSerializer}, e404=NOT_FOUND),
     )
     def get(self, request: Request, mute_id: str) -> Response:
@@ -80,11 +78,11 @@ class MuteItem(ApiView):
         mute = services.find_mute(caller_of(request).organization_id, mute_id)
         return Response(MuteSerializer(services.rule_of(mute)).data)
 
-    @extend_schema(
+    @operation(
         operation_id="end_mute",
         summary="Stop muting",
         tags=["Mutes"],
-        parameters=[id_parameter("mute_id", "mute"), *RATE_HEADERS],
+        parameters=[id_parameter("mute_id", "mute")],
         responses=responses({204: None}, e404=NOT_FOUND),
     )
     def delete(self, request: Request, mute_id: str) -> Response:

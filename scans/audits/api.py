@@ -6,7 +6,7 @@ from django.db.models import F
 from django.http import StreamingHttpResponse
 from django.utils import timezone
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -15,7 +15,7 @@ from accounts.authentication import caller_of
 from config.api import idempotency
 from config.api.pagination import choice, page_of
 from config.api.parsing import LongJSONParser
-from config.api.schema import PAGE_PARAMETERS, RATE_HEADERS, creation_parameters, headers, id_parameter, responses
+from config.api.schema import FORMAT, PAGE_PARAMETERS, creation_parameters, headers, id_parameter, operation, responses
 from config.api.scopes import Scope
 from config.api.views import ApiView, json_body
 from reports.exports import FORMATS
@@ -46,14 +46,12 @@ class AuditCollection(ApiView):
     parser_classes = [LongJSONParser]
     scopes = {"POST": Scope.SCAN}
 
-    @extend_schema(
+    @operation(
         operation_id="create_audit",
         summary="Create an audit of a page, a list of pages or a site",
         tags=["Audits"],
         request=AuditRequestSerializer,
-        parameters=[
-            *creation_parameters(202, "audit"),
-        ],
+        parameters=creation_parameters(202, "audit"),
         responses=responses(
             {202: AuditSerializer},
             e400="`INVALID_URL`, `INVALID_PAGES`, `URL_NOT_REACHABLE` or `INVALID_PARAMS`.",
@@ -72,11 +70,11 @@ class AuditCollection(ApiView):
         )
         return Response(created.response, status=202, headers=created.headers("/v1/audits"))
 
-    @extend_schema(
+    @operation(
         operation_id="list_audits",
         summary="List audits",
         tags=["Audits"],
-        parameters=[*PAGE_PARAMETERS, OpenApiParameter("status", str, enum=Audit.Status.values), *RATE_HEADERS],
+        parameters=[*PAGE_PARAMETERS, OpenApiParameter("status", str, enum=Audit.Status.values)],
         responses=responses({200: AuditListSerializer}, e400="`INVALID_PARAMS`."),
     )
     def get(self, request: Request) -> Response:
@@ -102,13 +100,12 @@ class AuditItem(ApiView):
 
     scopes = {"DELETE": Scope.SCAN}
 
-    @extend_schema(
+    @operation(
         operation_id="get_audit",
         summary="Get the status, progress and scores of an audit",
         tags=["Audits"],
         parameters=[
             id_parameter("audit_id", "aud"),
-            *RATE_HEADERS,
             *headers([200], Retry_After=(int, "Seconds until it is worth asking again; absent once final.")),
         ],
         responses=responses({200: AuditSerializer}, e404=NOT_FOUND),
@@ -119,11 +116,11 @@ class AuditItem(ApiView):
         waiting = {} if audit.is_final else {"Retry-After": str(POLL_AFTER_S)}
         return Response(AuditSerializer(audit).data, headers=waiting)
 
-    @extend_schema(
+    @operation(
         operation_id="cancel_audit",
         summary="Cancel an audit",
         tags=["Audits"],
-        parameters=[id_parameter("audit_id", "aud"), *RATE_HEADERS],
+        parameters=[id_parameter("audit_id", "aud")],
         responses=responses({200: AuditSerializer}, e404=NOT_FOUND),
     )
     def delete(self, request: Request, audit_id: str) -> Response:
@@ -131,47 +128,70 @@ class AuditItem(ApiView):
         return Response(AuditSerializer(services.cancel_audit(caller=caller_of(request), audit_id=audit_id)).data)
 
 
+EXPORT_ERRORS = {"e404": NOT_FOUND, "e409": "`AUDIT_NOT_COMPLETE`: the audit is still under way."}
+EXPORT_PARAMETERS = [
+    id_parameter("audit_id", "aud"),
+    *headers(
+        [200],
+        Content_Disposition=(str, "A file name for the download."),
+        Cache_Control=(str, "`private, no-cache`."),
+        Vary=(str, "`Authorization`."),
+    ),
+]
+
+
 class AuditExport(ApiView):
     """GET /v1/audits/:id/export."""
 
-    @extend_schema(
+    @operation(
         operation_id="export_audit",
-        summary="Export an audit that has ended as JSON, SARIF or CSV",
+        summary="Export an audit that has ended as JSON",
         tags=["Audits"],
-        parameters=[
-            id_parameter("audit_id", "aud"),
-            OpenApiParameter("format", str, enum=FORMATS, default="json"),
-            *RATE_HEADERS,
-            *headers([200], Content_Disposition=(str, "A file name for the download.")),
-        ],
-        responses=responses(
-            {
-                (200, "application/json"): AuditExportSerializer,
-                (200, "application/sarif+json"): OpenApiTypes.OBJECT,
-                (200, "text/csv"): OpenApiTypes.STR,
-            },
-            e400="`INVALID_PARAMS`: an unknown format.",
-            e404=NOT_FOUND,
-            e409="`AUDIT_NOT_COMPLETE`: the audit is still under way.",
-        ),
+        parameters=[*EXPORT_PARAMETERS, FORMAT],
+        responses=responses({200: AuditExportSerializer}, e400="`INVALID_PARAMS`: an unknown format.", **EXPORT_ERRORS),
     )
     def get(self, request: Request, audit_id: str) -> StreamingHttpResponse:
-        """JSON has all findings and pages; CSV one line for each finding; SARIF 2.1.0 one run for each type."""
-        export_format = choice(request.query_params, "format", FORMATS) or "json"
-        audit = services.find_ended_audit(caller_of(request).organization_id, audit_id)
-        response = StreamingHttpResponse(
-            export(audit, export_format, _mutes_of(audit)), content_type=MEDIA_TYPES[export_format]
-        )
-        response["Content-Disposition"] = f'attachment; filename="{audit.id}.{export_format}"'
-        response["Cache-Control"] = "private, no-cache"
-        response["Vary"] = "Authorization"
-        return response
+        """All findings and pages in one document.
+
+        `?format=sarif` and `?format=csv` answer as `/export/sarif` and `/export/csv` do.
+        """
+        return _export(request, audit_id, choice(request.query_params, "format", FORMATS) or "json")
+
+
+class AuditSarif(ApiView):
+    """GET /v1/audits/:id/export/sarif."""
+
+    @operation(
+        operation_id="export_audit_sarif",
+        summary="Export the findings of an audit that has ended as SARIF 2.1.0",
+        tags=["Audits"],
+        parameters=EXPORT_PARAMETERS,
+        responses=responses({(200, "application/sarif+json"): OpenApiTypes.OBJECT}, **EXPORT_ERRORS),
+    )
+    def get(self, request: Request, audit_id: str) -> StreamingHttpResponse:
+        """One run for each type."""
+        return _export(request, audit_id, "sarif")
+
+
+class AuditCsv(ApiView):
+    """GET /v1/audits/:id/export/csv."""
+
+    @operation(
+        operation_id="export_audit_csv",
+        summary="Export the findings of an audit that has ended as CSV",
+        tags=["Audits"],
+        parameters=EXPORT_PARAMETERS,
+        responses=responses({(200, "text/csv"): OpenApiTypes.STR}, **EXPORT_ERRORS),
+    )
+    def get(self, request: Request, audit_id: str) -> StreamingHttpResponse:
+        """One line for each finding."""
+        return _export(request, audit_id, "csv")
 
 
 class AuditPages(ApiView):
     """GET /v1/audits/:id/pages."""
 
-    @extend_schema(
+    @operation(
         operation_id="list_audit_pages",
         summary="List the pages of an audit with their scans and scores",
         tags=["Audits"],
@@ -179,7 +199,6 @@ class AuditPages(ApiView):
             id_parameter("audit_id", "aud"),
             *PAGE_PARAMETERS,
             OpenApiParameter("status", str, enum=AuditPage.Status.values),
-            *RATE_HEADERS,
         ],
         responses=responses({200: AuditPageListSerializer}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
     )
@@ -204,7 +223,7 @@ class AuditPages(ApiView):
 class AuditFindings(ApiView):
     """GET /v1/audits/:id/findings."""
 
-    @extend_schema(
+    @operation(
         operation_id="list_audit_findings",
         summary="List what is wrong, each finding once for all its pages",
         tags=["Audits"],
@@ -212,7 +231,6 @@ class AuditFindings(ApiView):
             id_parameter("audit_id", "aud"),
             *PAGE_PARAMETERS,
             OpenApiParameter("type", str, enum=Scan.Type.values),
-            *RATE_HEADERS,
         ],
         responses=responses({200: AuditFindingListSerializer}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
     )
@@ -235,6 +253,17 @@ class AuditFindings(ApiView):
                 "offset": offset,
             }
         )
+
+
+def _export(request: Request, audit_id: str, export_format: str) -> StreamingHttpResponse:
+    audit = services.find_ended_audit(caller_of(request).organization_id, audit_id)
+    response = StreamingHttpResponse(
+        export(audit, export_format, _mutes_of(audit)), content_type=MEDIA_TYPES[export_format]
+    )
+    response["Content-Disposition"] = f'attachment; filename="{audit.id}.{export_format}"'
+    response["Cache-Control"] = "private, no-cache"
+    response["Vary"] = "Authorization"
+    return response
 
 
 def _mutes_of(audit: Audit) -> AuditMutes:

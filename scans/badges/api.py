@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.authentication import caller_of
 from config.api.pagination import page_of
 from config.api.parsing import LongJSONParser
-from config.api.schema import PAGE_PARAMETERS, RATE_HEADERS, id_parameter, responses
+from config.api.schema import PAGE_PARAMETERS, id_parameter, operation, responses
 from config.api.views import ApiView, json_body
 from scans.badges import services
 from scans.badges.serializers import BadgeListSerializer, BadgeRequestSerializer, BadgeSerializer
@@ -20,12 +19,11 @@ class BadgeCollection(ApiView):
 
     parser_classes = [LongJSONParser]
 
-    @extend_schema(
+    @operation(
         operation_id="create_badge",
         summary="Switch on the badge of a monitor or a page",
         tags=["Badges"],
         request=BadgeRequestSerializer,
-        parameters=[*RATE_HEADERS],
         responses=responses(
             {200: BadgeSerializer, 201: BadgeSerializer},
             e400="`INVALID_PARAMS`: also for a page that has no report. `INVALID_URL`.",
@@ -41,11 +39,11 @@ class BadgeCollection(ApiView):
         badge, is_new = services.create_badge(caller=caller_of(request), body=json_body(request))
         return Response(BadgeSerializer(badge).data, status=201 if is_new else 200)
 
-    @extend_schema(
+    @operation(
         operation_id="list_badges",
         summary="List badges",
         tags=["Badges"],
-        parameters=[*PAGE_PARAMETERS, *RATE_HEADERS],
+        parameters=PAGE_PARAMETERS,
         responses=responses({200: BadgeListSerializer}, e400="`INVALID_PARAMS`."),
     )
     def get(self, request: Request) -> Response:
@@ -59,11 +57,11 @@ class BadgeCollection(ApiView):
 class BadgeItem(ApiView):
     """DELETE /v1/badges/:id."""
 
-    @extend_schema(
+    @operation(
         operation_id="delete_badge",
         summary="Switch off a badge",
         tags=["Badges"],
-        parameters=[id_parameter("badge_id", "bdg"), *RATE_HEADERS],
+        parameters=[id_parameter("badge_id", "bdg")],
         responses=responses({204: None}, e404="`BADGE_NOT_FOUND`: no such badge, or another organization's."),
     )
     def delete(self, request: Request, badge_id: str) -> Response:

@@ -85,8 +85,6 @@ def create_badge(*, caller: Caller, body: Mapping[str, Any]) -> tuple[Badge, boo
 
     Raises InvalidParams, MonitorNotFound, BadgeLimit, or what is wrong with a URL.
     """
-    if unknown := sorted(set(body) - {"monitor", "page"}):
-        raise InvalidParams(f"{unknown[0]} is no field of a badge.")
     if len(body) != 1:
         raise InvalidParams("Send exactly one of monitor and page.")
     if "monitor" in body:

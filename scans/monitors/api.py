@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -11,7 +10,7 @@ from accounts.authentication import caller_of
 from config.api import idempotency
 from config.api.pagination import page_of
 from config.api.parsing import LongJSONParser
-from config.api.schema import PAGE_PARAMETERS, RATE_HEADERS, creation_parameters, id_parameter, responses
+from config.api.schema import PAGE_PARAMETERS, creation_parameters, id_parameter, operation, responses
 from config.api.views import ApiView, json_body
 from scans.models import Monitor
 from scans.monitors import services
@@ -34,12 +33,12 @@ class MonitorCollection(ApiView):
 
     parser_classes = [LongJSONParser]
 
-    @extend_schema(
+    @operation(
         operation_id="create_monitor",
         summary="Create a monitor of a page, a list of pages or a site",
         tags=["Monitors"],
         request=MonitorRequestSerializer,
-        parameters=[*creation_parameters(201, "monitor")],
+        parameters=creation_parameters(201, "monitor"),
         responses=responses(
             {201: MonitorSerializer},
             e400=INVALID,
@@ -58,11 +57,11 @@ class MonitorCollection(ApiView):
         )
         return Response(created.response, status=201, headers=created.headers("/v1/monitors"))
 
-    @extend_schema(
+    @operation(
         operation_id="list_monitors",
         summary="List monitors",
         tags=["Monitors"],
-        parameters=[*PAGE_PARAMETERS, *RATE_HEADERS],
+        parameters=PAGE_PARAMETERS,
         responses=responses({200: MonitorListSerializer}, e400="`INVALID_PARAMS`."),
     )
     def get(self, request: Request) -> Response:
@@ -79,23 +78,23 @@ class MonitorItem(ApiView):
 
     parser_classes = [LongJSONParser]
 
-    @extend_schema(
+    @operation(
         operation_id="get_monitor",
         summary="Get a monitor, its last scores and when it looks next",
         tags=["Monitors"],
-        parameters=[id_parameter("monitor_id", "mon"), *RATE_HEADERS],
+        parameters=[id_parameter("monitor_id", "mon")],
         responses=responses({200: MonitorSerializer}, e404=NOT_FOUND),
     )
     def get(self, request: Request, monitor_id: str) -> Response:
         """`GET …/runs` says what its runs found."""
         return Response(MonitorSerializer(services.find_monitor(caller_of(request).organization_id, monitor_id)).data)
 
-    @extend_schema(
+    @operation(
         operation_id="change_monitor",
         summary="Change, pause or resume a monitor",
         tags=["Monitors"],
         request=MonitorChangeSerializer,
-        parameters=[id_parameter("monitor_id", "mon"), *RATE_HEADERS],
+        parameters=[id_parameter("monitor_id", "mon")],
         responses=responses(
             {200: MonitorSerializer},
             e400=INVALID,
@@ -110,11 +109,11 @@ class MonitorItem(ApiView):
         monitor = services.change_monitor(caller=caller_of(request), monitor_id=monitor_id, body=json_body(request))
         return Response(MonitorSerializer(monitor).data)
 
-    @extend_schema(
+    @operation(
         operation_id="delete_monitor",
         summary="Delete a monitor",
         tags=["Monitors"],
-        parameters=[id_parameter("monitor_id", "mon"), *RATE_HEADERS],
+        parameters=[id_parameter("monitor_id", "mon")],
         responses=responses({204: None}, e404=NOT_FOUND),
     )
     def delete(self, request: Request, monitor_id: str) -> Response:
@@ -126,11 +125,11 @@ class MonitorItem(ApiView):
 class MonitorRuns(ApiView):
     """GET and POST /v1/monitors/:id/runs."""
 
-    @extend_schema(
+    @operation(
         operation_id="list_monitor_runs",
         summary="List the runs of a monitor, and what changed",
         tags=["Monitors"],
-        parameters=[id_parameter("monitor_id", "mon"), *PAGE_PARAMETERS, *RATE_HEADERS],
+        parameters=[id_parameter("monitor_id", "mon"), *PAGE_PARAMETERS],
         responses=responses({200: MonitorRunListSerializer}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
     )
     def get(self, request: Request, monitor_id: str) -> Response:
@@ -141,12 +140,12 @@ class MonitorRuns(ApiView):
         shown = MonitorRunSerializer(found, many=True).data
         return Response({"runs": shown, "total": runs.count(), "limit": limit, "offset": offset})
 
-    @extend_schema(
+    @operation(
         operation_id="run_monitor",
         summary="Run a monitor at once",
         tags=["Monitors"],
         request=None,
-        parameters=[id_parameter("monitor_id", "mon"), *RATE_HEADERS],
+        parameters=[id_parameter("monitor_id", "mon")],
         responses=responses(
             {202: MonitorRunSerializer}, e404=NOT_FOUND, e409="`MONITOR_RUNNING`: a run of it is under way already."
         ),

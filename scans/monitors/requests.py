@@ -23,7 +23,6 @@ TIME = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
 # What decides how a target is looked at; all of it is said anew, or none.
 OF_AUDIT = frozenset({*Audit.Kind.values, "types", "discover", "max_pages", "include", "exclude", "request"})
 OF_SCHEDULE = frozenset({"every", "at", "day", "timezone"})
-OF_MONITOR = OF_SCHEDULE | {"name", "paused", "alert", "notify"}
 USUAL_ALERT: Mapping[str, Any] = {
     "new_findings": "high",
     "score_drop": 5,
@@ -46,7 +45,6 @@ class MonitorRequest:
 
 def parse_new(body: Mapping[str, Any], policy: Policy, tier: Tier, organization_id: int) -> MonitorRequest:
     """Raises as `parse_audit` does, or InvalidParams naming the field."""
-    _refuse_unknown(body)
     audit = parse_audit({name: body[name] for name in body if name in OF_AUDIT}, policy, tier.pages_per_audit)
     if "every" not in body:
         raise InvalidParams(f"every must be one of {', '.join(Interval.values)}.")
@@ -58,7 +56,6 @@ def parse_new(body: Mapping[str, Any], policy: Policy, tier: Tier, organization_
 
 def parse_change(body: Mapping[str, Any], policy: Policy, tier: Tier, monitor: Monitor) -> MonitorRequest:
     """What is not named stays as it is; raises as `parse_new` does."""
-    _refuse_unknown(body)
     audit = None
     if named := {name: body[name] for name in body if name in OF_AUDIT}:
         # Another target is another audit. Of the same target, other types or patterns may be asked for alone.
@@ -93,11 +90,6 @@ def audit_columns(audit: AuditRequest) -> dict[str, Any]:
         "exclude": list(audit.exclude),
         "max_pages": audit.max_pages,
     }
-
-
-def _refuse_unknown(body: Mapping[str, Any]) -> None:
-    if unknown := sorted(set(body) - OF_AUDIT - OF_MONITOR):
-        raise InvalidParams(f"{unknown[0]} is no field of a monitor.")
 
 
 def _columns(

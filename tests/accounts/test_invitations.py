@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import smtplib
 from datetime import timedelta
 
@@ -14,6 +15,7 @@ from django.utils import timezone
 from accounts import members
 from accounts.models import AuditEvent, Invitation, Membership, User
 from accounts.pages import organization
+from accounts.pages.login import MAILS_PER_RECIPIENT
 from tests.accounts.mailbox import link_in_mail
 from tests.world import Member, browser_of, person_of
 
@@ -69,6 +71,68 @@ def test_somebody_with_an_account_logs_in_and_joins(home: Member, owner: User, c
     assert role_of(home) is None
     client.post(link)
     assert role_of(home) == "viewer"
+
+
+def copied_link(owner: User) -> str:
+    """The path of the link that the page of members has for the only open invitation."""
+    page = browser_of(owner).get("/o/home/members/").content.decode()
+    (link,) = re.findall(r"<code id=.inv_\w+.>http://localhost:8000(/invite/[^<]+)</code>", page)
+    return link
+
+
+def test_a_copied_link_makes_no_account_of_an_address_that_nobody_has_proved(
+    home: Member, owner: User, client: Client
+) -> None:
+    mailed = invite(owner)
+    copied = copied_link(owner)
+    assert copied != mailed
+    page = client.get(copied).content.decode()
+    assert "Join Home" in page
+    assert "Send me the link" in page
+    assert 'name="password"' not in page
+    mail.outbox.clear()
+    response = client.post(copied, {"password": PASSWORD})
+    assert response.status_code == 200
+    assert "a link to make your account and join" in response.content.decode()
+    assert not User.objects.filter(email=EMAIL).exists()
+    assert client.post(link_in_mail(EMAIL), {"password": PASSWORD}).status_code == 302
+    assert role_of(home) == "member"
+    assert Client().get(copied).status_code == 410, "it is good for one use"
+
+
+def test_somebody_with_an_account_joins_by_a_copied_link(home: Member, owner: User) -> None:
+    bob = User.objects.create_user(EMAIL, PASSWORD)
+    invite(owner)
+    copied = copied_link(owner)
+    eve = browser_of(User.objects.create_user("eve@people.test"))
+    assert "for somebody else" in eve.post(copied).content.decode()
+    assert "Log in to accept" in Client().get(copied).content.decode()
+    assert browser_of(bob).post(copied)["Location"] == "/o/home/"
+    assert role_of(home) == "member"
+
+
+def test_the_link_that_an_operator_copies_needs_no_mail(home: Member, owner: User, client: Client) -> None:
+    owner.is_superuser = True
+    owner.save()
+    invite(owner)
+    assert client.post(copied_link(owner), {"password": PASSWORD}).status_code == 302
+    assert role_of(home) == "member"
+
+
+def test_nobody_copies_the_link_of_a_role_that_they_could_not_give(home: Member, owner: User) -> None:
+    invite(owner, role="owner")
+    admin = person_of(home, "admin", "admin@people.test")
+    member = person_of(home, "member", "member@people.test")
+    assert "Open invitations" in browser_of(admin).get("/o/home/members/").content.decode()
+    for person in (admin, member):
+        assert "/invite/" not in browser_of(person).get("/o/home/members/").content.decode()
+
+
+def test_e_mails_for_a_copied_link_are_limited(home: Member, owner: User, client: Client) -> None:
+    invite(owner)
+    copied = copied_link(owner)
+    statuses = [client.post(copied).status_code for _ in range(MAILS_PER_RECIPIENT)]
+    assert (statuses[0], statuses[-1]) == (200, 429)
 
 
 def test_the_link_is_worth_nothing_to_somebody_else(home: Member, owner: User) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
 import yaml
 from django.core.management import call_command
@@ -14,6 +17,7 @@ from config.api.pagination import MAX_OFFSET
 from reports.serializers import GRADES
 
 ROOT = Path(__file__).resolve().parents[2]
+DESCRIPTION: dict[str, Any] = yaml.safe_load((ROOT / "openapi.yaml").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
@@ -38,13 +42,12 @@ def test_make_docs_writes_all_of_them() -> None:
 
 def test_the_description_is_as_strict_as_the_api() -> None:
     """What a generator of clients or of requests may believe."""
-    description = yaml.safe_load((ROOT / "openapi.yaml").read_text(encoding="utf-8"))
-    schemas = description["components"]["schemas"]
-    create = description["paths"]["/v1/scan"]["post"]
+    schemas = DESCRIPTION["components"]["schemas"]
+    create = DESCRIPTION["paths"]["/v1/scan"]["post"]
     (key,) = [each["schema"] for each in create["parameters"] if each["name"] == "Idempotency-Key"]
     assert (key["minLength"], key["maxLength"]) == (1, 255)
     for path in ("/v1/scans", "/api/webhooks/{webhook_id}/deliveries"):
-        parameters = description["paths"][path]["get"]["parameters"]
+        parameters = DESCRIPTION["paths"][path]["get"]["parameters"]
         (offset,) = [each["schema"] for each in parameters if each["name"] == "offset"]
         assert offset["maximum"] == MAX_OFFSET
     assert schemas["PatchedWebhookChanges"]["minProperties"] == 1
@@ -57,9 +60,57 @@ def test_the_description_is_as_strict_as_the_api() -> None:
 
 def test_no_two_values_of_an_enumeration_get_the_same_name_in_a_client() -> None:
     """Generators leave out what no name may hold: A+ and A would be one."""
-    description = yaml.safe_load((ROOT / "openapi.yaml").read_text(encoding="utf-8"))
-    for name, schema in description["components"]["schemas"].items():
+    for name, schema in DESCRIPTION["components"]["schemas"].items():
         names = [re.sub(r"\W", "_", value).strip("_").upper() for value in schema.get("enum", ())]
         assert len(names) == len(set(names)), name
-    grade = description["components"]["schemas"]["Report"]["properties"]["grade"]["pattern"]
+    grade = DESCRIPTION["components"]["schemas"]["Report"]["properties"]["grade"]["pattern"]
     assert [letter for letter in (*GRADES, "E", "A-", "") if re.search(grade, letter)] == list(GRADES)
+
+
+def examples() -> Iterator[tuple[str, dict[str, Any], Any]]:
+    """Each example with its operation and schema."""
+    for methods in DESCRIPTION["paths"].values():
+        for operation in methods.values():
+            contents = [operation.get("requestBody", {}).get("content", {})]
+            contents += [response.get("content", {}) for response in operation["responses"].values()]
+            for content in contents:
+                for each in content.values():
+                    if "example" in each:
+                        yield operation["operationId"], each["schema"], each["example"]
+
+
+def as_json_schema(value: Any) -> Any:
+    """OpenAPI 3.0 says `nullable` where JSON Schema has a type."""
+    if isinstance(value, list):
+        return [as_json_schema(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    schema = {name: as_json_schema(each) for name, each in value.items() if name != "nullable"}
+    return {"anyOf": [schema, {"type": "null"}]} if value.get("nullable") is True else schema
+
+
+def test_every_example_is_what_its_schema_says() -> None:
+    components = as_json_schema(DESCRIPTION["components"])
+    checked = {name for name, *_ in examples()}
+    for name, schema, example in examples():
+        try:
+            jsonschema.validate(example, as_json_schema(schema) | {"components": components})
+        except jsonschema.ValidationError as error:
+            pytest.fail(f"{name}: {error.message}")
+    ends = {"export_audit", "cancel_audit", "delete_badge", "delete_monitor", "delete_webhook", "end_mute"}
+    operations = {each["operationId"] for methods in DESCRIPTION["paths"].values() for each in methods.values()}
+    assert operations - checked <= ends, "the documents show no request and answer of it"
+
+
+def test_every_good_answer_and_body_has_an_example() -> None:
+    """Or viewers and mocks make one up of words like "string"."""
+    lacking = {
+        operation["operationId"]
+        for methods in DESCRIPTION["paths"].values()
+        for operation in methods.values()
+        for answer in (operation.get("requestBody", {}), *map(operation["responses"].get, ("200", "201", "202")))
+        for content in (answer or {}).get("content", {}).values()
+        if "example" not in content
+    }
+    # A body that may be left out, of one yes or no; and a document of three parts that have their examples.
+    assert lacking <= {"rotate_webhook_secret", "export_audit"}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from pytest_django import Settings
 
-from config.system_checks import CONSOLE, mail
+from config.system_checks import mail
+from config.web.mail import CONSOLE
 
 SMTP = "django.core.mail.backends.smtp.EmailBackend"
 

@@ -16,6 +16,7 @@ from accounts import services
 from accounts.models import AuditEvent, Membership, Organization, User
 from accounts.pages import login
 from accounts.services import AccountRefused, create_person, sign_up_token
+from config.web.mail import CONSOLE
 from tests.accounts.mailbox import link_in_mail
 
 EMAIL = "ada@people.test"
@@ -216,3 +217,17 @@ def test_an_address_that_is_taken_makes_no_statement_fail(db: None) -> None:
     assert failed == []
     assert User.objects.get() == first
     assert first.check_password(PASSWORD)
+
+
+PAGES = ("/signup/", "/signup/sent/", "/password/", "/password/sent/")
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_who_waits_for_mail_that_goes_to_the_log_is_told(
+    client: Client, path: str, settings: pytest_django.fixtures.SettingsWrapper
+) -> None:
+    for backend, told in ((CONSOLE, True), ("django.core.mail.backends.smtp.EmailBackend", False)):
+        settings.EMAIL_BACKEND = backend
+        page = client.get(path).content.decode()
+        assert ("E-mails are written to its log" in page) == told
+        assert ("Check your e-mail" in page) == (path.endswith("/sent/") and not told)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+from pytest_django import Settings
+
 from config.stack.demo import DemoLogin, demo_path, keep_demo, login_to_show
 from config.stack.management.commands.up import welcome
+from config.web.mail import CONSOLE
 
 LOGIN = DemoLogin("Demo", "demo@example.com", "the password", "the key")
 
@@ -26,10 +30,17 @@ def test_secrets_are_shown_at_the_first_start_and_then_on_a_terminal_only(tmp_pa
         text = welcome("https://scan.example.com", tmp_path, login)
         assert ("the password" in text, "the key" in text) == (shown, shown)
         assert "demo@example.com" in text
-        assert "https://scan.example.com/admin/" in text
+        assert "https://scan.example.com/admin/ with the login below" in text
+
+
+@pytest.mark.parametrize(("backend", "told"), [(CONSOLE, True), ("django.core.mail.backends.smtp.EmailBackend", False)])
+def test_who_starts_it_learns_where_mail_goes(settings: Settings, tmp_path: Path, backend: str, told: bool) -> None:
+    settings.EMAIL_BACKEND = backend
+    assert ("is written to this log" in welcome("http://localhost:8000", tmp_path, None)) == told
 
 
 def test_without_a_demo_organization_there_is_no_login_to_show(tmp_path: Path) -> None:
     text = welcome("https://scan.example.com", tmp_path, login_to_show(None, was_known=False, on_terminal=True))
     assert "Login" not in text
+    assert "https://scan.example.com/admin/ for whom `make superuser` makes a login" in text
     assert "Bearer <API key>" in text

@@ -109,7 +109,6 @@ def test_a_site_is_watched_as_it_was_asked_for(home: Member, target: str) -> Non
         ({"notify": {"emails": "all"}}, "notify.emails"),
         ({"notify": {"webhooks": None}}, "notify.webhooks"),
         ({"notify": {"sms": []}}, "notify.sms"),
-        ({"interval": "day"}, "interval"),
         ({"max_pages": 5}, "max_pages"),
     ],
 )

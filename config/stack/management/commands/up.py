@@ -36,6 +36,7 @@ from config.stack import embedded, running
 from config.stack.demo import DemoLogin, demo_path, login_to_show, write_private
 from config.stack.processes import spawn
 from config.stack.supervisor import Program, Supervisor
+from config.web.mail import goes_to_log
 from scans.browser import browser_program
 
 HOST = "127.0.0.1"
@@ -139,7 +140,16 @@ class Command(BaseCommand):
 def welcome(base_url: str, data_dir: Path, login: DemoLogin | None) -> str:
     """What a newcomer reads: where it runs, how to get in, and a first request to copy."""
     browser = browser_program() or "none, so scans have fewer checks; `make browser` installs one"
-    lines = ["", "Website Scan Service is ready.", "", f"  Address   {base_url}", f"  Admin     {base_url}/admin/"]
+    who = "with the login below" if login else "for whom `make superuser` makes a login"
+    lines = [
+        "",
+        "Website Scan Service is ready.",
+        "",
+        f"  Address   {base_url}",
+        f"  Admin     {base_url}/admin/ {who}",
+    ]
+    if goes_to_log():
+        lines.append("  E-mail    is written to this log, links to sign up too; EMAIL_URL names a mail server")
     lines.append(f"  Browser   {browser}")
     key = login.api_key if login else None
     if login:

@@ -1,0 +1,84 @@
+"""The examples of openapi.yaml: those of the documents, which the tests send as they stand.
+
+Read where openapi.yaml is written; the service itself shows the file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import string
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCUMENTS = ("api.md", "mutes.md", "audits.md", "monitors.md")
+EXCHANGE = re.compile(r"^```bash\n(curl .*?)^```\n+```http\nHTTP/1\.1 (\d+) (.*?)^```$", re.M | re.S)
+MEDIA_TYPE = re.compile(r"^Content-Type: ([^;\n]+)", re.M)
+# As a document begins: `export ID=scan_...`.
+VARIABLE = re.compile(r"^export (\w+)=([a-z]+)_\.\.\.", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request and its answer; bodies are None where there are none, and text where they are not JSON."""
+
+    method: str
+    path: str
+    sent: Any
+    status: str
+    media_type: str
+    received: Any
+
+
+def with_examples(result: dict[str, Any], **_: object) -> dict[str, Any]:
+    """A hook of drf-spectacular: the first example of each operation and status that the documents have."""
+    for exchange in exchanges():
+        operation = _operation(result["paths"], exchange)
+        if exchange.sent is not None and exchange.status < "400":
+            operation["requestBody"]["content"]["application/json"].setdefault("example", exchange.sent)
+        for status, response in operation["responses"].items():
+            # What is there already is answered with 200 as it was with 201.
+            if status == exchange.status or status < "300" > exchange.status:
+                content = response.get("content", {}).get(exchange.media_type)
+                if content is not None:
+                    content.setdefault("example", exchange.received)
+    return result
+
+
+def exchanges() -> Iterator[Exchange]:
+    """All requests to the API that the documents show."""
+    text = "\n".join((DOCS / name).read_text(encoding="utf-8") for name in DOCUMENTS)
+    variables = {"BASE": "", "KEY": ""}
+    for name, prefix in VARIABLE.findall(text):
+        known = re.search(rf"\b{prefix}_[0-9A-Za-z]{{22}}\b", text)
+        variables[name] = known[0] if known else f"{prefix}_..."
+    for command, status, answer in EXCHANGE.findall(text):
+        words = shlex.split(string.Template(command.replace("\\\n", " ")).safe_substitute(variables))
+        path = next(word for word in words if word.startswith(("/v1/", "/api/", "/readyz"))).partition("?")[0]
+        if path == "/readyz":
+            continue
+        method = words[words.index("-X") + 1] if "-X" in words else "GET"
+        sent = json.loads(words[words.index("-d") + 1]) if "-d" in words else None
+        head, _, received = answer.partition("\n\n")
+        media_type = MEDIA_TYPE.search(head)
+        yield Exchange(method.lower(), path, sent, status, media_type[1] if media_type else "", _body(received))
+
+
+def _operation(paths: dict[str, Any], exchange: Exchange) -> dict[str, Any]:
+    for path, methods in paths.items():
+        pattern = re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(path))
+        if exchange.method in methods and re.fullmatch(pattern, exchange.path):
+            found: dict[str, Any] = methods[exchange.method]
+            return found
+    raise ValueError(f"no operation is at {exchange.method} {exchange.path}")
+
+
+def _body(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text or None

@@ -1,0 +1,165 @@
+"""Every kind of call, with a Python client that is generated from openapi.yaml, against the running service."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.config.stack.processes import wait_until
+from tests.e2e.conftest import Running
+from tests.generated import DESCRIPTION, generate_client
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
+
+PACKAGE = "generated_scan_client"
+FINAL = {"completed", "partial", "failed"}
+
+
+class Consumer:
+    """Calls operations by their IDs, and notes which."""
+
+    def __init__(self, base: str, key: str) -> None:
+        described = yaml.safe_load(DESCRIPTION.read_text(encoding="utf-8"))["paths"].values()
+        self.rooms = {
+            operation["operationId"]: operation["tags"][0].lower()
+            for methods in described
+            for operation in methods.values()
+        }
+        self.models = self._module("models")
+        self.client = self._module("client").AuthenticatedClient(
+            base_url=base, token=key, raise_on_unexpected_status=True, timeout=30.0
+        )
+        self.called: set[str] = set()
+
+    def call(self, operation: str, *arguments: str, answered: int = 200, **options: Any) -> Any:
+        """What the client makes of the answer, which has this status."""
+        self.called.add(operation)
+        module = self._module(f"api.{self.rooms[operation]}.{operation}")
+        answer = module.sync_detailed(*arguments, client=self.client, **options)
+        assert answer.status_code == answered, (operation, answer.content[:500])
+        return answer.parsed
+
+    @staticmethod
+    def _module(name: str) -> ModuleType:
+        return importlib.import_module(f"{PACKAGE}.{name}")
+
+
+@pytest.fixture
+def consumer(running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Consumer]:
+    generate_client(tmp_path / PACKAGE)
+    monkeypatch.syspath_prepend(tmp_path)
+    made = Consumer(running.base, running.key)
+    with made.client:
+        yield made
+    for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
+        del sys.modules[name]
+
+
+@pytest.mark.timeout(300)
+def test_every_operation_works_with_a_generated_client(running: Running, consumer: Consumer) -> None:
+    page = running.site.url_as("localhost") + "/"
+    scans = [_scan(consumer, page), _scan(consumer, page)]
+    _reports(consumer, page, *scans)
+    _audit(consumer, page)
+    _monitor_and_badge(consumer, page)
+    _webhook(consumer, running.site.url_as("localhost") + "/hook", page)
+    assert consumer.called == consumer.rooms.keys()
+
+
+def _scan(consumer: Consumer, page: str) -> str:
+    models = consumer.models
+    body = models.ScanRequest(url=page, type_=models.ScanType.SEO)
+    scan = consumer.call("create_scan", body=body, idempotency_key=f"generated-{len(consumer.called)}", answered=201)
+    assert (scan.url, scan.type_, scan.status, scan.score) == (page, models.ScanType.SEO, "queued", None)
+    wait_until(lambda: consumer.call("get_scan", scan.id).status in FINAL, 60, poll_s=0.5)
+    ended = consumer.call("get_scan", scan.id)
+    assert (ended.status, ended.error) == (models.ScanStatus.COMPLETED, None)
+    listed = consumer.call("list_scans", limit=1, status=models.ScanStatus.COMPLETED, type_=models.ScanType.SEO)
+    assert [each.id for each in listed.scans] == [scan.id]
+    assert consumer.call("get_usage").quota.used >= 1
+    return str(scan.id)
+
+
+def _reports(consumer: Consumer, page: str, earlier: str, scan: str) -> None:
+    models = consumer.models
+    report = consumer.call("get_report", scan)
+    assert (report.id, report.url) == (scan, page)
+    assert report.grade in {"A+", "A", "B", "C", "D", "F"}
+    assert consumer.call("get_report", scan, if_none_match=f'"{scan}_v1"', answered=304) is None
+    exported = consumer.call("export_report", scan)
+    failed = [each for category in exported.categories for each in category.checks if each.status != "pass"]
+    assert exported.report_id.startswith("rpt_")
+    assert consumer.call("export_report_sarif", scan).additional_properties["version"] == "2.1.0"
+    assert consumer.call("export_report_csv", scan).startswith("category,id,name")
+    diff = consumer.call("diff_reports", scan, with_=earlier)
+    assert (diff.from_.id, diff.to.id, diff.score.change) == (earlier, scan, 0)
+    body = models.MuteRequest(check=failed[0].id, host=page.split("/")[2], reason="Known.")
+    mute = consumer.call("create_mute", body=body, answered=201)
+    assert consumer.call("create_mute", body=body).id == mute.id
+    assert consumer.call("get_mute", mute.id).reason == "Known."
+    assert mute.id in [each.id for each in consumer.call("list_mutes", check=failed[0].id).mutes]
+    assert [each.check for each in consumer.call("get_report_mutes", scan).findings] == [failed[0].id]
+    consumer.call("end_mute", mute.id, answered=204)
+    assert consumer.call("get_mute", mute.id, answered=404).code == "MUTE_NOT_FOUND"
+
+
+def _audit(consumer: Consumer, page: str) -> None:
+    models = consumer.models
+    body = models.AuditRequest(page=page, types=[models.ScanType.SECURITY])
+    audit = consumer.call("create_audit", body=body, answered=202)
+    wait_until(lambda: consumer.call("get_audit", audit.id).completed_at is not None, 90, poll_s=0.5)
+    assert consumer.call("get_audit", audit.id).results.additional_properties["security"].score is not None
+    assert audit.id in [each.id for each in consumer.call("list_audits").audits]
+    assert [each.url for each in consumer.call("list_audit_pages", audit.id).pages] == [page]
+    assert consumer.call("list_audit_findings", audit.id, type_=models.ScanType.SECURITY).total > 0
+    assert consumer.call("export_audit", audit.id).audit.id == audit.id
+    assert consumer.call("export_audit_sarif", audit.id).additional_properties["version"] == "2.1.0"
+    assert consumer.call("export_audit_csv", audit.id).startswith("type,check")
+    assert consumer.call("cancel_audit", audit.id).status != "cancelled", "it had ended"
+
+
+def _monitor_and_badge(consumer: Consumer, page: str) -> None:
+    models = consumer.models
+    body = models.MonitorRequest(
+        page=page, types=[models.ScanType.SECURITY], every=models.Interval.DAY, at="05:30", name="Bakery"
+    )
+    monitor = consumer.call("create_monitor", body=body, answered=201)
+    assert (monitor.every, monitor.at, monitor.page) == (models.Interval.DAY, "05:30", page)
+    consumer.call("run_monitor", monitor.id, answered=202)
+    assert consumer.call("list_monitor_runs", monitor.id).runs[0].requested is True
+    changed = consumer.call("change_monitor", monitor.id, body=models.PatchedMonitorChange(paused=True))
+    assert (changed.paused, consumer.call("get_monitor", monitor.id).paused) == (True, True)
+    assert monitor.id in [each.id for each in consumer.call("list_monitors").monitors]
+    badge = consumer.call("create_badge", body=models.BadgeRequest(monitor=monitor.id), answered=201)
+    assert badge.id in [each.id for each in consumer.call("list_badges").badges]
+    consumer.call("delete_badge", badge.id, answered=204)
+    consumer.call("delete_monitor", monitor.id, answered=204)
+
+
+def _webhook(consumer: Consumer, receiver: str, page: str) -> None:
+    models = consumer.models
+    body = models.WebhookRequest(url=receiver, events=[models.EventKind.SCAN_COMPLETED])
+    webhook = consumer.call("create_webhook", body=body, answered=201)
+    assert webhook.secret.startswith("whsec_")
+    assert webhook.id in [each.id for each in consumer.call("list_webhooks")]
+    changed = consumer.call("update_webhook", webhook.id, body=models.PatchedWebhookChanges(enabled=True))
+    assert (changed.enabled, consumer.call("get_webhook", webhook.id).enabled) == (True, True)
+    delivery = consumer.call("test_webhook", webhook.id, answered=202)
+    assert delivery.test is True
+
+    def ended() -> bool:
+        (logged,) = consumer.call("list_deliveries", webhook.id, event=models.EventKind.SCAN_COMPLETED).deliveries
+        return logged.finished_at is not None
+
+    wait_until(ended, 60, poll_s=0.5)
+    assert consumer.call("replay_delivery", webhook.id, delivery.id, answered=202).id == delivery.id
+    rotated = consumer.call("rotate_webhook_secret", webhook.id, body=models.RotationRequest(immediately=True))
+    assert rotated.secret != webhook.secret
+    consumer.call("delete_webhook", webhook.id, answered=204)

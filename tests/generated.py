@@ -1,0 +1,29 @@
+"""A Python client as a consumer generates it from openapi.yaml."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+DESCRIPTION = ROOT / "openapi.yaml"
+
+
+def generate_client(folder: Path) -> str:
+    """Write the package into `folder`, which is made; returns what the generator said. Warnings are errors."""
+    programs = Path(sys.executable).parent
+    ran = subprocess.run(
+        [
+            *(programs / "openapi-python-client", "generate", "--meta", "none", "--fail-on-warning"),
+            *("--path", DESCRIPTION, "--output-path", folder),
+        ],
+        # It formats what it writes with ruff.
+        env=os.environ | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return ran.stdout + ran.stderr
