@@ -10,8 +10,8 @@ from django.core.checks import CheckMessage, Error, Info, Warning, register
 from django.core.exceptions import ImproperlyConfigured
 
 from config import environment
-from scans.browser import browser_program, missing_packages
-from scans.net.browser import sandbox_problem
+from scans.browser import browser_program
+from scans.net.browser import missing_packages, sandbox_problem
 
 CONSOLE = "django.core.mail.backends.console.EmailBackend"
 
