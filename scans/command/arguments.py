@@ -53,7 +53,7 @@ class Options:
 
 def options_from(arguments: Sequence[str], program: str = PROGRAM) -> Options:
     """Raises WrongUsage; ends the process after `--help`, `--version`, and for what argparse refuses, with 2."""
-    given = _parser(program).parse_args(arguments)
+    given = _parser(program).parse_intermixed_args(arguments)
     said = {name: value for name, value in vars(given).items() if value not in (None, [])}
     chosen: Mapping[str, Any] = configuration(given.config) | said
     if not chosen.get("urls"):

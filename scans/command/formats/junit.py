@@ -9,6 +9,7 @@ from scans.command.formats.text import where
 from scans.command.judged import Check, Judged, Outcome
 from scans.command.terminal import printable
 
+TOLD_PLACES = 10
 BY_BROWSER = "Only a browser could judge it, and there was none."
 
 
@@ -52,8 +53,14 @@ def _suite(root: ElementTree.Element, judged: Judged) -> None:
 
 
 def _told(check: Check, url: str) -> str:
-    lines = [check["message"], *(f"at {place}" for place in where(check, url, 10))]
-    return "\n".join([*lines, f"Fix: {check['fix']}"] if "fix" in check else lines)
+    told, more = where(check, url, TOLD_PLACES)
+    lines = [
+        check["message"],
+        *(f"at {place}" for place in told),
+        more,
+        f"Fix: {check['fix']}" if "fix" in check else "",
+    ]
+    return "\n".join(filter(None, lines))
 
 
 def _element(parent: ElementTree.Element, tag: str, text: str = "", **attributes: str) -> ElementTree.Element:

@@ -88,7 +88,10 @@ def _finding(url: str, category: str, check: Check) -> Iterator[str]:
     status = "failed" if check["status"] == "fail" else "warning"
     yield f"- **{escaped(check['title'])}** ({status}, {check['severity']}, {escaped(category)}, {code(check['id'])})"
     yield f"  {escaped(check['message'])}"
-    yield from (f"  - {code(place)}" for place in where(check, url, TOLD_PLACES))
+    told, more = where(check, url, TOLD_PLACES)
+    yield from (f"  - {code(place)}" for place in told)
+    if more:
+        yield f"  - {more}"
     if "fix" in check:
         yield ""
         yield f"  Fix: {escaped(check['fix'])}"

@@ -82,17 +82,20 @@ def how_judged(document: Mapping[str, Any]) -> Sequence[str]:
     return []
 
 
-def where(check: Check, url: str, most: int = TOLD_PLACES) -> Sequence[str]:
-    """The first places that a finding names, in words, and how many more there are."""
+def where(check: Check, url: str, most: int = TOLD_PLACES) -> tuple[Sequence[str], str]:
+    """The first places that a finding names, in words, and a sentence for the others, empty without any."""
     named = [each for each in places(check, url).values() if each]
     told = [each if len(each) <= PLACE_LENGTH else f"{each[:PLACE_LENGTH]}…" for each in named[:most]]
-    return [*told, f"and {len(named) - most} more"] if len(named) > most else told
+    left = len(named) - most
+    return told, "" if left <= 0 else "and 1 more place" if left == 1 else f"and {left} more places"
 
 
 def _finding(url: str, category: str, check: Check, paint: Paint) -> Iterator[str]:
     mark = f"{MARKS[check['status']]} {check['title']}"
     yield f"    {paint(check['status'], mark)} " + printable(f"({check['severity']}, {category}): {check['message']}")
-    for place in where(check, url):
-        yield paint("dim", f"        at {place}")
+    told, more = where(check, url)
+    yield from (paint("dim", f"        at {place}") for place in told)
+    if more:
+        yield paint("dim", f"        {more}")
     if "fix" in check:
         yield printable(f"        Fix: {check['fix']}")
