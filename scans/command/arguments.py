@@ -53,7 +53,7 @@ class Options:
 
 def options_from(arguments: Sequence[str], program: str = PROGRAM) -> Options:
     """Raises WrongUsage; ends the process after `--help`, `--version`, and for what argparse refuses, with 2."""
-    given = _parser(program).parse_intermixed_args(arguments)
+    given = parser(program).parse_intermixed_args(arguments)
     said = {name: value for name, value in vars(given).items() if value not in (None, [])}
     chosen: Mapping[str, Any] = configuration(given.config) | said
     if not chosen.get("urls"):
@@ -91,8 +91,8 @@ class _Parser(argparse.ArgumentParser):
         sys.exit(EXIT_USAGE)
 
 
-def _parser(program: str) -> argparse.ArgumentParser:
-    parser = _Parser(
+def parser(program: str) -> argparse.ArgumentParser:
+    made = _Parser(
         prog=program,
         usage=USAGE if program == PROGRAM else f"{program} URL… [options]",
         description="Scans web pages for security, performance, accessibility and SEO. No server is needed.",
@@ -100,7 +100,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
         allow_abbrev=False,
         formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=30),
     )
-    add = parser.add_argument
+    add = made.add_argument
     add("urls", metavar="URL", nargs="*", help="starts with https:// or http://")
     add(
         "--type",
@@ -133,7 +133,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
     add("--no-color", action="store_true", help="as NO_COLOR in the environment does")
     add("--print-completion", choices=SHELLS, action=_Completion, metavar="SHELL", help=", ".join(SHELLS))
     add("--version", action="version", version=f"{PROGRAM} {__version__}")
-    return parser
+    return made
 
 
 class _Completion(argparse.Action):
