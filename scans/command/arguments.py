@@ -60,10 +60,9 @@ def options_from(arguments: Sequence[str], program: str = PROGRAM) -> Options:
         raise WrongUsage("Name at least one URL, here or in website-scan.toml; --help shows examples.")
     if "server" in chosen and "allow_network" in chosen:
         raise WrongUsage("--allow-network is for scans of this machine; with --server that server decides.")
-    wanted = set(chosen.get("type", ()))
     return Options(
         urls=tuple(dict.fromkeys(chosen["urls"])),
-        types=tuple(each for each in ScanType if not wanted or each in wanted),
+        types=tuple(map(ScanType, dict.fromkeys(chosen.get("type", ScanType)))),
         format=chosen.get("format", "text"),
         output=chosen.get("output"),
         under=chosen.get("fail_under", {}),

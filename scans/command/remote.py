@@ -45,7 +45,6 @@ class Server:
         """The JSON of the answer. Raises ServerRefused; asks again while the trouble may pass."""
         # Of the same request, however often it is sent, there is one audit.
         headers = {
-            "Authorization": f"Bearer {self._key}",
             "User-Agent": f"website-scan/{__version__}",
             **({"Idempotency-Key": str(uuid.uuid4())} if method == "POST" else {}),
         }
@@ -54,7 +53,13 @@ class Server:
             wait_s = RETRY_S
             try:
                 answer = requests.request(
-                    method, self._address + path, json=body, headers=headers, timeout=TIMEOUT_S, allow_redirects=False
+                    method,
+                    self._address + path,
+                    json=body,
+                    headers=headers,
+                    auth=self._with_key,
+                    timeout=TIMEOUT_S,
+                    allow_redirects=False,
                 )
             except requests.RequestException as error:
                 trouble = f"{self._address} does not answer ({type(error).__name__})."
@@ -70,6 +75,11 @@ class Server:
                 raise ServerRefused(trouble)
             self._sleep(wait_s)
 
+    def _with_key(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        """As an `auth` of its own: over a mere header requests writes what .netrc has for the host."""
+        request.headers["Authorization"] = f"Bearer {self._key}"
+        return request
+
     def wait(self) -> None:
         self._sleep(RETRY_S)
 
@@ -77,8 +87,7 @@ class Server:
 def scans(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
     """The reports of each page, once all have ended. Raises WrongUsage and ServerRefused."""
     address = options.server or ""
-    parts = urlsplit(address)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or "@" in parts.netloc:
+    if not _is_of_service(address):
         raise WrongUsage("--server takes the address of a service, such as https://scan.example.com.")
     key = os.environ.get(KEY, "").strip()
     if not key or not key.isascii() or not key.isprintable():
@@ -101,6 +110,15 @@ def scans(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
         raise
     for page in _pages(server, audit["id"]):
         yield [_judged(server, audit, page, str(each)) for each in options.types]
+
+
+def _is_of_service(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        is_complete = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        return False
+    return is_complete and not parts.query and "@" not in parts.netloc
 
 
 def _pages(server: Server, audit_id: str) -> Iterator[Mapping[str, Any]]:
