@@ -11,8 +11,8 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config import environment
 from config.web.mail import goes_to_log
-from scans.browser import browser_program, missing_packages
-from scans.net.browser import sandbox_problem
+from scans.browser import browser_program
+from scans.net.browser import missing_packages, sandbox_problem
 
 # Not asked by commands that print what a program reads: the browser is no fault of theirs.
 ENVIRONMENT, BROWSER = "environment", "browser"

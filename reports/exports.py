@@ -6,11 +6,13 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from reports.judge import judged_without_browser
 from reports.mutes.matching import Covered
+from reports.page.references import reference
+from scans.engine.fingerprints import fingerprints
 
 FORMATS = ("json", "sarif", "csv")
 
@@ -18,6 +20,9 @@ SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 # SARIF knows three levels; `security-severity` (a CVSS-like number) is what code scanning sorts by.
 SARIF_LEVELS = {"critical": "error", "high": "error", "medium": "warning", "low": "note"}
 SECURITY_SEVERITY = {"critical": "9.5", "high": "8.0", "medium": "5.5", "low": "3.0"}
+
+# Where the tool is described; as in the scanner's User-Agent.
+INFORMATION_URI = "https://github.com/website-scan-service"
 
 CSV_COLUMNS = ("category", "id", "name", "status", "severity", "points", "message", "fix", "references")
 # A cell that begins so is a formula to a spreadsheet (OWASP, CSV injection).
@@ -40,40 +45,48 @@ def rendered(
 
 
 def sarif(document: Mapping[str, Any], muted: Mapping[str, Covered] | None = None) -> dict[str, Any]:
-    """SARIF 2.1.0 (OASIS): one rule per check that ran, one result per failed or warned check.
+    """SARIF 2.1.0 (OASIS) of one report; `document` is the JSON export, `muted` what is muted of its findings."""
+    whole = {id: covered for id, covered in (muted or {}).items() if covered.is_whole}
+    reasons = {id: [rule.reason for rule in covered.rules.values()] for id, covered in whole.items()}
+    return sarif_log([sarif_run(document, reasons)])
 
-    `document` is the JSON export, `muted` what is muted of its findings by the checks' IDs.
+
+def sarif_log(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": list(runs)}
+
+
+def sarif_run(document: Mapping[str, Any], accepted: Mapping[str, Iterable[str]]) -> dict[str, Any]:
+    """One rule per check that ran, one result per failed or warned check.
+
+    `accepted` has the reasons why findings are suppressed, by the checks' IDs; a reason may be empty.
     """
     checks = list(_checks(document))
-    suppressed = {id: covered for id, covered in (muted or {}).items() if covered.is_whole}
     return {
-        "$schema": SARIF_SCHEMA,
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {
-                    "driver": {
-                        "name": "Website Scan Service",
-                        "version": document["catalogue_version"],
-                        "rules": [_rule(document["type"], check) for _, check in checks],
-                    }
-                },
-                "invocations": [_invocation(document)],
-                "results": [
-                    _result(document, index, category, check) | _suppressed(suppressed, check)
-                    for index, (category, check) in enumerate(checks)
-                    if check["status"] != "pass"
-                ],
-                "properties": {
-                    "scan_id": document["id"],
-                    "report_id": document["report_id"],
-                    "url": document["url"],
-                    "score": document["score"],
-                    "grade": document["grade"],
-                    "browser": document.get("browser"),
-                },
+        "tool": {
+            "driver": {
+                "name": "Website Scan Service",
+                "version": document["catalogue_version"],
+                "informationUri": INFORMATION_URI,
+                "rules": [_rule(document["type"], check) for _, check in checks],
             }
+        },
+        # Code scanning takes several runs of one tool for the same one, unless they have names of their own.
+        "automationDetails": {"id": f"website-scan/{document['type']}/{document['url']}/"},
+        "invocations": [_invocation(document)],
+        "results": [
+            _result(document, index, category, check) | _suppressed(accepted, check)
+            for index, (category, check) in enumerate(checks)
+            if check["status"] != "pass"
         ],
+        "properties": {
+            "scan_id": document["id"],
+            "report_id": document["report_id"],
+            "url": document["url"],
+            "score": document["score"],
+            "grade": document["grade"],
+            "browser": document.get("browser"),
+            "checks_left_out": len(document.get("omitted_checks", ())),
+        },
     }
 
 
@@ -85,16 +98,18 @@ def csv_table(document: Mapping[str, Any]) -> str:
     output = io.StringIO()
     writer = csv.writer(output, lineterminator="\r\n")
     writer.writerow(CSV_COLUMNS)
-    for category, check in _checks(document):
-        row = {**check, "category": category, "references": "; ".join(check["references"])}
-        writer.writerow([cell(row.get(column)) for column in CSV_COLUMNS])
-    for skipped in document["skipped_checks"]:
-        row = {**skipped, "status": "could not run", "message": skipped["reason"]}
-        writer.writerow([cell(row.get(column)) for column in CSV_COLUMNS])
-    for omitted in document.get("omitted_checks", ()):
-        row = {**omitted, "status": "left out", "message": "Only a browser could judge it, and there was none."}
-        writer.writerow([cell(row.get(column)) for column in CSV_COLUMNS])
+    writer.writerows([cell(row.get(column)) for column in CSV_COLUMNS] for row in csv_rows(document))
     return output.getvalue()
+
+
+def csv_rows(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The lines of a report by the names of CSV_COLUMNS, not yet safe for spreadsheets (`cell`)."""
+    for category, check in _checks(document):
+        yield {**check, "category": category, "references": "; ".join(check["references"])}
+    for skipped in document["skipped_checks"]:
+        yield {**skipped, "status": "could not run", "message": skipped["reason"]}
+    for omitted in document.get("omitted_checks", ()):
+        yield {**omitted, "status": "left out", "message": "Only a browser could judge it, and there was none."}
 
 
 def _checks(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -134,13 +149,17 @@ def _rule(scan_type: str, check: Mapping[str, Any]) -> dict[str, Any]:
     # On a rule with this property code scanning calls every result a security alert.
     if check["severity"] and scan_type == "security":
         properties["security-severity"] = SECURITY_SEVERITY[check["severity"]]
-    rule = {
+    rule: dict[str, Any] = {
         "id": check["id"],
         "name": check["name"],
         "shortDescription": {"text": check["name"]},
         "properties": properties,
     }
-    return rule | ({"help": {"text": check["fix"]}} if "fix" in check else {})
+    if "fix" in check:
+        rule["help"] = {"text": check["fix"]}
+    if explained := next(filter(None, (reference(each).url for each in check["references"])), None):
+        rule["helpUri"] = explained
+    return rule
 
 
 def _result(document: Mapping[str, Any], rule_index: int, category: str, check: Mapping[str, Any]) -> dict[str, Any]:
@@ -150,19 +169,23 @@ def _result(document: Mapping[str, Any], rule_index: int, category: str, check: 
         "level": SARIF_LEVELS[check["severity"]],
         "kind": "fail",  # any other kind may have no level (section 3.27.9); `status` tells a warning apart
         "message": {"text": sarif_text(check["message"])},
-        "locations": [{"physicalLocation": {"artifactLocation": {"uri": document["url"]}}}],
-        "partialFingerprints": {"checkOfPage/v1": f"{check['id']} {document['url']}"},
+        "locations": [location(document["url"])],
+        "partialFingerprints": {
+            "checkOfPage/v1": f"{check['id']} {document['url']}",
+            "places/v1": " ".join(fingerprints(check["id"], check["evidence"], document["url"])),
+        },
         "properties": {"status": check["status"], "severity": check["severity"], "category": category},
     }
 
 
-def _suppressed(muted: Mapping[str, Covered], check: Mapping[str, Any]) -> dict[str, Any]:
+def location(url: str) -> dict[str, Any]:
+    """A page. Code scanning shows no result without a region; a page has no lines that anybody edits."""
+    return {"physicalLocation": {"artifactLocation": {"uri": url}, "region": {"startLine": 1}}}
+
+
+def _suppressed(accepted: Mapping[str, Iterable[str]], check: Mapping[str, Any]) -> dict[str, Any]:
     """All results of a run say whether they are suppressed, or none does (section 3.27.23)."""
-    if not muted:
-        return {}
-    covered = muted.get(check["id"])
-    reasons = dict.fromkeys(rule.reason for rule in covered.rules.values()) if covered else ()
-    return {"suppressions": suppressions(reasons)}
+    return {"suppressions": suppressions(dict.fromkeys(accepted.get(check["id"], ())))} if accepted else {}
 
 
 def suppressions(reasons: Iterable[str]) -> list[dict[str, str]]:

@@ -1,15 +1,12 @@
-"""The report and its export as `reports.build` writes them, once, and openapi.yaml describes them."""
+"""The report and its export as `reports.documents` writes them, once: what openapi.yaml says of them."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from rest_framework import serializers
 
 from scans.engine.findings import ScanType, Severity
-from scans.engine.result import CheckResult
 
-# Without models, so that the command line writes reports before the applications are loaded.
+# Without models, so that commands load this before the applications are.
 TYPES = [(str(each), each.label) for each in ScanType]
 GRADES = ("A+", "A", "B", "C", "D", "F")
 # Not an enumeration: generators of clients make names of its values, and A+ becomes the same as A.
@@ -28,12 +25,6 @@ class CheckSerializer(serializers.Serializer):
     severity = serializers.ChoiceField(SEVERITIES, allow_null=True)
     message = serializers.CharField()
     fix = serializers.CharField(required=False)
-
-    def to_representation(self, check: CheckResult) -> dict[str, Any]:
-        shown = super().to_representation(check)
-        if check.fix is None:
-            del shown["fix"]
-        return shown
 
 
 class CategorySerializer(serializers.Serializer):

@@ -22,7 +22,7 @@ from reports.mutes.matching import NO_MUTES
 from reports.mutes.services import active_mutes
 from reports.page.explanations import advice
 from reports.page.history import history, other_reports
-from reports.page.muting import muting_of
+from reports.page.reader_muting import muting_of
 from reports.page.references import safe_link
 from reports.page.report_page import report_page
 from reports.services import ReportsNotComparable, require_comparable

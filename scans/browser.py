@@ -3,33 +3,22 @@
 from __future__ import annotations
 
 import atexit
-import importlib.util
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from django.conf import settings
 
-from scans.net.browser import find_browser
+from scans.net.browser import browser_to_drive
 
 if TYPE_CHECKING:
     from scans.engine.browser.visit import Browser
     from scans.engine.browser.warm import WarmBrowser
 
-# What the optional extra `browser` brings.
-PACKAGES = ("playwright", "axe_playwright_python")
-
 
 def browser_program() -> Path | None:
     """The Chromium that scans of this process use; None where there is none, or nothing to drive it with."""
-    if settings.SCAN_BROWSER == "off" or missing_packages():
-        return None
-    return find_browser(settings.SCAN_BROWSER)
-
-
-def missing_packages() -> tuple[str, ...]:
-    """Those of the extra that are not installed."""
-    return tuple(each for each in PACKAGES if importlib.util.find_spec(each) is None)
+    return browser_to_drive(settings.SCAN_BROWSER)
 
 
 def browser() -> Browser | None:

@@ -24,15 +24,15 @@ def environment(**variables: str) -> dict[str, str]:
     return {name: os.environ[name] for name in ("PATH", "DATA_DIR")} | nowhere | variables
 
 
-def start(*arguments: str | bytes, **variables: str) -> subprocess.Popen[str]:
-    """`python manage.py …`, running; both outputs are pipes."""
+def start(*arguments: str | bytes, errors: int = subprocess.PIPE, **variables: str) -> subprocess.Popen[str]:
+    """`python manage.py …`, running; its output is a pipe, and so are its errors, if they go nowhere else."""
     return subprocess.Popen(
         [sys.executable, str(ROOT / "manage.py"), *arguments],
         cwd="/",
         env=environment(**variables),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stderr=errors,
         encoding="utf-8",
         errors="surrogateescape",
     )

@@ -45,6 +45,7 @@ def card_of(
     muted: tuple[MutedPart, ...] = (),
     is_muted: bool = False,
     shows_rules: bool = False,
+    prefix: str = "",
 ) -> CheckCard:
     """The card of a check of a JSON export; what is muted of it and can be, the caller knows."""
     named = [(text, criterion(text)) for text in exported["references"]]
@@ -65,7 +66,7 @@ def card_of(
         evidence_count=sum(len(table.rows) for table in evidence),
         criteria=criteria,
         references=tuple(reference(text) for text, found in named if not found),
-        anchor=f"check-{exported['id']}",
+        anchor=f"{prefix}check-{exported['id']}",
         mute_url=mute_url,
         muted=muted,
         is_muted=is_muted,

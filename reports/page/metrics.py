@@ -44,12 +44,12 @@ METRICS: Mapping[str, tuple[str, str, Callable[[float], tuple[str, str]]]] = {
 }
 
 
-def metrics(checks: Mapping[str, Mapping[str, Any]]) -> tuple[Metric, ...]:
-    """Those that were measured; `checks` are the export's by ID."""
+def metrics(checks: Mapping[str, Mapping[str, Any]], prefix: str = "") -> tuple[Metric, ...]:
+    """Those that were measured; `checks` are the export's by ID, `prefix` stands before anchors."""
     found = []
     for id, (name, meaning, write) in METRICS.items():
         check = checks.get(id)
         median = check["evidence"][0].get("median") if check and check["evidence"] else None
         if check and isinstance(median, int | float):
-            found.append(Metric(name, *write(median), check["status"], f"check-{id}", meaning))
+            found.append(Metric(name, *write(median), check["status"], f"{prefix}check-{id}", meaning))
     return tuple(found)

@@ -1,4 +1,4 @@
-"""What of a report is muted, as its page and the API tell it."""
+"""What of a report is muted, as its page and the API tell it. No database here."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from accounts.models import Membership
-from accounts.roles import page_of
-from reports.models import Report
 from reports.mutes.matching import NO_MUTES, Covered, MuteRule, Mutes
 from scans.engine.fingerprints import fingerprints
 from scans.engine.scoring import score_without
@@ -46,14 +43,6 @@ class Muting:
 
 
 NOTHING_MUTED = Muting(NO_MUTES, None, shows_rules=False, mute_url="")
-
-
-def muting_of(mutes: Mutes, report: Report, membership: Membership | None) -> Muting:
-    """As this member, or a stranger with the link of a shared report, may see it."""
-    mute_url = ""
-    if membership is not None and membership.is_member:
-        mute_url = f"{page_of(membership, 'mute-new')}?{urlencode({'scan': report.scan_id})}"
-    return Muting(mutes, report.scoring, shows_rules=membership is not None, mute_url=mute_url)
 
 
 @dataclass(frozen=True, slots=True)

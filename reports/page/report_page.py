@@ -87,7 +87,7 @@ class CoverageSummary:
 class ReportPage:
     """Everything the template shows. Times are aware, UTC; `severities` is such as "1 high, 3 low".
 
-    `notice` is what a reader has to know first, empty where there is nothing.
+    `notice` is what a reader has to know first, empty where there is nothing. `prefix` stands before all anchors.
     """
 
     document: Mapping[str, Any]
@@ -106,6 +106,7 @@ class ReportPage:
     waterfall: WaterfallChart | None
     muted: tuple[CheckCard, ...]  # in none of the categories
     without_muted: ScoreWithout | None
+    prefix: str
 
 
 def report_page(
@@ -113,17 +114,23 @@ def report_page(
     facts: Mapping[str, Any],
     requests: Mapping[str, Any] | None = None,
     muting: Muting = NOTHING_MUTED,
+    prefix: str = "",
 ) -> ReportPage:
-    """The page of a report; `document` is the JSON export, `requests` the stored waterfall."""
+    """The page of a report; `document` is the JSON export, `requests` the stored waterfall.
+
+    `prefix` tells the anchors of several reports in one file apart.
+    """
     muted = muting.findings(document)
     scan_type = document["type"]
     by_id = {check["id"]: check for category in document["categories"] for check in category["checks"]}
     cards = [
-        [_card(check, document["url"], muting, muted.get(check["id"])) for check in category["checks"]]
+        [_card(check, document["url"], muting, muted.get(check["id"]), prefix) for check in category["checks"]]
         for category in document["categories"]
     ]
     found = [
-        _category(category, number, scan_type, [card for card in of_category if not card.is_muted])
+        _category(
+            category, f"{prefix}category-{number}", scan_type, [card for card in of_category if not card.is_muted]
+        )
         for number, (category, of_category) in enumerate(zip(document["categories"], cards, strict=True), 1)
     ]
     # What is to be mended stands before what is well.
@@ -139,16 +146,17 @@ def report_page(
         note=ACCESSIBILITY_NOTE if scan_type == "accessibility" else "",
         categories=categories,
         first=_first(categories, is_capped=bool(document["caps"])),
-        metrics=metrics(by_id) if scan_type == "performance" else (),
+        metrics=metrics(by_id, prefix) if scan_type == "performance" else (),
         facts=tuple(_fact(name, value) for name, value in facts.items() if name not in COVERAGE),
         coverage=_coverage(document, facts),
         waterfall=waterfall(requests),
         muted=tuple(sorted((card for each in cards for card in each if card.is_muted), key=_weight)),
         without_muted=without_muted(muting.scoring, muted),
+        prefix=prefix,
     )
 
 
-def _card(check: Mapping[str, Any], url: str, muting: Muting, covered: Covered | None) -> CheckCard:
+def _card(check: Mapping[str, Any], url: str, muting: Muting, covered: Covered | None, prefix: str) -> CheckCard:
     is_muted = covered is not None and covered.is_whole
     return card_of(
         check,
@@ -156,15 +164,16 @@ def _card(check: Mapping[str, Any], url: str, muting: Muting, covered: Covered |
         muted=muted_parts(check, url, covered) if covered else (),
         is_muted=is_muted,
         shows_rules=muting.shows_rules,
+        prefix=prefix,
     )
 
 
-def _category(category: Mapping[str, Any], number: int, scan_type: str, cards: Sequence[CheckCard]) -> CategorySection:
+def _category(category: Mapping[str, Any], anchor: str, scan_type: str, cards: Sequence[CheckCard]) -> CategorySection:
     checks = sorted(cards, key=_weight)
     by_status = {status: tuple(members) for status, members in groupby(checks, key=lambda check: check.status)}
     return CategorySection(
         name=category["name"],
-        anchor=f"category-{number}",
+        anchor=anchor,
         meaning=category_meaning(scan_type, category["name"]),
         score=category["score"],
         failed=by_status.get("fail", ()),

@@ -18,7 +18,17 @@ from django.db.models import Q
 
 from config import __version__
 from config.ids import timestamp
-from reports.exports import FORMATS, SARIF_LEVELS, SARIF_SCHEMA, SECURITY_SEVERITY, cell, sarif_text, suppressions
+from reports.exports import (
+    FORMATS,
+    INFORMATION_URI,
+    SARIF_LEVELS,
+    SARIF_SCHEMA,
+    SECURITY_SEVERITY,
+    cell,
+    location,
+    sarif_text,
+    suppressions,
+)
 from scans.audits.muting import ALL, AuditMutes
 from scans.audits.serializers import AuditFindingSerializer, AuditPageSerializer, AuditSerializer
 from scans.models import Audit, AuditFinding, AuditPage
@@ -94,9 +104,16 @@ def _run(audit: Audit, scan_type: str, mutes: AuditMutes) -> Iterator[str]:
     # The worst finding of each check stands for it.
     rules = list(of_type.order_by("check_id", "-points", "id").distinct("check_id"))
     indexes = {rule.check_id: index for index, rule in enumerate(rules)}
-    driver = {"name": "Website Scan Service", "version": __version__, "rules": [_rule(each) for each in rules]}
+    driver = {
+        "name": "Website Scan Service",
+        "version": __version__,
+        "informationUri": INFORMATION_URI,
+        "rules": [_rule(each) for each in rules],
+    }
+    automation = {"id": f"website-scan/{scan_type}/{audit.url}/"}
     properties = {"audit_id": audit.id, "url": audit.url, "pages": audit.pages_done, **audit.scores[scan_type]}
-    yield f'{{"tool": {{"driver": {_text(driver)}}}, "invocations": [{_text(_invocation(audit, scan_type))}], '
+    yield f'{{"tool": {{"driver": {_text(driver)}}}, "automationDetails": {_text(automation)}, '
+    yield f'"invocations": [{_text(_invocation(audit, scan_type))}], '
     yield f'"properties": {_text(properties)}, "results": ['
     yield from _joined(
         [_result(indexes, each) | _suppressed(each, mutes) for each in batch]
@@ -139,7 +156,7 @@ def _result(indexes: dict[str, int], finding: dict[str, Any]) -> dict[str, Any]:
         "level": SARIF_LEVELS[finding["severity"]],
         "kind": "fail",  # any other kind may have no level (section 3.27.9); `status` tells a warning apart
         "message": {"text": sarif_text(f"{finding['message']} {place}".rstrip())},
-        "locations": [{"physicalLocation": {"artifactLocation": {"uri": each["url"]}}} for each in samples],
+        "locations": [location(each["url"]) for each in samples],
         "occurrenceCount": finding["pages_affected"],
         "partialFingerprints": {"place/v1": finding["fingerprint"]},
         "properties": {

@@ -17,7 +17,7 @@ from accounts.models import Membership
 from reports.models import Report
 from reports.mutes.services import active_mutes
 from reports.page.explanations import advice
-from reports.page.muting import muting_of
+from reports.page.reader_muting import muting_of
 from reports.page.report_page import ReportPage, report_page
 from scans.audits.muting import AuditMutes, MutedOn
 from scans.audits.progress import Progress, progress_of

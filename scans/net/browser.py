@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -61,6 +62,20 @@ ARGUMENTS = (
 UNWANTED_DEFAULTS = ("--enable-unsafe-swiftshader", "--disable-ipc-flooding-protection")
 
 START_AS_USER = Path(__file__).with_name("start-as-user")
+
+
+# What the optional extra `browser` brings.
+PACKAGES = ("playwright", "axe_playwright_python")
+
+
+def missing_packages() -> tuple[str, ...]:
+    """Those of the extra that are not installed."""
+    return tuple(each for each in PACKAGES if importlib.util.find_spec(each) is None)
+
+
+def browser_to_drive(choice: str) -> Path | None:
+    """`find_browser`, but None as well where there is nothing to drive it with."""
+    return None if choice == "off" or missing_packages() else find_browser(choice)
 
 
 def find_browser(choice: str) -> Path | None:

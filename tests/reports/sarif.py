@@ -31,6 +31,11 @@ SARIF: dict[str, Any] = {
                     },
                     "invocations": {"type": "array", "items": {"$ref": "#/$defs/invocation"}},
                     "results": {"type": "array", "items": {"$ref": "#/$defs/result"}},
+                    "automationDetails": {
+                        "type": "object",
+                        "additionalProperties": False,
+                        "properties": {"id": {"type": "string"}},
+                    },
                     "properties": {"type": "object"},
                 },
             },
@@ -44,6 +49,7 @@ SARIF: dict[str, Any] = {
             "properties": {
                 "name": {"type": "string"},
                 "version": {"type": "string"},
+                "informationUri": {"type": "string", "pattern": r"^https://\S+$"},
                 "rules": {"type": "array", "uniqueItems": True, "items": {"$ref": "#/$defs/rule"}},
             },
         },
@@ -56,6 +62,7 @@ SARIF: dict[str, Any] = {
                 "name": {"type": "string"},
                 "shortDescription": TEXT,
                 "help": TEXT,
+                "helpUri": {"type": "string", "pattern": r"^https?://\S+$"},
                 "properties": {
                     "type": "object",
                     "properties": {
@@ -112,7 +119,12 @@ SARIF: dict[str, Any] = {
                                         "type": "object",
                                         "required": ["uri"],
                                         "properties": {"uri": {"type": "string", "pattern": r"^https?://\S+$"}},
-                                    }
+                                    },
+                                    "region": {
+                                        "type": "object",
+                                        "additionalProperties": False,
+                                        "properties": {"startLine": {"type": "integer", "minimum": 1}},
+                                    },
                                 },
                             }
                         },

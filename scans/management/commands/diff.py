@@ -11,9 +11,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from config.terminal import printable, show_what_can_be_shown
 from reports.diff import Change, Diff, NotCompared, diff
 from reports.diff_serializers import DiffSerializer
+from scans.command.terminal import printable, show_what_can_be_shown
 
 EXIT_WORSE = 1
 EXIT_USAGE = 2
@@ -62,7 +62,7 @@ class Command(BaseCommand):
 
 
 def _read(path: Path) -> list[Document]:
-    """The reports of a file: one document, or several, each on a line of its own."""
+    """The reports of a file: one, several in one document, or several with a line each."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -74,6 +74,8 @@ def _read(path: Path) -> list[Document]:
             documents = [json.loads(line) for line in text.splitlines() if line.strip()]
         except ValueError:
             documents = []
+    if len(documents) == 1 and isinstance(documents[0], dict) and isinstance(documents[0].get("reports"), list):
+        documents = documents[0]["reports"]
     for document in documents:
         if isinstance(document, dict) and "error" in document:
             raise CommandError(f"{path}: the scan of {document.get('url')} failed, so there is nothing to compare.",

@@ -1,0 +1,55 @@
+"""docs/command.md and the README show the command as it is."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from scans.command.arguments import FORMATS, options_from, parser
+from scans.command.configuration import KEYS, NAME
+from scans.command.errors import EXIT_FAILED, EXIT_GATE, EXIT_USAGE
+
+ROOT = Path(__file__).resolve().parents[2]
+DOC = (ROOT / "docs" / "command.md").read_text(encoding="utf-8")
+SHOWN = DOC + (ROOT / "README.md").read_text(encoding="utf-8")
+EXAMPLES = [
+    shlex.split(line.partition(" > ")[0], comments=True)[1:]
+    for line in re.findall(r"^(website-scan .*)$", SHOWN, re.MULTILINE)
+]
+
+
+def column(head: str) -> list[str]:
+    """The first cells of a table, without the marks of code."""
+    match = re.search(rf"^\| {head} \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", DOC, re.MULTILINE)
+    assert match, head
+    return [row.split("|")[1].strip().strip("`") for row in match[1].splitlines()]
+
+
+@pytest.mark.parametrize("arguments", EXAMPLES, ids=" ".join)
+def test_every_example_is_understood(arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    if "--print-completion" in arguments:
+        with pytest.raises(SystemExit) as ended:
+            options_from(arguments)
+        assert not ended.value.code
+    else:
+        assert options_from(arguments).urls
+
+
+def test_the_tables_are_complete() -> None:
+    options = {each for action in parser("website-scan")._actions for each in action.option_strings} - {"-h"}
+    assert set(column("option")) == options
+    assert column("format") == list(FORMATS)
+    assert column("exit status") == [str(each) for each in (0, EXIT_GATE, EXIT_USAGE, EXIT_FAILED)]
+
+
+def test_the_file_that_is_shown_is_understood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (written,) = re.findall(r"^```toml\n(.*?)^```$", DOC, re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / NAME).write_text(written)
+    assert len(options_from([]).urls) == 2
+    assert set(tomllib.loads(written)) == set(KEYS)

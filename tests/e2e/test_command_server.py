@@ -1,0 +1,69 @@
+"""`website-scan --server`: the same documents and the same gate, with the scans done by a running service."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+from tests.command_line import run
+from tests.e2e.conftest import Running
+
+pytestmark = pytest.mark.xdist_group("service")
+
+
+def website_scan(running: Running, *arguments: str, key: str | None = None) -> subprocess.CompletedProcess[str]:
+    url = f"{running.site.url_as('localhost')}/"
+    return run("scan", url, "--server", running.base, *arguments, WEBSITE_SCAN_KEY=running.key if key is None else key)
+
+
+def test_a_service_scans_and_its_mutes_apply(running: Running, tmp_path: Path) -> None:
+    gated = ("--type", "seo", "--format", "full", "--fail-on", "low")
+    ran = website_scan(running, *gated)
+    assert ran.returncode == 1, ran.stderr
+    assert "Gate failed: seo of" in ran.stderr
+    report: dict[str, Any] = json.loads(ran.stdout)
+    failed = [each["id"] for part in report["categories"] for each in part["checks"] if each["status"] == "fail"]
+    authorization = {"Authorization": f"Bearer {running.key}"}
+    stored = requests.get(f"{running.base}/v1/report/{report['id']}/export", headers=authorization, timeout=30)
+    assert report == stored.json()
+
+    host = report["url"].split("/")[2]
+    made = []
+    for check in failed:
+        body = {"check": check, "host": host, "reason": "Known, and left for the relaunch"}
+        answer = requests.post(f"{running.base}/v1/mutes", json=body, headers=authorization, timeout=30)
+        assert answer.status_code == 201, answer.text
+        made.append(answer.json()["id"])
+    try:
+        ran = website_scan(running, *gated)
+        assert (ran.returncode, ran.stderr) == (0, "")
+        again = json.loads(ran.stdout)
+        assert again["accepted"] == dict.fromkeys(failed, "muted: Known, and left for the relaunch")
+        assert again["accepted_score"] > again["score"]
+    finally:
+        for each in made:
+            requests.delete(f"{running.base}/v1/mutes/{each}", headers=authorization, timeout=30)
+
+
+def test_a_page_that_fails_there_fails_here(running: Running) -> None:
+    ran = website_scan(
+        running, f"{running.site.url_as('localhost')}/nothing-here", "--type", "security", "--format", "json"
+    )
+    assert ran.returncode == 3, ran.stderr
+    reports = json.loads(ran.stdout)["reports"]
+    assert [each["score"] is None for each in reports] == [False, True]
+    assert reports[1]["error"]["code"]
+
+
+def test_a_wrong_key_and_an_address_without_a_service_are_told_in_a_sentence(running: Running) -> None:
+    ran = website_scan(running, "--type", "seo", key="wss_wrong")
+    assert (ran.returncode, ran.stdout) == (3, "")
+    assert "UNAUTHORIZED" in ran.stderr or "INVALID" in ran.stderr
+    ran = website_scan(running, "--type", "seo", key="")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "WEBSITE_SCAN_KEY" in ran.stderr
