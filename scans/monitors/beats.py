@@ -21,19 +21,17 @@ MAKE = """
         monitor_id, due_at, not_before, status, ended_at, error_code, error_message,
         is_requested, attempts, scores, news, is_told
     )
-    SELECT monitor_id, due_at, not_before,
-        CASE WHEN is_left_out THEN 'skipped' ELSE 'due' END,
-        CASE WHEN is_left_out THEN %s::timestamptz END,
-        CASE WHEN is_left_out THEN 'STILL_RUNNING' ELSE '' END,
-        CASE WHEN is_left_out THEN 'The run before it had not ended.' ELSE '' END,
+    SELECT due.monitor_id, due_at, not_before,
+        CASE WHEN unfinished.id IS NULL THEN 'due' ELSE 'skipped' END,
+        CASE WHEN unfinished.id IS NULL THEN NULL ELSE %s::timestamptz END,
+        CASE WHEN unfinished.id IS NULL THEN '' ELSE 'STILL_RUNNING' END,
+        CASE WHEN unfinished.id IS NULL THEN '' ELSE 'The run before it had not ended.' END,
         false, 0, '{}', '{}', false
-    FROM (
-        SELECT *, EXISTS (
-            SELECT FROM scans_monitorrun AS run
-            WHERE run.monitor_id = due.monitor_id AND run.status IN ('due', 'running')
-        ) AS is_left_out
-        FROM unnest(%s::text[], %s::timestamptz[], %s::timestamptz[]) AS due (monitor_id, due_at, not_before)
-    ) AS made
+    FROM unnest(%s::text[], %s::timestamptz[], %s::timestamptz[]) AS due (monitor_id, due_at, not_before)
+    LEFT JOIN LATERAL (
+        SELECT id FROM scans_monitorrun AS run
+        WHERE run.monitor_id = due.monitor_id AND status IN ('due', 'running') LIMIT 1
+    ) AS unfinished ON true
 """
 PLAN = """
     UPDATE scans_monitor SET next_run_at = planned.next_run_at
