@@ -6,18 +6,33 @@ from datetime import datetime, timedelta
 
 from django.db import connection, transaction
 
-from scans.models import Monitor, MonitorRun
-from scans.monitors.schedule import PERIODS, spread
-from scans.monitors.services import schedule_of
+from scans.models import Monitor
+from scans.monitors.schedule import PERIODS, Schedule, spread
+from scans.monitors.services import allowed
 
 AT_ONCE = 1_000
-# What a schedule is made of. The rest of a row may be large.
-READ = ("every", "at", "day", "timezone", "next_run_at", "organization__tier__shortest_interval")
 # What is later than this was missed: all that were missed would start at the same moment.
 LATE = timedelta(minutes=10)
 LONGEST_SPREAD = timedelta(hours=1)
-STILL_RUNNING = "The run before it had not ended."
 
+# Values and not instances, and arrays: a tick costs a third of what it does with a thousand models.
+MAKE = """
+    INSERT INTO scans_monitorrun (
+        monitor_id, due_at, not_before, status, ended_at, error_code, error_message,
+        is_requested, attempts, scores, news, is_told
+    )
+    SELECT due.monitor_id, due_at, not_before,
+        CASE WHEN unfinished.id IS NULL THEN 'due' ELSE 'skipped' END,
+        CASE WHEN unfinished.id IS NULL THEN NULL ELSE %s::timestamptz END,
+        CASE WHEN unfinished.id IS NULL THEN '' ELSE 'STILL_RUNNING' END,
+        CASE WHEN unfinished.id IS NULL THEN '' ELSE 'The run before it had not ended.' END,
+        false, 0, '{}', '{}', false
+    FROM unnest(%s::text[], %s::timestamptz[], %s::timestamptz[]) AS due (monitor_id, due_at, not_before)
+    LEFT JOIN LATERAL (
+        SELECT id FROM scans_monitorrun AS run
+        WHERE run.monitor_id = due.monitor_id AND status IN ('due', 'running') LIMIT 1
+    ) AS unfinished ON true
+"""
 PLAN = """
     UPDATE scans_monitor SET next_run_at = planned.next_run_at
     FROM unnest(%s::text[], %s::timestamptz[]) AS planned (id, next_run_at) WHERE scans_monitor.id = planned.id
@@ -31,31 +46,23 @@ def beat(now: datetime) -> int:
     """
     with transaction.atomic():
         due = Monitor.objects.filter(next_run_at__lte=now).order_by("next_run_at", "id")
-        due = due.select_related("organization__tier").only(*READ)
-        monitors = list(due.select_for_update(skip_locked=True, no_key=True, of=("self",))[:AT_ONCE])
-        if not monitors:
-            return 0
-        unfinished = MonitorRun.objects.filter(status__in=MonitorRun.UNFINISHED, monitor__in=monitors)
-        busy = set(unfinished.values_list("monitor_id", flat=True))
-        MonitorRun.objects.bulk_create(_run(each, now, is_left_out=each.id in busy) for each in monitors)
-        planned = {each.id: schedule_of(each, each.organization.tier).after(now) for each in monitors}
-        with connection.cursor() as cursor:
-            cursor.execute(PLAN, [list(planned), list(planned.values())])
-    return len(monitors)
+        due = due.select_for_update(skip_locked=True, no_key=True, of=("self",))
+        columns = ("id", "every", "at", "day", "timezone", "next_run_at", "organization__tier__shortest_interval")
+        ids, due_at, starts, planned = [], [], [], []
+        for monitor_id, every, at, day, timezone, moment, shortest in due.values_list(*columns)[:AT_ONCE]:
+            assert moment is not None
+            schedule = Schedule(allowed(every, shortest), monitor_id, at, day, timezone)
+            ids.append(monitor_id)
+            due_at.append(moment)
+            starts.append(now if now - moment < LATE else now + _delay(schedule))
+            planned.append(schedule.after(now))
+        if ids:
+            with connection.cursor() as cursor:
+                cursor.execute(MAKE, [now, ids, due_at, starts])
+                cursor.execute(PLAN, [ids, planned])
+    return len(ids)
 
 
-def _run(monitor: Monitor, now: datetime, *, is_left_out: bool) -> MonitorRun:
-    assert monitor.next_run_at is not None
-    run = MonitorRun(monitor=monitor, due_at=monitor.next_run_at, not_before=_start(monitor, now))
-    if is_left_out:
-        run.status, run.error_code, run.error_message = MonitorRun.Status.SKIPPED, "STILL_RUNNING", STILL_RUNNING
-        run.ended_at = now
-    return run
-
-
-def _start(monitor: Monitor, now: datetime) -> datetime:
-    assert monitor.next_run_at is not None
-    if now - monitor.next_run_at < LATE:
-        return now
-    within = min(LONGEST_SPREAD, PERIODS[schedule_of(monitor, monitor.organization.tier).every] / 4)
-    return now + timedelta(seconds=spread(monitor.id) % int(within.total_seconds()))
+def _delay(schedule: Schedule) -> timedelta:
+    within = min(LONGEST_SPREAD, PERIODS[schedule.every] / 4)
+    return timedelta(seconds=spread(schedule.seed) % int(within.total_seconds()))

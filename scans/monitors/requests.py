@@ -14,7 +14,7 @@ from config.api.errors import InvalidParams
 from scans.audits.requests import AuditRequest, parse_audit
 from scans.engine.findings import ScanType, Severity
 from scans.models import Audit, Monitor
-from scans.monitors.schedule import time_zones
+from scans.monitors.schedule import PERIODS, time_zones
 from scans.net.policy import Policy
 
 NAME_LENGTH = 100
@@ -127,7 +127,7 @@ def _schedule(body: Mapping[str, Any], tier: Tier, known: Mapping[str, Any]) -> 
 
 
 def is_shorter(every: str, than: str) -> bool:
-    return Interval.values.index(every) < Interval.values.index(than)
+    return PERIODS[Interval(every)] < PERIODS[Interval(than)]
 
 
 def _time(value: object) -> time | None:

@@ -47,8 +47,13 @@ class MonitorBusy(Refusal):
 
 def schedule_of(monitor: Monitor, tier: Tier) -> Schedule:
     """When it is due; after a change of the plan no more often than that allows."""
-    every = tier.shortest_interval if is_shorter(monitor.every, tier.shortest_interval) else monitor.every
-    return Schedule(Interval(every), monitor.id, monitor.at, monitor.day, monitor.timezone)
+    every = allowed(monitor.every, tier.shortest_interval)
+    return Schedule(every, monitor.id, monitor.at, monitor.day, monitor.timezone)
+
+
+def allowed(every: str, shortest: str) -> Interval:
+    """What becomes of the interval `every` under a plan whose shortest one is `shortest`."""
+    return Interval(shortest if is_shorter(every, shortest) else every)
 
 
 def create_monitor(*, caller: Caller, body: Mapping[str, Any], idempotency_key: str | None) -> Created:
