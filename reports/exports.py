@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from reports.judge import judged_without_browser
+from reports.markup import escaped, prose
 from reports.mutes.matching import Covered
-from reports.page.references import reference
-from scans.engine.fingerprints import fingerprints
+from reports.page.references import ReferenceLink, reference
+from scans.engine.fingerprints import fingerprint, fingerprints, page_path
 
 FORMATS = ("json", "sarif", "csv")
 
@@ -149,17 +150,23 @@ def _rule(scan_type: str, check: Mapping[str, Any]) -> dict[str, Any]:
     # On a rule with this property code scanning calls every result a security alert.
     if check["severity"] and scan_type == "security":
         properties["security-severity"] = SECURITY_SEVERITY[check["severity"]]
-    rule: dict[str, Any] = {
+    sources = [reference(each) for each in check["references"]]
+    return {
         "id": check["id"],
         "name": check["name"],
         "shortDescription": {"text": check["name"]},
+        "fullDescription": {"text": f"{check['title']}."},
         "properties": properties,
+        "help": rule_help(check.get("fix") or f"{check['name']}.", sources),
+        "helpUri": next((each.url for each in sources if each.url), INFORMATION_URI),
     }
-    if "fix" in check:
-        rule["help"] = {"text": check["fix"]}
-    if explained := next(filter(None, (reference(each).url for each in check["references"])), None):
-        rule["helpUri"] = explained
-    return rule
+
+
+def rule_help(fix: str, sources: Iterable[ReferenceLink] = ()) -> dict[str, str]:
+    """What code scanning shows beside a finding: how to fix it, and where to read on."""
+    links = [f"[{escaped(each.text)}](<{each.url}>)" if each.url else escaped(each.text) for each in sources]
+    read_on = f"\n\nSources: {'; '.join(links)}" if links else ""
+    return {"text": fix, "markdown": f"{prose(fix)}{read_on}"}
 
 
 def _result(document: Mapping[str, Any], rule_index: int, category: str, check: Mapping[str, Any]) -> dict[str, Any]:
@@ -169,8 +176,10 @@ def _result(document: Mapping[str, Any], rule_index: int, category: str, check: 
         "level": SARIF_LEVELS[check["severity"]],
         "kind": "fail",  # any other kind may have no level (section 3.27.9); `status` tells a warning apart
         "message": {"text": sarif_text(check["message"])},
-        "locations": [location(document["url"])],
+        **_locations(check, document["url"]),
         "partialFingerprints": {
+            # The one that code scanning looks at; without the host, so that a preview has the site's alerts.
+            "primaryLocationLineHash": f"{fingerprint(check['id'], page_path(document['url']))}:1",
             "checkOfPage/v1": f"{check['id']} {document['url']}",
             "places/v1": " ".join(fingerprints(check["id"], check["evidence"], document["url"])),
         },
@@ -178,9 +187,30 @@ def _result(document: Mapping[str, Any], rule_index: int, category: str, check: 
     }
 
 
-def location(url: str) -> dict[str, Any]:
+def _locations(check: Mapping[str, Any], url: str) -> dict[str, Any]:
+    """The page, with the source of the first place that the finding names; the other places are related to it."""
+    found: dict[str, dict[str, Any]] = {}
+    for item in check["evidence"]:
+        for identity, place in fingerprints(check["id"], [item], url).items():
+            found.setdefault(identity, _place(url, place, item))
+    first, *others = found.values() or [location(url)]
+    related = [other | {"id": number} for number, other in enumerate(others, 1)]
+    return {"locations": [first]} | ({"relatedLocations": related} if related else {})
+
+
+def _place(url: str, place: str, item: Mapping[str, Any]) -> dict[str, Any]:
+    found = location(url, str(item.get("snippet") or item.get("markup") or ""))
+    if place:
+        found["message"] = {"text": sarif_text(place)}
+    if item.get("selector"):
+        found["logicalLocations"] = [{"fullyQualifiedName": str(item["selector"]), "kind": "element"}]
+    return found
+
+
+def location(url: str, source: str = "") -> dict[str, Any]:
     """A page. Code scanning shows no result without a region; a page has no lines that anybody edits."""
-    return {"physicalLocation": {"artifactLocation": {"uri": url}, "region": {"startLine": 1}}}
+    region = {"startLine": 1} | ({"snippet": {"text": source}} if source else {})
+    return {"physicalLocation": {"artifactLocation": {"uri": url}, "region": region}}
 
 
 def _suppressed(accepted: Mapping[str, Iterable[str]], check: Mapping[str, Any]) -> dict[str, Any]:

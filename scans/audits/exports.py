@@ -26,6 +26,7 @@ from reports.exports import (
     SECURITY_SEVERITY,
     cell,
     location,
+    rule_help,
     sarif_text,
     suppressions,
 )
@@ -127,8 +128,14 @@ def _rule(finding: AuditFinding) -> dict[str, Any]:
     # On a rule with this property code scanning calls every result a security alert.
     if finding.type == "security":
         properties["security-severity"] = SECURITY_SEVERITY[finding.severity]
-    rule = {"id": finding.check_id, "shortDescription": {"text": finding.title}, "properties": properties}
-    return rule | ({"help": {"text": finding.fix}} if finding.fix else {})
+    return {
+        "id": finding.check_id,
+        "shortDescription": {"text": finding.title},
+        "fullDescription": {"text": f"{finding.title}."},
+        "properties": properties,
+        "help": rule_help(finding.fix or f"{finding.title}."),
+        "helpUri": INFORMATION_URI,
+    }
 
 
 def _invocation(audit: Audit, scan_type: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -16,7 +16,7 @@ from scans.command.errors import EXIT_USAGE, WrongUsage
 from scans.engine.findings import ScanType, Severity
 
 PROGRAM = "website-scan"
-FORMATS = ("text", "json", "full", "sarif", "csv", "junit", "markdown", "html")
+FORMATS = ("text", "json", "full", "sarif", "csv", "junit", "codequality", "markdown", "html")
 SHELLS = ("bash", "zsh", "tcsh")
 USAGE = f"{PROGRAM} URL… [options]"
 EXAMPLES = """\
@@ -24,10 +24,19 @@ examples:
   website-scan https://example.com/
   website-scan https://example.com/ --type security --fail-on high
   website-scan https://example.com/ https://example.com/shop --format html --output report.html
+  website-scan https://example.com/ --format sarif --output a.sarif --format html --output a.html
   website-scan https://example.com/ --write-baseline known.json    # accept what is there now
   website-scan https://example.com/ --baseline known.json          # fail for what is new
 
 exit status: 0 good, 1 the gate failed, 2 wrong usage, 3 a scan failed"""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One of FORMATS, and the file that it is written to; None for standard output."""
+
+    format: str = "text"
+    path: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +45,7 @@ class Options:
 
     urls: tuple[str, ...]
     types: tuple[ScanType, ...] = tuple(ScanType)
-    format: str = "text"
-    output: Path | None = None
+    documents: tuple[Document, ...] = (Document(),)
     under: Mapping[str, int] = field(default_factory=dict)
     fail_on: Severity | None = None
     baseline: Path | None = None
@@ -63,8 +71,7 @@ def options_from(arguments: Sequence[str], program: str = PROGRAM) -> Options:
     return Options(
         urls=tuple(dict.fromkeys(chosen["urls"])),
         types=tuple(map(ScanType, dict.fromkeys(chosen.get("type", ScanType)))),
-        format=chosen.get("format", "text"),
-        output=chosen.get("output"),
+        documents=_documents(given.documents),
         under=chosen.get("fail_under", {}),
         fail_on=Severity(chosen["fail_on"]) if "fail_on" in chosen else None,
         baseline=chosen.get("baseline"),
@@ -77,6 +84,30 @@ def options_from(arguments: Sequence[str], program: str = PROGRAM) -> Options:
         is_quiet=given.quiet,
         may_color=not (given.no_color or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"),
     )
+
+
+def _documents(said: Sequence[tuple[str, Any]]) -> tuple[Document, ...]:
+    """What `--format` and `--output` name, in their order: a file takes the format before it.
+
+    Raises WrongUsage.
+    """
+    if [option for option, _ in said] == ["output", "format"]:
+        said = said[::-1]  # of one document it does not matter which is named first
+    documents: list[Document] = []
+    for option, value in said:
+        if option == "format":
+            documents.append(Document(value))
+        elif documents and documents[-1].path is None:
+            documents[-1] = replace(documents[-1], path=value)
+        elif documents or len(said) > 1:
+            raise WrongUsage(
+                f"--output {value}: name its --format before it, as in --format sarif --output scan.sarif."
+            )
+        else:
+            documents.append(Document(path=value))
+    if sum(each.path is None for each in documents) > 1:
+        raise WrongUsage("Only one --format can go to standard output; name an --output after each of the others.")
+    return tuple(documents) or (Document(),)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -108,8 +139,15 @@ def parser(program: str) -> argparse.ArgumentParser:
         metavar="TYPE",
         help="security, performance, accessibility or seo; may be repeated (all four)",
     )
-    add("--format", choices=FORMATS, metavar="FORMAT", help=f"{', '.join(FORMATS)} (text)")
-    add("--output", type=Path, metavar="FILE", help="write there instead of to standard output")
+    made.set_defaults(documents=())
+    add("--format", action=_InOrder, choices=FORMATS, metavar="FORMAT", help=f"{', '.join(FORMATS)} (text)")
+    add(
+        "--output",
+        action=_InOrder,
+        type=Path,
+        metavar="FILE",
+        help="the format before it goes there; both may be repeated",
+    )
     add("--fail-under", type=_fail_under, metavar="N", help="lowest good score: 80, or security=90,seo=70")
     add(
         "--fail-on",
@@ -133,6 +171,15 @@ def parser(program: str) -> argparse.ArgumentParser:
     add("--print-completion", choices=SHELLS, action=_Completion, metavar="SHELL", help=", ".join(SHELLS))
     add("--version", action="version", version=f"{PROGRAM} {__version__}")
     return made
+
+
+class _InOrder(argparse.Action):
+    """Which file belongs to which format is told by their order, over both options."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        namespace.documents = (*namespace.documents, (self.dest, values))
 
 
 class _Completion(argparse.Action):

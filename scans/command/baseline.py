@@ -10,7 +10,8 @@ from typing import Any
 
 from config import __version__
 from scans.command.errors import WrongUsage
-from scans.command.judged import IN_BASELINE, Check, Judged, is_cut, path_of, places
+from scans.command.judged import IN_BASELINE, Check, Judged, is_cut, places
+from scans.engine.fingerprints import page_path
 from scans.engine.scoring import score_without
 
 VERSION = 1
@@ -31,7 +32,7 @@ class Baseline:
 
     def covers(self, check: Check, url: str) -> bool:
         """Whether a failed or warned check of a JSON export has no place that is new."""
-        path = path_of(url)
+        path = page_path(url)
         if (path, check["id"]) in self.cut:
             return True
         return all(each in self.anywhere or (path, each) in self.on_page for each in places(check, url))
@@ -77,7 +78,7 @@ def baseline_of(reports: Iterable[Judged]) -> str:
     pages: dict[str, set[str]] = {}
     cut: dict[str, set[str]] = {}
     for judged in reports:
-        path = path_of(judged.url)
+        path = page_path(judged.url)
         for _, check in (*judged.findings(), *judged.findings(accepted=True)):
             if is_cut(check):
                 cut.setdefault(path, set()).add(check["id"])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 from scans.engine.findings import Severity
 from scans.engine.fingerprints import EVIDENCE_ITEMS, fingerprints
@@ -92,12 +91,6 @@ def places(check: Check, url: str) -> dict[str, str]:
 def is_cut(check: Check) -> bool:
     """Whether the finding may have more places than its report holds."""
     return len(check["evidence"]) >= EVIDENCE_ITEMS
-
-
-def path_of(url: str) -> str:
-    """Path and query: the same page on another host, such as a preview."""
-    parts = urlsplit(url)
-    return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
 
 def _weight(found: tuple[str, Check]) -> tuple[bool, int, float]:

@@ -5,15 +5,13 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from scans.command.arguments import PROGRAM, Options, options_from
 from scans.command.baseline import baseline_of, read_baseline
 from scans.command.errors import EXIT_FAILED, EXIT_GATE, EXIT_USAGE, ServerRefused, WrongUsage
-from scans.command.formats.choice import formatted
-from scans.command.formats.text import colored, plain, text
 from scans.command.gate import Gate
 from scans.command.judged import Judged, Outcome
+from scans.command.output import Output, refuse_what_cannot_be_written, write
 from scans.command.progress import ProgressLine
 from scans.command.terminal import ended_by, printable, show_what_can_be_shown
 from scans.engine.findings import Severity
@@ -39,16 +37,15 @@ def run(arguments: Sequence[str], program: str = PROGRAM) -> int:
 
 
 def _scan_and_judge(options: Options) -> int:
-    for path in filter(None, (options.output, options.write_baseline)):
-        if path.is_dir() or not path.absolute().parent.is_dir():
-            raise WrongUsage(f"{path} can't be written.")  # told now, not after minutes of scanning
+    files = [each.path for each in options.documents] + [options.write_baseline]
+    refuse_what_cannot_be_written(filter(None, files))
     accepted = read_baseline(options.baseline) if options.baseline else None
     # Whoever has accepted what there was wants to hear of all that is new, if nothing else is said.
     is_about_news = accepted is not None and not options.under and options.fail_on is None
     gate = Gate(options.under, Severity.LOW if is_about_news else options.fail_on)
     progress = ProgressLine(is_quiet=options.is_quiet)
     judged: list[Judged] = []
-    output = _Output(options)
+    output = Output(options)
     try:
         for visit in _scans(options, progress):
             progress.clear()
@@ -68,7 +65,7 @@ def _scan_and_judge(options: Options) -> int:
         if failed:
             _say(f"{options.write_baseline} was not written: a scan failed, and what it would find is not known.")
         else:
-            _write(options.write_baseline, baseline_of(judged))
+            write(options.write_baseline, baseline_of(judged))
     return EXIT_FAILED if failed else EXIT_GATE if complaints else 0
 
 
@@ -81,46 +78,6 @@ def _scans(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
     from scans.command import local
 
     return local.scans(options, progress)
-
-
-class _Output:
-    """Where documents go: text as soon as a page is judged, every other format as one document at the end."""
-
-    def __init__(self, options: Options) -> None:
-        self._options = options
-        self._lines: list[str] = []
-        is_painted = options.may_color and options.output is None and sys.stdout.isatty()
-        self._paint = colored if is_painted else plain
-
-    def show(self, reports: Sequence[Judged]) -> None:
-        if self._options.format != "text":
-            return
-        for each in reports:
-            lines = [*([""] if self._lines else []), *text(each, self._paint, is_quiet=self._options.is_quiet)]
-            self._lines += lines
-            if self._options.output is None:
-                sys.stdout.write("".join(f"{line}\n" for line in lines))
-        sys.stdout.flush()
-
-    def end(self, outcome: Outcome) -> None:
-        if self._options.format == "text":
-            document = "".join(f"{line}\n" for line in self._lines)
-        else:
-            document = formatted(self._options.format, outcome)
-        if self._options.output is not None:
-            _write(self._options.output, document)
-        elif self._options.format != "text":
-            sys.stdout.write(document)
-            sys.stdout.flush()
-
-
-def _write(path: Path, document: str) -> None:
-    """In UTF-8, with line ends as they are."""
-    try:
-        with path.open("w", encoding="utf-8", newline="") as file:
-            file.write(document)
-    except OSError as error:
-        raise WrongUsage(f"{path} can't be written: {error.strerror}") from None
 
 
 def _say(sentence: str) -> None:

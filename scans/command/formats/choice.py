@@ -9,9 +9,10 @@ from scans.command.judged import Outcome
 FORMATS = {
     "json": ("data", "reports_as_json"),
     "full": ("data", "exports_as_json"),
-    "sarif": ("data", "sarif"),
+    "sarif": ("sarif", "sarif"),
     "csv": ("data", "csv_table"),
     "junit": ("junit", "junit"),
+    "codequality": ("codequality", "codequality"),
     "markdown": ("markdown", "markdown"),
     "html": ("page", "page"),
 }

@@ -1,4 +1,4 @@
-"""For programs: JSON, SARIF and CSV. In ASCII where strings are quoted, so that no terminal obeys what a site says."""
+"""For programs: JSON and CSV. In ASCII where strings are quoted, so that no terminal obeys what a site says."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reports.exports import CSV_COLUMNS, cell, csv_rows, sarif_log, sarif_run
+from reports.exports import CSV_COLUMNS, cell, csv_rows
 from scans.command.judged import Judged, Outcome
 from scans.command.terminal import printable
 
@@ -25,12 +25,6 @@ def reports_as_json(outcome: Outcome) -> str:
 def exports_as_json(outcome: Outcome) -> str:
     """The API's export: the report with check IDs, evidence, and what could not run."""
     return _json([dict(each.document) | _accepted(each) for each in outcome.reports], outcome)
-
-
-def sarif(outcome: Outcome) -> str:
-    """One log with a run for each report; what is accepted is suppressed."""
-    runs = [sarif_run(each.document, {id: [why] for id, why in each.accepted.items()}) for each in outcome.reports]
-    return json.dumps(sarif_log(runs), indent=2) + "\n"
 
 
 def csv_table(outcome: Outcome) -> str:

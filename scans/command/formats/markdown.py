@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
+from reports import markup
 from scans.command.formats.text import how_judged, where
 from scans.command.judged import Check, Judged, Outcome
 from scans.command.terminal import printable
 
-# What begins something within a line (CommonMark 0.31, section 6), a table's cell, or a mention of people and issues;
-# and at its start a list, a heading or a rule.
-SPECIAL = re.compile(r"([\\`*_\[\]#|~<>&@]|^\s*(?:[-+=]|\d+(?=[.)])))")
 TOLD_PLACES = 10
 
 
@@ -21,21 +18,11 @@ def markdown(outcome: Outcome) -> str:
 
 
 def escaped(text: str) -> str:
-    """The text as itself: what a site says makes no link, no picture and no heading."""
-    return SPECIAL.sub(_escape, printable(text))
-
-
-def _escape(found: re.Match[str]) -> str:
-    """Of a number that would begin a list it is the dot that is escaped."""
-    return f"{found[0]}\\" if found[0][-1].isdecimal() else f"\\{found[0].lstrip()}"
+    return markup.escaped(printable(text))
 
 
 def code(text: str) -> str:
-    """The text as code, in a fence that is longer than any within (CommonMark 0.31, section 6.1)."""
-    text = printable(text)
-    fence = "`" * (1 + max((len(each) for each in re.findall("`+", text)), default=0))
-    space = " " if "`" in text else ""
-    return f"{fence}{space}{text}{space}{fence}"
+    return markup.code(printable(text))
 
 
 def _lines(outcome: Outcome) -> Iterator[str]:
@@ -94,5 +81,5 @@ def _finding(url: str, category: str, check: Check) -> Iterator[str]:
         yield f"  - {more}"
     if "fix" in check:
         yield ""
-        yield f"  Fix: {escaped(check['fix'])}"
+        yield f"  Fix: {markup.prose(printable(check['fix']))}"
     yield ""

@@ -7,10 +7,13 @@ import io
 import json
 import unicodedata
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import jsonschema
 import pytest
+from lxml import etree
 from selectolax.lexbor import LexborHTMLParser
 
 from scans.command.formats.choice import FORMATS, formatted
@@ -18,7 +21,7 @@ from scans.command.formats.markdown import code, escaped
 from scans.command.formats.text import colored, plain, text
 from scans.command.judged import IN_BASELINE, Judged, Outcome
 from scans.engine.findings import ScanType, Severity
-from tests.reports.sarif import SARIF
+from tests.reports.sarif import assert_sarif
 from tests.scans.command.reports import failed, found, judged
 
 HOSTILE = "=1+1 \x1b[31m \u202e </script><img src=x onerror=alert(1)> ]]> | `x` [a](javascript:b) @team\n# head"
@@ -67,15 +70,21 @@ def test_json_is_one_document_however_many_were_finished(name: str) -> None:
     assert (single["checks_left_out"] if name == "json" else len(single["omitted_checks"])) == 1
 
 
-def test_sarif_is_one_log_with_a_run_for_each_report() -> None:
+def test_sarif_is_one_log_with_a_run_for_each_type() -> None:
     log = json.loads(formatted("sarif", outcome()))
-    jsonschema.validate(log, SARIF)
-    runs = log["runs"]
-    names = [run["automationDetails"]["id"] for run in runs]
-    assert len(set(names)) == len(runs) == 3
-    first, second, last = runs
+    assert_sarif(log)
+    first, second, last = log["runs"]
+    assert [run["automationDetails"]["id"] for run in log["runs"]] == [
+        "website-scan/security/",
+        "website-scan/performance/",
+        "website-scan/seo/",
+    ]
     rule = first["tool"]["driver"]["rules"][0]
     assert rule["helpUri"] == "https://cwe.mitre.org/data/definitions/693.html"
+    assert rule["help"] == {
+        "text": "Mend hsts.",
+        "markdown": "Mend hsts.\n\nSources: [CWE-693](<https://cwe.mitre.org/data/definitions/693.html>)",
+    }
     assert rule["properties"]["security-severity"] == "8.0"
     by_rule = {each["ruleId"]: each for each in first["results"]}
     assert {id: bool(each["suppressions"]) for id, each in by_rule.items()} == {
@@ -83,11 +92,100 @@ def test_sarif_is_one_log_with_a_run_for_each_report() -> None:
         "csp": False,
         "known": True,
     }
-    assert by_rule["hsts"]["locations"][0]["physicalLocation"]["region"] == {"startLine": 1}
+    location = by_rule["hsts"]["locations"][0]
+    assert location["physicalLocation"]["region"] == {"startLine": 1, "snippet": {"text": HOSTILE}}
+    assert location["logicalLocations"] == [{"fullyQualifiedName": HOSTILE, "kind": "element"}]
     assert len(by_rule["hsts"]["partialFingerprints"]["places/v1"]) == 16
     assert "could not run" in first["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"]
     assert second["properties"]["checks_left_out"] == 1
     assert last["invocations"][0]["executionSuccessful"] is False
+
+
+def test_code_scanning_takes_any_number_of_pages() -> None:
+    """It refuses a file of more than 20 runs; all results of a run say whether they are suppressed, or none does."""
+    pages = [
+        judged(found("hsts", "fail" if number % 2 else "pass"), found("csp"), url=f"https://example.com/{number}")
+        for number in range(30)
+    ]
+    pages[7] = replace(pages[7], accepted={"hsts": IN_BASELINE})
+    log = json.loads(formatted("sarif", outcome(*pages, *REPORTS[1:])))
+    assert_sarif(log)
+    run = log["runs"][0]
+    assert [rule["help"]["text"] for rule in run["tool"]["driver"]["rules"]] == ["Mend hsts.", "Mend csp."]
+    assert len(run["results"]) == 45
+    assert len([each for each in run["results"] if each["suppressions"]]) == 1
+    assert [each["properties"]["url"] for each in run["invocations"]] == [each.url for each in pages]
+    alerts = {(each["ruleId"], each["partialFingerprints"]["primaryLocationLineHash"]) for each in run["results"]}
+    assert len(alerts) == 45
+
+
+def test_an_alert_of_a_preview_is_the_one_of_the_site() -> None:
+    hashes = []
+    for host in ("example.com", "preview-7.example.net"):
+        log = json.loads(formatted("sarif", outcome(judged(found("hsts"), url=f"https://{host}/shop?a=1"))))
+        (result,) = log["runs"][0]["results"]
+        hashes.append((log["runs"][0]["automationDetails"], result["partialFingerprints"]["primaryLocationLineHash"]))
+    assert hashes[0] == hashes[1]
+
+
+def test_sarif_shows_the_source_of_each_place() -> None:
+    places = [{"selector": f"#{each} > img", "snippet": f"<img id={each}>"} for each in ("one", "two", "two", "three")]
+    log = json.loads(formatted("sarif", outcome(judged(found("alt", "fail", Severity.HIGH, *places)))))
+    assert_sarif(log)
+    (result,) = log["runs"][0]["results"]
+    shown = [*result["locations"], *result["relatedLocations"]]
+    assert [each["physicalLocation"]["region"]["snippet"]["text"] for each in shown] == [
+        "<img id=one>",
+        "<img id=two>",
+        "<img id=three>",
+    ]
+    assert [each["message"]["text"] for each in shown] == ["#one > img", "#two > img", "#three > img"]
+
+
+CODE_QUALITY = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "required": ["description", "check_name", "fingerprint", "severity", "location"],
+        "properties": {
+            "description": {"type": "string", "pattern": r"^[^\n]+$"},
+            "severity": {"enum": ["info", "minor", "major", "critical", "blocker"]},
+            "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+            "location": {
+                "required": ["path", "lines"],
+                "properties": {
+                    "path": {"type": "string", "minLength": 1},
+                    "lines": {"required": ["begin"], "properties": {"begin": {"type": "integer", "minimum": 1}}},
+                },
+            },
+        },
+    },
+}
+
+
+def quality(*reports: Judged) -> list[dict[str, Any]]:
+    entries = json.loads(formatted("codequality", outcome(*reports)))
+    jsonschema.validate(entries, CODE_QUALITY)
+    assert len({each["fingerprint"] for each in entries}) == len(entries)
+    return list(entries)
+
+
+def test_code_quality_has_an_entry_for_each_place_that_is_not_accepted() -> None:
+    entries = quality()
+    assert [(each["check_name"], each["severity"], each["location"]["path"]) for each in entries] == [
+        ("security/hsts", "critical", "/"),
+        ("security/csp", "info", "/"),
+        ("seo/URL_NOT_REACHABLE", "blocker", "/gone"),
+    ]
+    places = [{"selector": f"#{each} > img", "snippet": "<img>"} for each in ("one", "two")]
+    on_two_pages = [judged(found("alt", "fail", Severity.HIGH, *places), url=f"https://a.example/{n}") for n in (1, 2)]
+    assert len(quality(*on_two_pages)) == 4
+
+
+def test_gitlab_compares_a_preview_with_the_site_and_keeps_hosts_apart() -> None:
+    one, preview = (judged(found("hsts"), url=f"https://{host}/shop") for host in ("a.example", "b.example"))
+    assert quality(one) == quality(preview)
+    assert [each["location"]["path"] for each in quality(one, preview)] == [one.url, preview.url]
 
 
 def test_csv_has_a_line_for_each_check_and_no_formula() -> None:
@@ -108,7 +206,9 @@ def test_csv_has_a_line_for_each_check_and_no_formula() -> None:
 
 
 def test_junit_counts_what_failed_and_what_was_not_judged() -> None:
-    suites = list(ElementTree.fromstring(formatted("junit", outcome())))
+    document = formatted("junit", outcome())
+    etree.XMLSchema(file=Path(__file__).with_name("junit.xsd")).assertValid(etree.fromstring(document.encode()))
+    suites = list(ElementTree.fromstring(document))
     counts = [tuple(int(suite.attrib[each]) for each in ("tests", "failures", "errors", "skipped")) for suite in suites]
     assert counts == [(5, 1, 0, 2), (3, 0, 0, 2), (1, 0, 1, 0)]
     failure = suites[0].find("testcase/failure")
