@@ -1,12 +1,10 @@
 """Structure and tables: whether lists, headings, landmarks and tables are in the markup what they are to the eye.
 
-The rules are axe-core's of the same ID; where it would look at rendered style sheets, or at what scripts have
-made of the page, only a warning is given.
-"""
+The rules are axe-core's of the same ID; what depends on rendered styles or on scripts only warns."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 from selectolax.lexbor import LexborNode
@@ -19,7 +17,6 @@ from scans.engine.accessibility.verdicts import NO_TEXT, Faults, judge, page_lac
 from scans.engine.accessibility.wcag import BEST_PRACTICE, INFO_AND_RELATIONSHIPS
 from scans.engine.catalogue import Category, check
 from scans.engine.findings import HIGH, LOW, MEDIUM, Finding, NotApplicable, Pass, Warn
-from scans.engine.page.markup import attribute
 
 CATEGORY = Category("Structure and tables", weight=10, html=True, content=True)
 
@@ -28,6 +25,7 @@ CATEGORY = Category("Structure and tables", weight=10, html=True, content=True)
     "list",
     name="Lists contain list items only",
     found="Lists with content outside list items",
+    why="Screen readers announce the wrong number of items, or no list at all.",
     severity=HIGH,
     fix="Put everything in a <ul> or <ol> into its <li> elements.",
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: list"),
@@ -46,6 +44,7 @@ def list_(document: AccessibleDocument) -> Finding:
     "listitem",
     name="List items are in a list",
     found="List items outside a list",
+    why="Outside a list an item has no position and no number of items to announce.",
     severity=HIGH,
     fix="Put the <li> elements directly into a <ul> or <ol> that has no other role.",
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: listitem"),
@@ -65,6 +64,7 @@ def listitem(document: AccessibleDocument) -> Finding:
     "dlitem",
     name="Terms and descriptions are in a description list",
     found="Terms or descriptions outside a description list",
+    why="Screen readers cannot say which term a description belongs to.",
     severity=HIGH,
     fix="Put the <dt> and <dd> elements into a <dl>.",
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: dlitem"),
@@ -84,6 +84,7 @@ def dlitem(document: AccessibleDocument) -> Finding:
     "definition-list",
     name="Description lists are groups of terms and descriptions",
     found="Description lists with other or unordered content",
+    why="Screen readers cannot say which term a description belongs to.",
     severity=HIGH,
     fix="Write groups of <dt> and then <dd> in a <dl>, each group in a <div> or not; nothing else.",
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: definition-list"),
@@ -102,6 +103,7 @@ def definition_list(document: AccessibleDocument) -> Finding:
     "td-headers-attr",
     name="Headers attributes refer to header cells",
     found="Headers attributes with invalid references",
+    why="Screen readers announce wrong headers with a cell, or none.",
     severity=HIGH,
     fix='Name the IDs of header cells of the same table: <th id="price">Price</th> … <td headers="price">.',
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: td-headers-attr"),
@@ -126,6 +128,7 @@ def td_headers_attr(document: AccessibleDocument) -> Finding:
     "scope-attr-valid",
     name="Scope attributes are used correctly",
     found="Scope attributes are used incorrectly",
+    why="Screen readers announce the wrong headers with the cells of the table.",
     severity=MEDIUM,
     fix='Write scope on header cells only: <th scope="col"> or <th scope="row">.',
     references=("axe-core: scope-attr-valid (best practice)",),
@@ -144,6 +147,7 @@ def scope_attr_valid(document: AccessibleDocument) -> Finding:
     "table-duplicate-name",
     name="Table summaries differ from captions",
     found="Table summaries repeat the caption",
+    why="Screen readers say the same thing twice.",
     severity=LOW,
     fix="Remove the summary attribute, or write into it what the caption does not say.",
     references=("axe-core: table-duplicate-name (best practice)",),
@@ -162,6 +166,7 @@ def table_duplicate_name(document: AccessibleDocument) -> Finding:
     "th-has-data-cells",
     name="Table headers refer to data cells",
     found="Table headers without data cells",
+    why="Screen readers announce a header that belongs to no cell.",
     severity=HIGH,
     fix='Say what a header is for, <th scope="col"> or <th scope="row">, and write other cells as <td>.',
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: th-has-data-cells"),
@@ -181,6 +186,7 @@ def th_has_data_cells(document: AccessibleDocument) -> Finding:
     "heading-order",
     name="Headings do not skip levels",
     found="Headings skip levels",
+    why="Screen reader users who go by headings believe they have missed a part.",
     severity=MEDIUM,
     fix="Leave no level out on the way down: <h3> follows <h2>, not <h1>.",
     references=("axe-core: heading-order (best practice)",),
@@ -199,6 +205,7 @@ def heading_order(document: AccessibleDocument) -> Finding:
     "page-has-heading-one",
     name="Page has a level-one heading",
     found="No level-one heading",
+    why="Screen reader users jump to the main heading to find where the content begins.",
     severity=MEDIUM,
     fix="Write what the page is about as its <h1>.",
     references=("axe-core: page-has-heading-one (best practice)",),
@@ -213,6 +220,7 @@ def page_has_heading_one(document: AccessibleDocument) -> Finding:
     "landmark-banner-is-top-level",
     name="Banner landmark is at top level",
     found="Banner landmark inside another landmark",
+    why="Screen reader users who go by landmarks do not find the header of the page.",
     severity=MEDIUM,
     fix="Move the <header> or role=banner out of the landmark around it.",
     references=("axe-core: landmark-banner-is-top-level (best practice)",),
@@ -225,6 +233,7 @@ def landmark_banner_is_top_level(document: AccessibleDocument) -> Finding:
     "landmark-contentinfo-is-top-level",
     name="Contentinfo landmark is at top level",
     found="Contentinfo landmark inside another landmark",
+    why="Screen reader users who go by landmarks do not find the footer of the page.",
     severity=MEDIUM,
     fix="Move the <footer> or role=contentinfo out of the landmark around it.",
     references=("axe-core: landmark-contentinfo-is-top-level (best practice)",),
@@ -237,6 +246,7 @@ def landmark_contentinfo_is_top_level(document: AccessibleDocument) -> Finding:
     "landmark-main-is-top-level",
     name="Main landmark is at top level",
     found="Main landmark inside another landmark",
+    why="Screen reader users who go by landmarks do not find the main content.",
     severity=MEDIUM,
     fix="Move the <main> out of the landmark around it.",
     references=("axe-core: landmark-main-is-top-level (best practice)",),
@@ -249,6 +259,7 @@ def landmark_main_is_top_level(document: AccessibleDocument) -> Finding:
     "landmark-no-duplicate-banner",
     name="Page has at most one banner landmark",
     found="Several banner landmarks",
+    why="Screen reader users cannot tell which one is the header of the page.",
     severity=MEDIUM,
     fix="Keep one <header> that is not part of an <article> or <section>; write the others as <div>.",
     references=("axe-core: landmark-no-duplicate-banner (best practice)",),
@@ -261,6 +272,7 @@ def landmark_no_duplicate_banner(document: AccessibleDocument) -> Finding:
     "landmark-no-duplicate-contentinfo",
     name="Page has at most one contentinfo landmark",
     found="Several contentinfo landmarks",
+    why="Screen reader users cannot tell which one is the footer of the page.",
     severity=MEDIUM,
     fix="Keep one <footer> that is not part of an <article> or <section>; write the others as <div>.",
     references=("axe-core: landmark-no-duplicate-contentinfo (best practice)",),
@@ -273,6 +285,7 @@ def landmark_no_duplicate_contentinfo(document: AccessibleDocument) -> Finding:
     "landmark-no-duplicate-main",
     name="Page has at most one main landmark",
     found="Several main landmarks",
+    why="Screen reader users cannot tell which one is the main content.",
     severity=MEDIUM,
     fix="Keep one <main>; write the others as <div> or <section>.",
     references=("axe-core: landmark-no-duplicate-main (best practice)",),
@@ -285,6 +298,7 @@ def landmark_no_duplicate_main(document: AccessibleDocument) -> Finding:
     "landmark-one-main",
     name="Page has a main landmark",
     found="No main landmark",
+    why="Screen reader users cannot jump straight to the content.",
     severity=MEDIUM,
     fix="Put what the page is about into <main>…</main>.",
     references=("axe-core: landmark-one-main (best practice)",),
@@ -301,6 +315,7 @@ def landmark_one_main(document: AccessibleDocument) -> Finding:
     "landmark-unique",
     name="Landmarks are unique",
     found="Landmarks with the same role and name",
+    why="In the list of landmarks two have the same name, and nobody can tell them apart.",
     severity=MEDIUM,
     fix='Name landmarks of the same kind: <nav aria-label="Shop"> and <nav aria-label="Footer">.',
     references=("axe-core: landmark-unique (best practice)",),
@@ -323,6 +338,7 @@ def landmark_unique(document: AccessibleDocument) -> Finding:
     "region",
     name="All content is in landmarks",
     found="Content outside landmarks",
+    why="Screen reader users who go by landmarks miss what stands outside of them.",
     severity=MEDIUM,
     fix="Put everything on the page into <header>, <nav>, <main>, <aside> or <footer>.",
     references=("axe-core: region (best practice)",),
