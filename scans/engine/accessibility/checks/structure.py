@@ -4,7 +4,7 @@ The rules are axe-core's of the same ID; what depends on rendered styles or on s
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from selectolax.lexbor import LexborNode
@@ -17,6 +17,7 @@ from scans.engine.accessibility.verdicts import NO_TEXT, Faults, judge, page_lac
 from scans.engine.accessibility.wcag import BEST_PRACTICE, INFO_AND_RELATIONSHIPS
 from scans.engine.catalogue import Category, check
 from scans.engine.findings import HIGH, LOW, MEDIUM, Finding, NotApplicable, Pass, Warn
+from scans.engine.page.markup import attribute
 
 CATEGORY = Category("Structure and tables", weight=10, html=True, content=True)
 

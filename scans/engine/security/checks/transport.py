@@ -279,7 +279,7 @@ def tls_weak_ciphers(support: TlsSupport) -> Finding:
     name="HTTP Strict Transport Security",
     found="HSTS missing, ignored or weak",
     why="Without HSTS a browser's first request may go over plain HTTP, where it can be intercepted.",
-    judged=f"Passes with a max-age of at least 180 days ({HALF_A_YEAR_S} s) that browsers read; a shorter one warns.",
+    judged=f"Passes with a max-age of at least 180 days ({HALF_A_YEAR_S:,} s) that browsers read; a shorter one warns.",
     severity=HIGH,
     fix="Send on every HTTPS response: Strict-Transport-Security: max-age=31536000; includeSubDomains",
     references=("RFC 6797, section 6.1", "CWE-319", "CWE-523"),
