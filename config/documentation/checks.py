@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.conf import settings
+from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from config.documentation.contents import resolver
@@ -111,6 +112,17 @@ def entries() -> dict[str, CheckEntry]:
         for each in written
     )
     return {each.id: each for each in made}
+
+
+def check_name(check_id: str) -> str:
+    """The name of a check; the ID itself of one that is no more."""
+    found = entries().get(check_id)
+    return found.name if found else check_id
+
+
+def check_pages() -> str:
+    """The address that all pages of checks are below, for what is read elsewhere: exports and e-mails."""
+    return f"{settings.BASE_URL}{reverse('docs-checks')}"
 
 
 @functools.cache

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.urls import reverse
+from django.utils.safestring import SafeString
 
 from config.documentation.documents import Chunk, Heading, Resolve, chunks, render
-from django.utils.safestring import SafeString
 
 # What the first page takes of api.md: what holds for all of the API.
 OF_OVERVIEW = ("What holds everywhere", "Limits", "Keys", "Health", "Versions")
@@ -136,7 +136,9 @@ def resolver(document: str) -> Resolve:
         if file == "checks.md":
             return reverse("docs-checks")
         for guide in (OVERVIEW, *GUIDES):
-            if guide.document == (file or document) and (not anchor or anchor in {each.anchor for each in guide.chunks}):
+            if guide.document == (file or document) and (
+                not anchor or anchor in {each.anchor for each in guide.chunks}
+            ):
                 return f"{address_of(guide)}#{anchor}" if anchor else address_of(guide)
         return None
 

@@ -51,7 +51,9 @@ def fixes() -> dict[str, tuple[ServerFix, ...]]:
     found: dict[str, tuple[ServerFix, ...]] = {}
     for path in _files():
         for written in tomllib.loads(path.read_text(encoding="utf-8"))["fix"]:
-            snippets = (Snippet(label, written[server].strip()) for server, label in SERVERS.items() if server in written)
+            snippets = (
+                Snippet(label, written[server].strip()) for server, label in SERVERS.items() if server in written
+            )
             fix = ServerFix(written.get("note", ""), tuple(snippets))
             for check in written["checks"]:
                 found[check] = (*found.get(check, ()), fix)

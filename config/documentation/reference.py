@@ -113,9 +113,7 @@ def api() -> Api:
             (tag,) = operation["tags"]
             found.setdefault(tag, []).append(reader.operation(method, path, operation))
     ordered = sorted(found, key=GROUPS.index)
-    groups = [
-        Group(anchor_of(tag), tag, INTRODUCTIONS[tag], tuple(sorted(found[tag], key=_order))) for tag in ordered
-    ]
+    groups = [Group(anchor_of(tag), tag, INTRODUCTIONS[tag], tuple(sorted(found[tag], key=_order))) for tag in ordered]
     return Api({each.slug: each for each in groups}, tuple(Answer(*each) for each in sorted(reader.common)))
 
 
@@ -159,7 +157,9 @@ class _Reader:
     def _answer(self, status: str, response: Schema) -> Answer:
         content = response.get("content", {})
         media_type, found = next(iter(content.items()), ("", {}))
-        headers = ((name, each["description"]) for name, each in response.get("headers", {}).items() if "$ref" not in each)
+        headers = (
+            (name, each["description"]) for name, each in response.get("headers", {}).items() if "$ref" not in each
+        )
         return Answer(
             status=status,
             text=response["description"],

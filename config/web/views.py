@@ -15,8 +15,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from config.api import errors
-from config.ids import timestamp
 from config.documentation.views import addresses
+from config.ids import timestamp
 from config.logging import current_id
 from scans.engine.catalogue import check_ids
 from scans.engine.findings import ScanType

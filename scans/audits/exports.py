@@ -17,6 +17,7 @@ from typing import Any
 from django.db.models import Q
 
 from config import __version__
+from config.documentation.checks import check_pages
 from config.ids import timestamp
 from reports.exports import (
     FORMATS,
@@ -29,6 +30,7 @@ from reports.exports import (
     sarif_text,
     suppressions,
 )
+from reports.page.references import page_url
 from scans.audits.muting import ALL, AuditMutes
 from scans.audits.serializers import AuditFindingSerializer, AuditPageSerializer, AuditSerializer
 from scans.models import Audit, AuditFinding, AuditPage
@@ -128,6 +130,8 @@ def _rule(finding: AuditFinding) -> dict[str, Any]:
     if finding.type == "security":
         properties["security-severity"] = SECURITY_SEVERITY[finding.severity]
     rule = {"id": finding.check_id, "shortDescription": {"text": finding.title}, "properties": properties}
+    if explained := page_url(check_pages(), finding.check_id):
+        rule["helpUri"] = explained
     return rule | ({"help": {"text": finding.fix}} if finding.fix else {})
 
 

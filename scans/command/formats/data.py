@@ -29,7 +29,10 @@ def exports_as_json(outcome: Outcome) -> str:
 
 def sarif(outcome: Outcome) -> str:
     """One log with a run for each report; what is accepted is suppressed."""
-    runs = [sarif_run(each.document, {id: [why] for id, why in each.accepted.items()}) for each in outcome.reports]
+    runs = [
+        sarif_run(each.document, {id: [why] for id, why in each.accepted.items()}, outcome.check_pages)
+        for each in outcome.reports
+    ]
     return json.dumps(sarif_log(runs), indent=2) + "\n"
 
 
