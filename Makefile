@@ -67,10 +67,11 @@ screenshots: $(DEV) ## Picture every page at three widths in both themes, in var
 site: $(DEV) ## Start a small HTTPS site on this machine, to scan it
 	@$(BIN)/python -m tests.sites
 
-docs: $(DEV) ## Write openapi.yaml and docs/checks.md from the code
+docs: $(DEV) ## Write openapi.yaml, docs/checks.md and docs/checks.json from the code
 	@SECRET_KEY=only-for-this-command-which-signs-nothing \
 	 $(BIN)/python manage.py spectacular --file openapi.yaml --validate --fail-on-warn
 	@$(BIN)/python manage.py checks > docs/checks.md
+	@$(BIN)/python manage.py checks --format json > docs/checks.json
 
 changelog: $(DEV) ## Move what stands in changelog.d into CHANGELOG.md (VERSION=… names the release)
 	@$(BIN)/towncrier build --yes --version "$(VERSION)"

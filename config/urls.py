@@ -20,8 +20,9 @@ from accounts.pages.login import (
     signup_sent,
 )
 from config.api.views import UnknownPath
+from config.documentation import views as documentation
 from config.operations.views import operations_page
-from config.web.views import docs, favicon, landing, openapi, robots, security_txt, sitemap
+from config.web.views import favicon, landing, openapi, robots, security_txt, sitemap
 from reports.api import ReportCsv, ReportDiff, ReportExport, ReportMutes, ReportSarif, ReportView
 from reports.mutes import views as mute_views
 from reports.mutes.api import MuteCollection, MuteItem
@@ -158,7 +159,12 @@ urlpatterns = [
     path("favicon.ico", favicon),
     path(".well-known/security.txt", security_txt),
     path("sitemap.xml", sitemap),
-    path("docs/", docs, name="docs"),
+    path("docs/", documentation.overview, name="docs"),
+    path("docs/checks", RedirectView.as_view(url="/docs/checks/")),
+    path("docs/checks/", documentation.check_list, name="docs-checks"),
+    path("docs/checks/<str:check_id>", documentation.check_page, name="docs-check"),
+    path("docs/api/<slug:slug>", documentation.group, name="docs-group"),
+    path("docs/<slug:slug>", documentation.guide, name="docs-guide"),
     path("login/", LoginView.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
     path("signup/", signup, name="signup"),

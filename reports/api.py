@@ -16,6 +16,7 @@ from accounts.authentication import caller_of
 from config.api.pagination import choice
 from config.api.schema import FORMAT, headers, id_parameter, operation, responses
 from config.api.views import ApiView
+from config.documentation.checks import check_pages
 from reports import exports
 from reports.diff import diff
 from reports.diff_serializers import DiffSerializer
@@ -209,7 +210,7 @@ def _export(request: Request, scan_id: str, export_format: str) -> HttpResponse:
     organization_id = caller_of(request).organization_id
     found_id, export = access_report(organization_id, scan_id, "export")
     mutes = active_mutes(organization_id, timezone.now()) if export_format == "sarif" else NO_MUTES
-    content, content_type = exports.rendered(export, export_format, mutes.findings)
+    content, content_type = exports.rendered(export, export_format, mutes.findings, check_pages())
     response = HttpResponse(content, content_type=content_type)
     response["Content-Disposition"] = f'attachment; filename="{found_id}.{export_format}"'
     # What is muted may change; the other formats are what was stored.

@@ -12,7 +12,7 @@ from typing import Any
 from reports.judge import judged_without_browser
 from reports.markup import escaped, prose
 from reports.mutes.matching import Covered
-from reports.page.references import ReferenceLink, reference
+from reports.page.references import ReferenceLink, page_url, reference
 from scans.engine.fingerprints import fingerprint, fingerprints, page_path
 
 FORMATS = ("json", "sarif", "csv")
@@ -31,35 +31,44 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def rendered(
-    export: str, export_format: str, muted: Callable[[Mapping[str, Any]], Mapping[str, Covered]] = lambda _: {}
+    export: str,
+    export_format: str,
+    muted: Callable[[Mapping[str, Any]], Mapping[str, Covered]] = lambda _: {},
+    check_pages: str = "",
 ) -> tuple[str, str]:
     """The stored JSON export in one of FORMATS, and its media type.
 
-    JSON and CSV are what was stored. SARIF has a place for what is muted, which `muted` tells of the export.
+    JSON and CSV are what was stored. SARIF has a place for what is muted, which `muted` tells of the export, and for
+    the pages of the checks, which are at `check_pages`.
     """
     if export_format == "csv":
         return csv_table(json.loads(export)), "text/csv; charset=utf-8"
     if export_format == "sarif":
         document = json.loads(export)
-        return json.dumps(sarif(document, muted(document))), "application/sarif+json"
+        return json.dumps(sarif(document, muted(document), check_pages)), "application/sarif+json"
     return export, "application/json"
 
 
-def sarif(document: Mapping[str, Any], muted: Mapping[str, Covered] | None = None) -> dict[str, Any]:
+def sarif(
+    document: Mapping[str, Any], muted: Mapping[str, Covered] | None = None, check_pages: str = ""
+) -> dict[str, Any]:
     """SARIF 2.1.0 (OASIS) of one report; `document` is the JSON export, `muted` what is muted of its findings."""
     whole = {id: covered for id, covered in (muted or {}).items() if covered.is_whole}
     reasons = {id: [rule.reason for rule in covered.rules.values()] for id, covered in whole.items()}
-    return sarif_log([sarif_run(document, reasons)])
+    return sarif_log([sarif_run(document, reasons, check_pages)])
 
 
 def sarif_log(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": list(runs)}
 
 
-def sarif_run(document: Mapping[str, Any], accepted: Mapping[str, Iterable[str]]) -> dict[str, Any]:
+def sarif_run(
+    document: Mapping[str, Any], accepted: Mapping[str, Iterable[str]], check_pages: str = ""
+) -> dict[str, Any]:
     """One rule per check that ran, one result per failed or warned check.
 
-    `accepted` has the reasons why findings are suppressed, by the checks' IDs; a reason may be empty.
+    `accepted` has the reasons why findings are suppressed, by the checks' IDs; a reason may be empty. `check_pages` is
+    the absolute address that the checks' pages are below; without it, a rule leads to the first of its sources.
     """
     checks = list(_checks(document))
     return {
@@ -68,7 +77,7 @@ def sarif_run(document: Mapping[str, Any], accepted: Mapping[str, Iterable[str]]
                 "name": "Website Scan Service",
                 "version": document["catalogue_version"],
                 "informationUri": INFORMATION_URI,
-                "rules": [_rule(document["type"], check) for _, check in checks],
+                "rules": [_rule(document["type"], check, check_pages) for _, check in checks],
             }
         },
         # Code scanning takes several runs of one tool for the same one, unless they have names of their own.
@@ -145,7 +154,7 @@ def sarif_text(message: str) -> str:
     return re.sub(r"[\\\[\]]", r"\\\g<0>", message)
 
 
-def _rule(scan_type: str, check: Mapping[str, Any]) -> dict[str, Any]:
+def _rule(scan_type: str, check: Mapping[str, Any], check_pages: str) -> dict[str, Any]:
     properties: dict[str, Any] = {"tags": [scan_type], "references": list(check["references"])}
     # On a rule with this property code scanning calls every result a security alert.
     if check["severity"] and scan_type == "security":
@@ -158,7 +167,8 @@ def _rule(scan_type: str, check: Mapping[str, Any]) -> dict[str, Any]:
         "fullDescription": {"text": f"{check['title']}."},
         "properties": properties,
         "help": rule_help(check.get("fix") or f"{check['name']}.", sources),
-        "helpUri": next((each.url for each in sources if each.url), INFORMATION_URI),
+        "helpUri": page_url(check_pages, check["id"])
+        or next((each.url for each in sources if each.url), INFORMATION_URI),
     }
 
 

@@ -10,11 +10,13 @@ from django.core.exceptions import BadRequest
 from django.db.models import BooleanField, ExpressionWrapper, Q
 from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.http import parse_etags
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
 from accounts.roles import page_of
+from config.documentation.checks import check_pages
 from config.web.shared_pages import for_who_may_see, surroundings
 from reports.diff import diff
 from reports.exports import FORMATS, rendered
@@ -57,7 +59,13 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
     document = found.document
     mutes = active_mutes(scan.organization_id, seen.now).of_page(scan.url)
     context |= {
-        "page": report_page(document, found.facts, found.waterfall, muting_of(mutes, found, seen.membership)),
+        "page": report_page(
+            document,
+            found.facts,
+            found.waterfall,
+            muting_of(mutes, found, seen.membership),
+            check_pages=reverse("docs-checks"),
+        ),
         "report": found,
         "muted_by": seen.membership.organization.name if seen.membership else "the organization it belongs to",
         "muted_url": page_of(seen.membership, "mutes") if seen.membership else "",
@@ -136,7 +144,7 @@ def export(request: HttpRequest, seen: Seen, export_format: str) -> HttpResponse
     mutes = active_mutes(seen.scan.organization_id, seen.now) if export_format == "sarif" else NO_MUTES
     if not seen.membership:
         mutes = mutes.without_reasons()
-    content, content_type = rendered(found, export_format, mutes.findings)
+    content, content_type = rendered(found, export_format, mutes.findings, check_pages())
     response = HttpResponse(content, content_type=content_type)
     response["Content-Disposition"] = f'attachment; filename="{seen.scan.id}.{export_format}"'
     return response

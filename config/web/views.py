@@ -1,4 +1,4 @@
-"""The pages for everybody: landing page, the API's documentation, what search engines ask for, the page for a crash."""
+"""The pages for everybody: landing page, what search engines ask for, the page for a crash."""
 
 from __future__ import annotations
 
@@ -15,19 +15,15 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from config.api import errors
+from config.documentation.views import addresses
 from config.ids import timestamp
 from config.logging import current_id
-from config.web.csp import csp_override
 from scans.engine.catalogue import check_ids
 from scans.engine.findings import ScanType
 
 LANDING_DESCRIPTION = (
     "Scan any public web page for security, performance, accessibility and SEO, by API or dashboard, "
     "and get one scored report that says what to mend and how."
-)
-DOCS_DESCRIPTION = (
-    "The API of the Website Scan Service: create and follow scans, read and export reports, register webhooks. "
-    "Every call with its fields, limits and errors."
 )
 # What strangers, and search engines, need not look for. Reports say for themselves that they are not to be indexed.
 ROBOTS = """User-agent: *
@@ -40,7 +36,6 @@ Disallow: /v1/
 
 Sitemap: {base_url}/sitemap.xml
 """
-PUBLIC_PAGES = ("landing", "docs")
 SECURITY_TXT_LIFETIME = timedelta(days=180)
 
 
@@ -60,14 +55,6 @@ def landing(request: HttpRequest) -> HttpResponse:
 @functools.cache
 def check_counts() -> dict[str, int]:
     return {scan_type.value: len(check_ids(scan_type)) for scan_type in ScanType}
-
-
-# Swagger UI's style sheet has its icons in data: URLs.
-@require_safe
-@csp_override(settings.SECURE_CSP | {"img-src": ["'self'", "data:"]})
-def docs(request: HttpRequest) -> HttpResponse:
-    """The API's documentation, drawn by Swagger UI from openapi.yaml."""
-    return render(request, "docs.html", {"base_url": settings.BASE_URL, "description": DOCS_DESCRIPTION})
 
 
 @require_safe
@@ -98,7 +85,7 @@ def favicon(request: HttpRequest) -> HttpResponse:
 @require_safe
 def sitemap(request: HttpRequest) -> HttpResponse:
     """The pages for everybody (sitemaps.org)."""
-    urls = [f"{settings.BASE_URL}{reverse(name)}" for name in PUBLIC_PAGES]
+    urls = [f"{settings.BASE_URL}{path}" for path in (reverse("landing"), *addresses())]
     return render(request, "sitemap.xml", {"urls": urls}, content_type="application/xml; charset=utf-8")
 
 

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from accounts.mailing import outbox
 from accounts.models import Membership, Organization, User
+from config.documentation.checks import check_name
 from reports.models import Mute
 from reports.mutes.services import rule_of
 
@@ -64,7 +65,11 @@ def _post(organization: Organization, mutes: list[Mute]) -> None:
 
 def _post_to(person: User, organization: Organization, mutes: list[Mute]) -> None:
     count, first = len(mutes), mutes[0]
-    what = f"The mute of {first.check_id} on {first.host}" if count == 1 else f"{count} mutes of {organization.name}"
+    what = (
+        f"The mute of “{check_name(first.check_id)}” on {first.host}"
+        if count == 1
+        else f"{count} mutes of {organization.name}"
+    )
     ends = hashlib.sha256(" ".join(f"{mute.id} {mute.expires_at}" for mute in mutes).encode()).hexdigest()
     outbox.post(
         to=person,
@@ -74,6 +79,7 @@ def _post_to(person: User, organization: Organization, mutes: list[Mute]) -> Non
         organization=organization,
         key=f"mutes-end:{organization.pk}:{ends[:32]}",
         context={
+            "base_url": settings.BASE_URL,
             "rules": [rule_of(mute) for mute in mutes[:LISTED]],
             "count": count,
             "more": max(0, count - LISTED),

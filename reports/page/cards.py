@@ -16,7 +16,8 @@ class CheckCard:
     """What a card shows; `win` is such as "+2.5 points", empty where passing the check alone wins none.
 
     `muted` is what is muted of it; with `is_muted` that is all of it. `mute_url` is where it can be muted, empty
-    for who may not; `shows_rules` is as in `Muting`.
+    for who may not; `shows_rules` is as in `Muting`. `page_url` is the check's page in the documentation, empty where
+    there is none.
     """
 
     id: str
@@ -32,6 +33,7 @@ class CheckCard:
     criteria: tuple[CriterionLink, ...]
     references: tuple[ReferenceLink, ...]
     anchor: str
+    page_url: str = ""
     mute_url: str = ""
     muted: tuple[MutedPart, ...] = ()
     is_muted: bool = False
@@ -41,6 +43,7 @@ class CheckCard:
 def card_of(
     exported: Mapping[str, Any],
     *,
+    page_url: str = "",
     mute_url: str = "",
     muted: tuple[MutedPart, ...] = (),
     is_muted: bool = False,
@@ -67,6 +70,7 @@ def card_of(
         criteria=criteria,
         references=tuple(reference(text) for text, found in named if not found),
         anchor=f"{prefix}check-{exported['id']}",
+        page_url=page_url,
         mute_url=mute_url,
         muted=muted,
         is_muted=is_muted,

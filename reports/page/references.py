@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import urlsplit
 
+from scans.engine.catalogue import check_ids
+from scans.engine.findings import ScanType
+
 AXE_RULES = "https://dequeuniversity.com/rules/axe/4.10/"
 UNDERSTANDING_WCAG = "https://www.w3.org/WAI/WCAG22/Understanding/"
 # Such as: WCAG 4.1.2 Name, Role, Value (A)
@@ -39,6 +42,11 @@ def safe_link(url: object) -> str | None:
         return url if urlsplit(url).hostname else None
     except ValueError:
         return None
+
+
+def page_url(check_pages: str, check_id: str) -> str:
+    """The page of a check in the documentation at `check_pages`; empty for checks that are no more, or without it."""
+    return f"{check_pages}{check_id}" if check_pages and any(check_id in check_ids(each) for each in ScanType) else ""
 
 
 @lru_cache(maxsize=1024)

@@ -20,7 +20,7 @@ from reports.page.evidence import cell, label
 from reports.page.explanations import ACCESSIBILITY_NOTE, category_meaning, grade_meaning
 from reports.page.metrics import Metric, metrics
 from reports.page.muting import NOTHING_MUTED, Muting, ScoreWithout, muted_parts, without_muted
-from reports.page.references import safe_link
+from reports.page.references import page_url, safe_link
 from reports.page.waterfall import WaterfallChart, waterfall
 
 # What `facts` holds is named by the engine; a name that is not listed is shown as it is written there.
@@ -115,16 +115,21 @@ def report_page(
     requests: Mapping[str, Any] | None = None,
     muting: Muting = NOTHING_MUTED,
     prefix: str = "",
+    check_pages: str = "",
 ) -> ReportPage:
     """The page of a report; `document` is the JSON export, `requests` the stored waterfall.
 
-    `prefix` tells the anchors of several reports in one file apart.
+    `prefix` tells the anchors of several reports in one file apart. `check_pages` is where the checks' pages are,
+    `/docs/checks/` of the service; empty where there is no service.
     """
     muted = muting.findings(document)
     scan_type = document["type"]
     by_id = {check["id"]: check for category in document["categories"] for check in category["checks"]}
     cards = [
-        [_card(check, document["url"], muting, muted.get(check["id"]), prefix) for check in category["checks"]]
+        [
+            _card(check, document["url"], muting, muted.get(check["id"]), prefix, page_url(check_pages, check["id"]))
+            for check in category["checks"]
+        ]
         for category in document["categories"]
     ]
     found = [
@@ -156,7 +161,9 @@ def report_page(
     )
 
 
-def _card(check: Mapping[str, Any], url: str, muting: Muting, covered: Covered | None, prefix: str) -> CheckCard:
+def _card(
+    check: Mapping[str, Any], url: str, muting: Muting, covered: Covered | None, prefix: str, page: str
+) -> CheckCard:
     is_muted = covered is not None and covered.is_whole
     return card_of(
         check,
@@ -165,6 +172,7 @@ def _card(check: Mapping[str, Any], url: str, muting: Muting, covered: Covered |
         is_muted=is_muted,
         shows_rules=muting.shows_rules,
         prefix=prefix,
+        page_url=page,
     )
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from django.db.models import Q
 
 from config import __version__
+from config.documentation.checks import check_pages
 from config.ids import timestamp
 from reports.exports import (
     FORMATS,
@@ -30,6 +31,7 @@ from reports.exports import (
     sarif_text,
     suppressions,
 )
+from reports.page.references import page_url
 from scans.audits.muting import ALL, AuditMutes
 from scans.audits.serializers import AuditFindingSerializer, AuditPageSerializer, AuditSerializer
 from scans.models import Audit, AuditFinding, AuditPage
@@ -134,7 +136,7 @@ def _rule(finding: AuditFinding) -> dict[str, Any]:
         "fullDescription": {"text": f"{finding.title}."},
         "properties": properties,
         "help": rule_help(finding.fix or f"{finding.title}."),
-        "helpUri": INFORMATION_URI,
+        "helpUri": page_url(check_pages(), finding.check_id) or INFORMATION_URI,
     }
 
 

@@ -72,11 +72,15 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """All that one document tells: the reports, what the gate has to say of them, and how many were asked for."""
+    """All that one document tells: the reports, what the gate has to say of them, and how many were asked for.
+
+    `check_pages` is the address that the checks' pages are below, empty where no service is known.
+    """
 
     reports: Sequence[Judged]
     complaints: Sequence[str]
     asked: int
+    check_pages: str = ""
 
     @property
     def is_good(self) -> bool:

@@ -57,7 +57,9 @@ def _scan_and_judge(options: Options) -> int:
         progress.clear()
         complaints = [sentence for each in judged for sentence in gate.complaints(each)]
         if judged:
-            output.end(Outcome(judged, complaints, asked=len(options.urls) * len(options.types)))
+            asked = len(options.urls) * len(options.types)
+            pages = f"{options.server.rstrip('/')}/docs/checks/" if options.server else ""
+            output.end(Outcome(judged, complaints, asked, pages))
     for sentence in complaints:
         _say(f"Gate failed: {sentence}")
     failed = any(each.error is not None for each in judged)

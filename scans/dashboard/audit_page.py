@@ -192,7 +192,7 @@ def type_report(scan: Scan, now: datetime, membership: Membership | None) -> Typ
     page = None
     if report is not None:
         muting = muting_of(active_mutes(scan.organization_id, now), report, membership)
-        page = report_page(report.document, report.facts, muting=muting)
+        page = report_page(report.document, report.facts, muting=muting, check_pages=reverse("docs-checks"))
     return TypeReport(scan, url, page, report, "")
 
 

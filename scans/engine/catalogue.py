@@ -65,7 +65,8 @@ class Need:
 class Check:
     """One check: what it is called, what it weighs, what it reads, and the pure function that judges.
 
-    `name` says what holds when it passes, `found` what was seen when it does not; `html`: it judges HTML alone;
+    `name` says what holds when it passes, `found` what was seen when it does not, `why` why that matters, and `judged`
+    from where on, if that is not plain; `html`: it judges HTML alone;
     `error_pages`: also pages that answer with an error status; `content`: it judges what the page shows; `measured`:
     what it judges differs from visit to visit, as times do.
     """
@@ -73,6 +74,8 @@ class Check:
     id: str
     name: str
     found: str
+    why: str
+    judged: str
     severity: Severity
     fix: str
     references: tuple[str, ...]
@@ -117,6 +120,8 @@ class _CheckMark:
     id: str
     name: str
     found: str
+    why: str
+    judged: str
     severity: Severity
     fix: str
     references: tuple[str, ...]
@@ -140,6 +145,8 @@ def check(
     found: str,
     severity: Severity,
     fix: str,
+    why: str = "",
+    judged: str = "",
     references: tuple[str, ...] = (),
     html: bool | None = None,
     error_pages: bool | None = None,
@@ -149,14 +156,18 @@ def check(
     """Declare a function to be a check. It stays an ordinary function: evidence in, `Finding` out.
 
     `name` is its title on a pass ("Git repository is not public"), and its name in the API; `found` the title of a
-    warning or fail ("Git repository is public"). `severity` is that of a fail unless the finding overrides it; `fix`
-    tells a site owner what to send or change; `html`, `error_pages` and `content` override the category's; `references`
-    are the sources of the rule, e.g. "RFC 6797, section 6.1" or "CWE-319". What one that is `measured` judges depends
-    on how fast site and machine are at the moment; so does what rests on a probe that measures, without saying so.
+    warning or fail ("Git repository is public"). For the check's page in the documentation, `why` says what the fault
+    does to visitors or the owner, and `judged` from where on it warns or fails, where that is not plain. `severity` is
+    that of a fail unless the finding overrides it; `fix` tells a site owner what to send or change; `html`,
+    `error_pages` and `content` override the category's; `references` are the sources of the rule, e.g. "RFC 6797,
+    section 6.1" or "CWE-319". What one that is `measured` judges depends on how fast site and machine are at the
+    moment; so does what rests on a probe that measures, without saying so.
     """
 
     def mark(function: F) -> F:
-        declared = _CheckMark(id, name, found, severity, fix, references, html, error_pages, content, measured)
+        declared = _CheckMark(
+            id, name, found, why, judged, severity, fix, references, html, error_pages, content, measured
+        )
         function.__check__ = declared  # type: ignore[attr-defined]  # functions take attributes
         return function
 
@@ -195,6 +206,8 @@ def checks(scan_type: ScanType) -> tuple[Check, ...]:
                     id=mark.id,
                     name=mark.name,
                     found=mark.found,
+                    why=mark.why,
+                    judged=mark.judged,
                     severity=mark.severity,
                     fix=mark.fix,
                     references=mark.references,

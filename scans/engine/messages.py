@@ -24,6 +24,16 @@ def some(values: Sequence[str]) -> str:
     return ", ".join(values[:SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
+def by_steps(good: object, poor: object) -> str:
+    """From where on a check warns and fails that is judged `by_limits`."""
+    return f"Passes up to {good}, warns up to {poor}, fails above that."
+
+
+def by_curve(good: str, poor: str) -> str:
+    """From where on a check warns and fails that earns a part of its weight on a curve."""
+    return f"{by_steps(good, poor)} It loses a part of its weight, by how far the value is from good."
+
+
 def size(count_bytes: float) -> str:
     """Bytes as people read them: "850 B", "12 kB", "1.3 MB" (1 kB is 1,000 bytes), never more than three digits."""
     if round(count_bytes) < KB:

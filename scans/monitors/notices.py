@@ -16,7 +16,9 @@ from django.urls import reverse
 from accounts import access
 from accounts.mailing import outbox
 from accounts.models import Organization, User
+from config.documentation.checks import check_pages
 from config.ids import timestamp
+from reports.page.references import page_url
 from scans.engine.messages import counted
 from scans.models import Monitor, MonitorRun
 
@@ -154,7 +156,8 @@ def _finding(finding: Mapping[str, Any], change: str, monitor: Monitor) -> dict[
         path = reverse("mute-new", args=[monitor.organization.slug])
         scan_id = page["report_url"].rpartition("/")[2]
         mute_url = f"{settings.BASE_URL}{path}?scan={scan_id}&check={finding['check']}"
-    return {**finding, "page": page, "mute_url": mute_url}
+    check_url = page_url(check_pages(), finding["check"])
+    return {**finding, "page": page, "mute_url": mute_url, "check_url": check_url}
 
 
 def post_digests(now: datetime) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reports import markup
+from reports.page.references import page_url
 from scans.command.formats.text import how_judged, where
 from scans.command.judged import Check, Judged, Outcome
 from scans.command.terminal import printable
@@ -42,10 +43,10 @@ def _lines(outcome: Outcome) -> Iterator[str]:
         page = f"{escaped(judged.url)} | {judged.type}"
         yield f"| {page} | {score} | {escaped(str(grade))} | {failed} | {warned} | {accepted} |"
     for judged in outcome.reports:
-        yield from _report(judged)
+        yield from _report(judged, outcome.check_pages)
 
 
-def _report(judged: Judged) -> Iterator[str]:
+def _report(judged: Judged, check_pages: str) -> Iterator[str]:
     document = judged.document
     yield ""
     yield f"## {judged.type}: {escaped(judged.url)}"
@@ -60,7 +61,7 @@ def _report(judged: Judged) -> Iterator[str]:
         yield escaped(sentence[:1].upper() + sentence[1:])
     yield ""
     for category, check in judged.findings():
-        yield from _finding(judged.url, category, check)
+        yield from _finding(judged.url, category, check, page_url(check_pages, check["id"]))
     if judged.accepted:
         yield f"Accepted: {', '.join(escaped(check['title']) for _, check in judged.findings(accepted=True))}."
         yield ""
@@ -71,9 +72,10 @@ def _report(judged: Judged) -> Iterator[str]:
     yield f"{judged.passed} checks passed."
 
 
-def _finding(url: str, category: str, check: Check) -> Iterator[str]:
+def _finding(url: str, category: str, check: Check, page: str) -> Iterator[str]:
+    id = f"[{code(check['id'])}]({page})" if page else code(check["id"])
     status = "failed" if check["status"] == "fail" else "warning"
-    yield f"- **{escaped(check['title'])}** ({status}, {check['severity']}, {escaped(category)}, {code(check['id'])})"
+    yield f"- **{escaped(check['title'])}** ({status}, {check['severity']}, {escaped(category)}, {id})"
     yield f"  {escaped(check['message'])}"
     told, more = where(check, url, TOLD_PLACES)
     yield from (f"  - {code(place)}" for place in told)

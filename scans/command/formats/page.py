@@ -34,7 +34,9 @@ def page(outcome: Outcome) -> str:
     engine = Engine(dirs=[str(settings.BASE_DIR / "templates")], libraries=LIBRARIES)
     urls = {each.url for each in outcome.reports}
     context = {
-        "reports": [_shown(judged, f"report-{number}") for number, judged in enumerate(outcome.reports, 1)],
+        "reports": [
+            _shown(judged, f"report-{number}", outcome.check_pages) for number, judged in enumerate(outcome.reports, 1)
+        ],
         "complaints": outcome.complaints,
         "title": f"Scan of {urls.pop()}" if len(urls) == 1 else "Scans of several pages",
         # Ours, so they hold no end of the element that they stand in.
@@ -44,7 +46,7 @@ def page(outcome: Outcome) -> str:
     return engine.get_template("report/file.html").render(Context(context))
 
 
-def _shown(judged: Judged, anchor: str) -> Mapping[str, Any]:
+def _shown(judged: Judged, anchor: str, check_pages: str) -> Mapping[str, Any]:
     shown: dict[str, Any] = {
         "judged": judged,
         "anchor": anchor,
@@ -53,7 +55,7 @@ def _shown(judged: Judged, anchor: str) -> Mapping[str, Any]:
     }
     if judged.error is None:
         muting = Muting(_accepted(judged), judged.scoring, shows_rules=False, mute_url="")
-        shown["page"] = report_page(judged.document, judged.facts, judged.waterfall, muting, prefix=f"{anchor}-")
+        shown["page"] = report_page(judged.document, judged.facts, judged.waterfall, muting, f"{anchor}-", check_pages)
     if judged.screenshot is not None:
         shown["screenshot"] = f"data:image/webp;base64,{base64.b64encode(judged.screenshot).decode('ascii')}"
     return shown

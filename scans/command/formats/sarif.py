@@ -19,11 +19,14 @@ def sarif(outcome: Outcome) -> str:
     by_type: dict[str, list[Judged]] = {}
     for each in outcome.reports:
         by_type.setdefault(each.type, []).append(each)
-    return json.dumps(sarif_log([_run(name, reports) for name, reports in by_type.items()]), indent=2) + "\n"
+    return (
+        json.dumps(sarif_log([_run(name, reports, outcome.check_pages) for name, reports in by_type.items()]), indent=2)
+        + "\n"
+    )
 
 
-def _run(scan_type: str, reports: Sequence[Judged]) -> Mapping[str, Any]:
-    runs = [sarif_run(each.document, {id: [why] for id, why in each.accepted.items()}) for each in reports]
+def _run(scan_type: str, reports: Sequence[Judged], check_pages: str) -> Mapping[str, Any]:
+    runs = [sarif_run(each.document, {id: [why] for id, why in each.accepted.items()}, check_pages) for each in reports]
     rules: dict[str, Mapping[str, Any]] = {}
     for run in runs:
         found = {each["ruleId"] for each in run["results"]}

@@ -1,15 +1,33 @@
-"""A server's certificate in words: its facts, and why browsers do not trust it."""
+"""A server's certificate in words: its facts, why browsers do not trust it, and how servers send what they do."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from scans.engine.findings import EvidenceItem
+from scans.engine.findings import EvidenceItem, Fix, Server
 from scans.engine.messages import excerpt
 from scans.net.tls.certificates import Certificate
 from scans.net.tls.handshake import Distrust, Handshake
 
 RENEWAL = timedelta(days=14)
+FULL_CHAIN = {
+    Server.NGINX: "ssl_certificate fullchain.pem;",
+    Server.APACHE: "SSLCertificateFile fullchain.pem",
+    Server.IIS: "import the intermediates into “Intermediate Certification Authorities” of the computer",
+}
+SEND_INTERMEDIATES = Fix("Send the intermediate certificates too ({example}).", FULL_CHAIN)
+# What each server is told to speak.
+TODAYS_TLS = {
+    Server.NGINX: "ssl_protocols TLSv1.2 TLSv1.3;",
+    Server.APACHE: "SSLProtocol -all +TLSv1.2 +TLSv1.3",
+}
+STRONG_SUITES = {
+    Server.NGINX: "ssl_ciphers ECDHE+AESGCM:ECDHE+CHACHA20;",
+    Server.APACHE: "SSLCipherSuite ECDHE+AESGCM:ECDHE+CHACHA20",
+    Server.IIS: "Disable-TlsCipherSuite in PowerShell for each of the others",
+}
+LEGACY_OFF = TODAYS_TLS | {Server.IIS: "switch the older ones off under SCHANNEL\\Protocols in the registry"}
+MODERN_ON = TODAYS_TLS | {Server.IIS: "Windows Server 2022 or later has it"}
 
 
 def facts(certificate: Certificate) -> EvidenceItem:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from scans.engine.catalogue import Check, catalogue_version, checks
+from scans.engine import catalogue
+from scans.engine.catalogue import Check, caps, catalogue_version, checks, measured_checks
 from scans.engine.findings import ScanType
 from scans.engine.plan import needs_browser
+from scans.engine.scoring import SEVERITY_WEIGHT
+
+# The evidence that checks read, in words for people.
+EVIDENCE = Path(catalogue.__file__).with_name("evidence.toml")
 
 
 class Command(BaseCommand):
@@ -25,21 +32,39 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["format"] == "json":
-            catalogue = [_as_dict(check) for scan_type in ScanType for check in checks(scan_type)]
+            names = tomllib.loads(EVIDENCE.read_text(encoding="utf-8"))
+            described = [_as_dict(check, names) for scan_type in ScanType for check in checks(scan_type)]
             versions = {scan_type: catalogue_version(scan_type) for scan_type in ScanType}
-            self.stdout.write(json.dumps({"versions": versions, "checks": catalogue}, indent=2))
+            self.stdout.write(json.dumps({"versions": versions, "checks": described}, indent=1, ensure_ascii=False))
         else:
             self.stdout.write("\n".join(_markdown()))
 
 
-def _as_dict(check: Check) -> dict[str, Any]:
+def _as_dict(check: Check, names: Mapping[str, str]) -> dict[str, Any]:
+    needs = [*check.needs, *(check.verdict.needs if check.verdict else ())]
+    members = [each for each in checks(check.type) if each.category == check.category]
+    share = SEVERITY_WEIGHT[check.severity] / sum(SEVERITY_WEIGHT[each.severity] for each in members)
     return {
         "id": check.id,
         "name": check.name,
         "found": check.found,
+        "why": check.why,
+        "judged": check.judged,
         "type": check.type,
         "category": check.category.name,
+        "category_weight": check.category.weight,
+        "category_weight_without_browser": check.category.static_weight,
+        "share_percent": round(100 * share, 1),
         "severity": check.severity,
+        "evidence": list(dict.fromkeys(names[each.evidence.__name__] for each in needs)),
+        "caps": [
+            {"limit": cap.limit, "reason": cap.reason}
+            for cap in caps(check.type)
+            if cap.count and cap.severity in (None, check.severity) and (not cap.checks or check.id in cap.checks)
+        ],
+        "html_only": check.html,
+        "error_pages": check.error_pages,
+        "measured": check.id in measured_checks(check.type),
         "needs_browser": needs_browser(check),
         "fix": check.fix,
         "references": list(check.references),

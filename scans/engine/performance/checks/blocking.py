@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from scans.engine.catalogue import Category, check
 from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, Pass, Warn, by_limits
-from scans.engine.messages import KIB, counted, excerpt, size, some
+from scans.engine.messages import KIB, by_steps, counted, excerpt, size, some
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.registrable_domain import is_same_site
 from scans.engine.performance.evidence import Resources, Styles
@@ -33,6 +33,8 @@ READ_CHARACTERS = 1024 * KIB
     "blocking-scripts",
     name="No render-blocking scripts",
     found="Render-blocking scripts",
+    why="The browser stops parsing the page until the script has been loaded and run.",
+    judged=by_steps(SCRIPTS_GOOD, SCRIPTS_POOR),
     severity=HIGH,
     fix='Add defer (or async, or type="module") to scripts in the head, or move them to the end of the body.',
     references=("Lighthouse: render-blocking-resources", "HTML, the script element"),
@@ -56,6 +58,8 @@ def blocking_scripts_in_head(document: Document, resources: Resources) -> Findin
     "blocking-css",
     name="Little render-blocking CSS",
     found="Too much render-blocking CSS",
+    why="The browser paints nothing until these style sheets have arrived.",
+    judged=f"Passes with one style sheet of up to {size(SHEET_BYTES)}, warns up to {SHEETS_POOR}, fails above that.",
     severity=MEDIUM,
     fix="Join the style sheets into one, put what the first screen needs into the document, and load the rest later.",
     references=("Lighthouse: render-blocking-resources", "RFC 6928"),
@@ -76,6 +80,7 @@ def blocking_css(document: Document, resources: Resources) -> Finding:
     "css-import",
     name="No @import in style sheets",
     found="Style sheets use @import",
+    why="An imported style sheet is found only after the one that imports it has arrived.",
     severity=MEDIUM,
     fix="Replace @import by a <link> for each style sheet, or join them when they are built.",
     references=("CSS Cascade 4, section 2", "sitespeed.io coach: cssImport"),
@@ -95,6 +100,8 @@ def css_import(styles: Styles) -> Finding:
     "third-party-spof",
     name="No third-party single point of failure",
     found="Third-party single point of failure",
+    why="When the other site does not answer, this page stays blank until the time-out.",
+    judged=by_steps(HOSTS_GOOD, HOSTS_POOR),
     severity=MEDIUM,
     fix="Serve what the page waits for from your own site, or load it with async, so that another site's failure "
     "leaves no blank page.",
@@ -120,12 +127,13 @@ def third_party_spof(page: Page, document: Document) -> Finding:
     "document-write",
     name="No document.write()",
     found="document.write() is used",
+    why="It stops the parser, and on slow connections browsers may refuse to run it.",
+    judged=by_steps(WRITES_GOOD, WRITES_POOR) + " Calls count that run whenever the page is parsed.",
     severity=LOW,
     fix="Add elements with append() or insertAdjacentHTML(), and scripts with async.",
     references=("Lighthouse: no-document-write", "HTML, document.write()"),
 )
 def document_write(document: Document, resources: Resources) -> Finding:
-    """Calls that run whenever the page is parsed; what a function or a condition may call is not counted."""
     bodies = {each.url: each.body for each in resources.items if each.status == 200 and each.is_fetched}
     found: list[tuple[str, int]] = []
     seen: set[str] = set()

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from scans.engine.catalogue import Category, check
 from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Finding, NotApplicable, Pass, Warn, by_limits
-from scans.engine.messages import KIB, counted, excerpt, size, some
+from scans.engine.messages import KIB, by_steps, counted, excerpt, size, some
 from scans.engine.page.evidence import Page
 from scans.engine.page.references import ResourceKind
 from scans.engine.performance.caching import DAY_S, DELIBERATE, YEAR_S, is_hashed_name
@@ -28,6 +28,8 @@ BUILT = frozenset({ResourceKind.SCRIPT, ResourceKind.STYLESHEET, ResourceKind.FO
     "cache-missing",
     name="Static files have a cache lifetime",
     found="Static files without a cache lifetime",
+    why="Returning visitors download the same files again.",
+    judged=by_steps(MISSING_GOOD, MISSING_POOR),
     severity=HIGH,
     fix="Send Cache-Control with every static file: max-age=31536000, immutable where its name changes with its "
     "content, otherwise max-age=2592000, or no-cache with an ETag.",
@@ -54,6 +56,9 @@ def cache_missing(files: StaticFiles) -> Finding:
     "cache-short",
     name="Efficient cache lifetimes",
     found="Short cache lifetimes",
+    why="Returning visitors ask for the same files again although they have not changed.",
+    judged=by_steps(size(WASTE_GOOD), size(WASTE_POOR))
+    + " Counted are the bytes that a later visit has to load again.",
     severity=MEDIUM,
     fix="Let static files be kept for at least 30 days (Cache-Control: max-age=2592000), and change their names when "
     "they change.",
@@ -95,6 +100,7 @@ def cache_short(files: StaticFiles) -> Finding:
     "cache-immutable",
     name="Fingerprinted files are immutable",
     found="Fingerprinted files are not immutable",
+    why="On a reload browsers ask again for files that can never change.",
     severity=LOW,
     fix="Send Cache-Control: public, max-age=31536000, immutable with files whose names change with their content.",
     references=("RFC 8246",),
@@ -121,6 +127,7 @@ def cache_immutable(files: StaticFiles) -> Finding:
     "private-static",
     name="Shared caches may store static files",
     found="Static files are marked private",
+    why="Shared caches and CDNs may not keep the file, so every visitor gets it from the origin.",
     severity=LOW,
     fix="Send Cache-Control: public in place of private with files that are the same for everybody, and no cookie.",
     references=("RFC 9111, section 5.2.2.7",),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from scans.engine.browser.evidence import BrowserLoad, Coverage
 from scans.engine.catalogue import Category, check
 from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn, by_limits
-from scans.engine.messages import KIB, counted, excerpt, size, some
+from scans.engine.messages import KIB, by_steps, counted, excerpt, size, some
 from scans.engine.page.evidence import Page
 from scans.engine.page.image_headers import ImageFormat
 from scans.engine.page.references import ResourceKind
@@ -56,6 +56,8 @@ class _Text:
     "text-compressed",
     name="Text is compressed",
     found="Text is sent uncompressed",
+    why="Text shrinks to a third or less when compressed, so visitors wait longer than they have to.",
+    judged=by_steps(size(SAVING_GOOD), size(SAVING_POOR)) + " The saving is what gzip makes of the bytes that came.",
     severity=HIGH,
     fix="Compress text on the server, for example in nginx: gzip on; gzip_types text/css application/javascript "
     "application/json image/svg+xml;",
@@ -91,6 +93,8 @@ def text_compressed(page: Page, resources: Resources) -> Finding:
     "modern-encoding",
     name="Brotli or Zstandard compression",
     found="No Brotli or Zstandard compression",
+    why="Brotli and Zstandard make text 15 to 20 percent smaller than gzip.",
+    judged="Files of other sites do not count, and nothing over plain HTTP, where browsers ask for gzip alone.",
     severity=LOW,
     fix="Offer Brotli or Zstandard beside gzip: files compressed once when they are deployed, pages as they are sent "
     "(brotli on; in nginx with its module).",
@@ -123,6 +127,7 @@ def modern_encoding(page: Page, resources: Resources) -> Finding:
     "needless-encoding",
     name="Images and fonts are not compressed twice",
     found="Images or fonts are compressed twice",
+    why="Images and fonts are compressed already; again costs processor time and can make them larger.",
     severity=LOW,
     fix="Take images and fonts (png, jpeg, gif, webp, avif, woff, woff2) out of the types that the server compresses.",
     references=("RFC 9110, section 8.4", "webhint: http-compression"),
@@ -149,6 +154,7 @@ def needless_encoding(resources: Resources) -> Finding:
     "unminified-css",
     name="CSS is minified",
     found="Unminified CSS",
+    why="Comments and white space are bytes that no browser needs.",
     severity=LOW,
     fix="Minify style sheets when they are built, for example with lightningcss --minify or cssnano.",
     references=("Lighthouse: unminified-css",),
@@ -161,6 +167,7 @@ def unminified_css(resources: Resources) -> Finding:
     "unminified-js",
     name="JavaScript is minified",
     found="Unminified JavaScript",
+    why="Comments and white space are bytes that no browser needs.",
     severity=LOW,
     fix="Minify scripts when they are built, for example with esbuild --minify or terser.",
     references=("Lighthouse: unminified-javascript",),
@@ -173,6 +180,8 @@ def unminified_js(resources: Resources) -> Finding:
     "unused-css",
     name="Little unused CSS",
     found="Unused CSS",
+    why="Rules that match nothing delay the first paint.",
+    judged=f"Up to {size(UNUSED_CSS_BYTES)} of each file are tolerated for what hovering and opening will use.",
     severity=MEDIUM,
     fix="Split style sheets by page, drop rules that no page uses (for example with PurgeCSS), and load later what "
     "the first screen does not need.",
@@ -180,7 +189,6 @@ def unminified_js(resources: Resources) -> Finding:
     measured=True,
 )
 def unused_css(coverage: Coverage, load: BrowserLoad) -> Finding:
-    """A few kB of each are tolerated for what hovering and opening will use."""
     return _used(coverage, load, ResourceKind.STYLESHEET, "style sheet", UNUSED_CSS_BYTES)
 
 
@@ -188,6 +196,8 @@ def unused_css(coverage: Coverage, load: BrowserLoad) -> Finding:
     "unused-js",
     name="Little unused JavaScript",
     found="Unused JavaScript",
+    why="Code that never runs is downloaded and parsed all the same.",
+    judged=f"Up to {size(UNUSED_JS_BYTES)} of each file are tolerated for what hovering and opening will use.",
     severity=MEDIUM,
     fix="Split bundles by page and load parts with import() when they are needed; drop libraries that are hardly used.",
     references=("Lighthouse: unused-javascript",),

@@ -10,7 +10,7 @@ import re
 
 from scans.engine.catalogue import Category, check
 from scans.engine.findings import LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn, by_limits
-from scans.engine.messages import counted, excerpt, size, some
+from scans.engine.messages import by_steps, counted, excerpt, size, some
 from scans.engine.performance.evidence import Fonts, Resource
 
 CATEGORY = Category("Fonts", weight=3, html=True)
@@ -34,6 +34,7 @@ SIGNATURES = (
     "font-display",
     name="Text stays visible while fonts load",
     found="Text may be invisible while fonts load",
+    why="Visitors see blank space instead of text for up to three seconds.",
     severity=MEDIUM,
     fix="Write font-display: swap (or optional) into each @font-face; for Google Fonts add &display=swap.",
     references=("Lighthouse: font-display", "CSS Fonts 4, section 4.9"),
@@ -61,12 +62,13 @@ def font_display(fonts: Fonts) -> Finding:
     "font-format",
     name="Fonts are in WOFF2",
     found="Fonts are not in WOFF2",
+    why="WOFF2 is a third smaller than older formats, and every current browser reads it.",
+    judged="A font file's first bytes tell its format.",
     severity=LOW,
     fix="Convert the font to WOFF2 (for example with woff2_compress) and name that file first in src.",
     references=("W3C: WOFF File Format 2.0", "webhint: font formats"),
 )
 def font_format(fonts: Fonts) -> Finding:
-    """By the file's first bytes."""
     known = [(each, name) for each in fonts.same_for_all if (name := _format(each))]
     if not known:
         return NO_FONTS
@@ -89,6 +91,8 @@ def font_format(fonts: Fonts) -> Finding:
     "font-count",
     name="Few font files",
     found="Too many font files",
+    why="Each font file delays the text that is set in it.",
+    judged=by_steps(COUNT_GOOD, COUNT_POOR),
     severity=LOW,
     fix="Get by with two fonts: one variable font in place of several weights, and the system's font for the rest.",
     references=("YellowLabTools: fontsCount",),

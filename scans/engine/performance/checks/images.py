@@ -9,7 +9,7 @@ from selectolax.lexbor import LexborNode
 from scans.engine.browser.evidence import BrowserLoad, Layout
 from scans.engine.catalogue import Category, check
 from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Finding, NotApplicable, Pass, Warn, by_limits
-from scans.engine.messages import KIB, counted, excerpt, size, some
+from scans.engine.messages import KIB, by_steps, counted, excerpt, size, some
 from scans.engine.page.css import declarations, is_sizing
 from scans.engine.page.evidence import Document
 from scans.engine.page.image_headers import ImageFormat
@@ -40,6 +40,8 @@ LENGTH = re.compile(r"\s*+\d{1,9}(?:\.\d{0,9})?(?!\s*+%)(?!\d)")
     "image-dimensions",
     name="Images have width and height",
     found="Images without width and height",
+    why="Without its dimensions an image pushes the content away when it arrives.",
+    judged=by_steps(UNSIZED_GOOD, UNSIZED_POOR) + " An image counts only if no rule could give it a height.",
     severity=MEDIUM,
     fix="Write the picture's own width and height into each <img>, as numbers; with height: auto in the style sheet it "
     "still scales.",
@@ -69,6 +71,8 @@ def image_dimensions(document: Document, styles: Styles) -> Finding:
     "image-format",
     name="Images in modern formats",
     found="Images not in modern formats",
+    why="WebP and AVIF show the same image with a third to a half of the bytes.",
+    judged=by_steps(size(SAVING_GOOD), size(SAVING_POOR)) + " The saving is estimated from bytes and pixels.",
     severity=HIGH,
     fix="Send photographs and pictures as AVIF or WebP, for example with <picture> and the old format for the rest.",
     references=("Lighthouse: modern-image-formats",),
@@ -109,6 +113,8 @@ def image_format(resources: Resources) -> Finding:
     "image-oversized",
     name="Properly sized images",
     found="Oversized images",
+    why="Pixels that the screen does not show are downloaded for nothing.",
+    judged=by_steps(size(OVERSIZED_GOOD), size(OVERSIZED_POOR)) + " Boxes are those on a phone.",
     severity=MEDIUM,
     fix="Offer each image in several widths (srcset and sizes), so that phones load no more pixels than they show.",
     references=("Lighthouse: uses-responsive-images",),
@@ -149,6 +155,8 @@ def image_oversized(layout: Layout, load: BrowserLoad, resources: Resources) -> 
     "lazy-offscreen",
     name="Offscreen images are deferred",
     found="Offscreen images are not deferred",
+    why="Images far below the first screen compete with those that visitors see first.",
+    judged=by_steps(OFFSCREEN_GOOD, OFFSCREEN_POOR),
     severity=LOW,
     fix='Write loading="lazy" into images further down the page, never into those of the first screen.',
     references=("Lighthouse: offscreen-images", "YellowLabTools: lazyLoadableImagesBelowTheFold"),
@@ -183,6 +191,8 @@ def lazy_offscreen(layout: Layout, load: BrowserLoad) -> Finding:
     "gif-video",
     name="No large GIFs",
     found="Large GIFs",
+    why="An animation as a video has a tenth of the bytes and looks better.",
+    judged=f"GIFs of more than {size(GIF_BYTES)} count.",
     severity=MEDIUM,
     fix="Replace the animation by a <video autoplay loop muted playsinline> in MP4 or WebM.",
     references=("Lighthouse: efficient-animated-content",),

@@ -23,7 +23,7 @@ from scans.engine.findings import (
     Warn,
     by_limits,
 )
-from scans.engine.messages import counted, excerpt, size
+from scans.engine.messages import by_curve, by_steps, counted, excerpt, size
 from scans.engine.page.evidence import Document, Page
 from scans.engine.performance.evidence import Resources, Timing
 from scans.engine.performance.images import is_in_markup, is_preloaded_urgently
@@ -52,6 +52,8 @@ PHONE = "simulated for a phone on a link of 1.6 Mbit/s and 150 ms"
     "lcp",
     name="Largest contentful paint",
     found="Slow largest contentful paint",
+    why="It is the moment at which visitors see the main content; slow pages are left before that.",
+    judged=by_curve(f"{LCP_S[0]} s", f"{LCP_S[1]} s"),
     severity=CRITICAL,
     fix="Let the browser find what the page shows largest early (in the HTML itself, an image with "
     'fetchpriority="high"), make it smaller, and shorten what it waits for: redirects, style sheets, scripts.',
@@ -78,6 +80,8 @@ def lcp(vitals: Vitals, load: BrowserLoad) -> Finding:
     "tbt",
     name="Total blocking time",
     found="High total blocking time",
+    why="While the main thread is blocked, the page does not react to taps, clicks and keys.",
+    judged=by_curve(f"{TBT_S[0] * 1000:.0f} ms", f"{TBT_S[1] * 1000:.0f} ms"),
     severity=HIGH,
     fix="Load fewer scripts, split long tasks into shorter ones, and put off what the first screen does not need.",
     references=("web.dev: Total Blocking Time", "Lighthouse: total-blocking-time"),
@@ -96,6 +100,8 @@ def tbt(vitals: Vitals, load: BrowserLoad) -> Finding:
     "cls",
     name="Cumulative layout shift",
     found="High cumulative layout shift",
+    why="Content that jumps makes people lose their place or tap the wrong thing.",
+    judged=by_curve(f"{CLS[0]}", f"{CLS[1]}"),
     severity=HIGH,
     fix="Give images, frames and advertisements their size (width and height, or aspect-ratio), and put nothing in "
     "above what is already shown.",
@@ -119,6 +125,8 @@ def cls(vitals: Vitals, load: BrowserLoad) -> Finding:
     "fcp",
     name="First contentful paint",
     found="Slow first contentful paint",
+    why="Until the first text or image appears, visitors do not know whether the page works at all.",
+    judged=by_curve(f"{FCP_S[0]} s", f"{FCP_S[1]} s"),
     severity=HIGH,
     fix="Let the server answer sooner, without redirects, and load only what the first screen needs before it: few "
     "and small style sheets, scripts with defer.",
@@ -140,6 +148,7 @@ def fcp(vitals: Vitals, load: BrowserLoad) -> Finding:
     "lcp-lazy",
     name="LCP image is not lazily loaded",
     found="LCP image is lazily loaded",
+    why="A lazily loaded image waits for the layout, so the main content appears later than it has to.",
     severity=HIGH,
     fix='Take loading="lazy" off the image: the browser waits for the layout before it asks for it.',
     references=("web.dev: Optimize Largest Contentful Paint", "Lighthouse: lcp-lazy-loaded"),
@@ -162,6 +171,7 @@ def lcp_lazy(load: BrowserLoad) -> Finding:
     "lcp-priority",
     name="LCP image is discoverable and prioritized",
     found="LCP image is discovered or fetched late",
+    why="The browser fetches what it finds late, or with low priority, after everything else.",
     severity=MEDIUM,
     fix='Put the image into the HTML itself as <img src="…" fetchpriority="high">, or preload it: '
     '<link rel="preload" as="image" fetchpriority="high" href="…">.',
@@ -195,6 +205,8 @@ def lcp_priority(page: Page, document: Document, load: BrowserLoad) -> Finding:
     "long-tasks",
     name="No long main-thread tasks",
     found="Long main-thread tasks",
+    why="Each task over 50 ms holds up whatever visitors do in the meantime.",
+    judged=f"Passes without such a task, warns up to {LONG_TASKS}, fails above that.",
     severity=MEDIUM,
     fix="Split work that takes longer than 50 ms, and leave to idle time what can wait.",
     references=("web.dev: Optimize long tasks", "W3C Long Tasks"),
@@ -221,6 +233,8 @@ def long_tasks(load: BrowserLoad) -> Finding:
     "script-time",
     name="JavaScript execution time",
     found="High JavaScript execution time",
+    why="Running scripts keeps slow phones from painting the page and from answering taps.",
+    judged=by_steps(f"{SCRIPT_S[0]:.1f} s", f"{SCRIPT_S[1]} s"),
     severity=MEDIUM,
     fix="Send less JavaScript, and run only what the page needs now.",
     references=("Lighthouse: bootup-time",),
@@ -234,6 +248,8 @@ def script_time(vitals: Vitals) -> Finding:
     "main-thread",
     name="Main-thread work",
     found="Too much main-thread work",
+    why="Parsing, layout and scripts share one thread with everything visitors do.",
+    judged=by_steps(f"{MAIN_THREAD_S[0]:.1f} s", f"{MAIN_THREAD_S[1]} s"),
     severity=MEDIUM,
     fix="Less script, simpler style sheets and a smaller document: each makes the browser's main thread work less.",
     references=("Lighthouse: mainthread-work-breakdown",),
@@ -247,6 +263,8 @@ def main_thread(vitals: Vitals) -> Finding:
     "est-load-time",
     name="Estimated load time on a slow link",
     found="Long estimated load time on a slow link",
+    why="Visitors on slow links leave before the page is usable.",
+    judged=by_steps(f"{GOOD_S:g} s", f"{POOR_S:g} s"),
     severity=MEDIUM,
     fix="Send fewer bytes before the page is complete: compress and resize images, drop unused scripts, load "
     'images further down with loading="lazy".',

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from scans.engine.catalogue import Category, check
 from scans.engine.findings import LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, by_limits
-from scans.engine.messages import KB, counted, excerpt, size, some
+from scans.engine.messages import KB, by_steps, counted, excerpt, size, some
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.markup import attribute, live, resolve
 from scans.engine.performance.connections import closed_connections
@@ -28,6 +28,8 @@ PRECONNECT = re.compile(r""";\s{0,9}rel\s{0,9}=\s{0,9}"?[^";]{0,99}\bpreconnect\
     "http-version",
     name="HTTP/2 or HTTP/3",
     found="Static files are sent over HTTP/1.1",
+    why="HTTP/1.1 takes one file at a time per connection; HTTP/2 and 3 take all of them at once.",
+    judged=f"Origins with at least {MANY_REQUESTS} static files count, over https alone, as HTTP/2 needs it.",
     severity=MEDIUM,
     fix="Switch HTTP/2 on, in nginx with http2 on; in Apache with Protocols h2 http/1.1.",
     references=("RFC 9113, section 3.2", "Lighthouse: uses-http2"),
@@ -63,6 +65,8 @@ def http_version(protocols: Protocols) -> Finding:
     "keep-alive",
     name="Connections are kept alive",
     found="Connections are closed too early",
+    why="A new connection for each file costs one to three round trips every time.",
+    judged=by_steps(CLOSED_GOOD, CLOSED_POOR) + " Origins with HTTP/2 are left out.",
     severity=MEDIUM,
     fix="Let the server keep connections open: no Connection: close, in nginx keepalive_timeout 65s; in Apache "
     "KeepAlive On.",
@@ -97,6 +101,8 @@ def keep_alive(page: Page, resources: Resources, protocols: Protocols) -> Findin
     "header-size",
     name="Small response headers",
     found="Large response headers",
+    why="Headers come before the content, and large ones need a further round trip.",
+    judged=f"Answers with headers of more than {size(HEADER_BYTES)} count.",
     severity=LOW,
     fix="Drop headers that nothing uses, and shorten Content-Security-Policy and Set-Cookie.",
     references=("sitespeed.io coach: headers", "RFC 9110, section 5.4"),
@@ -119,6 +125,8 @@ def header_size(page: Page, resources: Resources) -> Finding:
     "preconnects",
     name="Few preconnect hints",
     found="Too many preconnect hints",
+    why="Each connection that is opened early takes bandwidth from the content that is needed now.",
+    judged=f"More than {PRECONNECTS} count as too many.",
     severity=LOW,
     fix='Keep <link rel="preconnect"> for the few origins that the first screen needs; for others '
     'rel="dns-prefetch" will do.',

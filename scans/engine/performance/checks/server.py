@@ -7,7 +7,7 @@ import statistics
 
 from scans.engine.catalogue import Category, check
 from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn, by_limits
-from scans.engine.messages import counted, excerpt, some
+from scans.engine.messages import by_steps, counted, excerpt, some
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.markup import attribute, live
 from scans.engine.page.registrable_domain import is_same_site
@@ -30,6 +30,8 @@ UNLOAD = re.compile(
     "ttfb",
     name="Time to first byte",
     found="Slow time to first byte",
+    why="Nothing else can begin before the first byte of the document has arrived.",
+    judged=by_steps(f"{TTFB_GOOD_MS} ms", f"{TTFB_POOR_MS:,} ms"),
     severity=HIGH,
     fix="Answer from a cache (of whole pages, or a CDN near the visitor), and look for slow queries behind the page.",
     references=("Lighthouse: server-response-time", "web.dev: Time to First Byte"),
@@ -49,6 +51,7 @@ def ttfb(timing: Timing) -> Finding:
     "doc-redirects",
     name="No redirects before the document",
     found="Redirects before the document",
+    why="Each redirect costs a round trip before the page begins to load.",
     severity=MEDIUM,
     fix="Link to the final address everywhere, and redirect to it in one step: each redirect costs a round trip.",
     references=("Lighthouse: redirects",),
@@ -72,6 +75,7 @@ def doc_redirects(page: Page) -> Finding:
     "broken-resources",
     name="No broken resources",
     found="Resources failed to load",
+    why="The page lacks styles, scripts or images that it was built with.",
     severity=HIGH,
     fix="Correct the addresses, or remove the references to files that no longer exist.",
     references=("webhint: no-broken-links", "HTML, fetching resources"),
@@ -111,6 +115,8 @@ def broken_resources(resources: Resources) -> Finding:
     "dom-size",
     name="DOM size",
     found="Large DOM",
+    why="Large documents take more memory, and each change of style or layout takes longer.",
+    judged=by_steps(f"{ELEMENTS_GOOD:,} elements", f"{ELEMENTS_POOR:,}"),
     severity=MEDIUM,
     fix="Take out wrappers that only style, load long lists in parts, and add hidden panels when they open.",
     references=("Lighthouse: dom-size", "YellowLabTools: DOMelementsCount"),
@@ -129,6 +135,8 @@ def dom_size(size: DomSize) -> Finding:
     "dom-depth",
     name="DOM depth",
     found="Deeply nested DOM",
+    why="Deep nesting makes each calculation of styles and layout slower.",
+    judged=by_steps(f"{DEPTH_GOOD} levels", DEPTH_POOR),
     severity=LOW,
     fix="Take out elements that only wrap others: grid and flex layouts do without most of them.",
     references=("Lighthouse: dom-size", "YellowLabTools: DOMelementMaxDepth"),
@@ -147,6 +155,7 @@ def dom_depth(size: DomSize) -> Finding:
     "bfcache-blocked",
     name="Back/forward cache is not prevented",
     found="Back/forward cache is prevented",
+    why="Going back loads the page anew, instead of showing it at once.",
     severity=LOW,
     fix="Replace unload by pagehide, and send Cache-Control: no-cache (or private) in place of no-store.",
     references=("web.dev: back/forward cache", "Lighthouse: bf-cache"),

@@ -11,7 +11,7 @@ from collections import Counter
 
 from scans.engine.catalogue import Category, check
 from scans.engine.findings import HIGH, LOW, MEDIUM, EvidenceItem, Finding, NotApplicable, Pass, Warn, by_limits
-from scans.engine.messages import KB, counted, excerpt, size, some
+from scans.engine.messages import KB, by_steps, counted, excerpt, size, some
 from scans.engine.page.evidence import Page
 from scans.engine.page.references import ResourceKind
 from scans.engine.page.registrable_domain import is_same_site, site_of
@@ -22,83 +22,97 @@ CATEGORY = Category("Page weight", weight=10, html=True)
 # Smaller files, such as counting pixels, are alike without being the same thing twice.
 LEAST_DUPLICATE_BYTES = 500
 # On a page of hardly any files a counter and a font are already half of them.
-SHARE_POOR, FEW_REQUESTS = 50, 5
+SHARE_PERCENT, FEW_REQUESTS = (10, 50), 5
+# Good, and from where on it is too much.
+TOTAL_BYTES, JS_BYTES, CSS_BYTES = (1_500 * KB, 4_000 * KB), (150 * KB, 600 * KB), (80 * KB, 120 * KB)
+IMAGE_BYTES, FONT_BYTES = (700 * KB, 1_500 * KB), (130 * KB, 300 * KB)
+REQUESTS, DOMAINS = (80, 240), (12, 30)
 
 
 @check(
     "total-weight",
     name="Total page weight",
     found="Heavy page",
+    why="Every byte costs time on slow links, and money on mobile plans.",
+    judged=by_steps(*map(size, TOTAL_BYTES)),
     severity=HIGH,
     fix="Compress and resize images, split scripts and load them where they are needed, and load what is further "
     'down later (loading="lazy").',
     references=("HTTP Archive: page weight", "Lighthouse: total-byte-weight"),
 )
 def total_weight(page: Page, resources: Resources) -> Finding:
-    return _weighed(
-        "The page weighs", _loaded(resources), resources, 1_500 * KB, 4_000 * KB, page.response.body_wire_bytes
-    )
+    return _weighed("The page weighs", _loaded(resources), resources, *TOTAL_BYTES, page.response.body_wire_bytes)
 
 
 @check(
     "js-weight",
     name="JavaScript weight",
     found="Heavy JavaScript",
+    why="Scripts have to be parsed, compiled and run after the download: byte for byte the dearest content.",
+    judged=by_steps(*map(size, JS_BYTES)),
     severity=HIGH,
     fix="Remove scripts that the page does not use, split bundles by page, and send them compressed.",
     references=("HTTP Archive: JavaScript bytes", "YellowLabTools: jsBytes"),
 )
 def js_weight(resources: Resources) -> Finding:
-    return _kind_weighed(resources, ResourceKind.SCRIPT, "script", 150 * KB, 600 * KB)
+    return _kind_weighed(resources, ResourceKind.SCRIPT, "script", *JS_BYTES)
 
 
 @check(
     "css-weight",
     name="CSS weight",
     found="Heavy CSS",
+    why="Browsers paint nothing until style sheets have arrived and been parsed.",
+    judged=by_steps(*map(size, CSS_BYTES)),
     severity=MEDIUM,
     fix="Remove rules that the page does not use, and send style sheets compressed.",
     references=("HTTP Archive: CSS bytes", "sitespeed.io coach: cssSize"),
 )
 def css_weight(resources: Resources) -> Finding:
-    return _kind_weighed(resources, ResourceKind.STYLESHEET, "style sheet", 80 * KB, 120 * KB)
+    return _kind_weighed(resources, ResourceKind.STYLESHEET, "style sheet", *CSS_BYTES)
 
 
 @check(
     "image-weight",
     name="Image weight",
     found="Heavy images",
+    why="Images are mostly the largest part of a page, and the easiest to make smaller.",
+    judged=by_steps(*map(size, IMAGE_BYTES)),
     severity=MEDIUM,
     fix="Send images in the size they are shown in (srcset), as AVIF or WebP, and those further down with "
     'loading="lazy".',
     references=("HTTP Archive: image bytes", "sitespeed.io coach: imageSize"),
 )
 def image_weight(resources: Resources) -> Finding:
-    return _kind_weighed(resources, ResourceKind.IMAGE, "image", 700 * KB, 1_500 * KB)
+    return _kind_weighed(resources, ResourceKind.IMAGE, "image", *IMAGE_BYTES)
 
 
 @check(
     "font-weight",
     name="Web font weight",
     found="Heavy web fonts",
+    why="Text stays invisible or changes its look until its font has arrived.",
+    judged=by_steps(*map(size, FONT_BYTES)) + " At least these files count: preloaded ones, and one of each "
+    "family in use, but none of services that adapt to browsers.",
     severity=MEDIUM,
     fix="Cut fonts down to the characters that the site needs (pyftsubset), use fewer weights, and send WOFF2.",
     references=("HTTP Archive: font bytes", "YellowLabTools: fontsSize"),
 )
 def font_weight(resources: Resources, fonts: Fonts) -> Finding:
-    """At least these: preloaded ones, and one of each family in use, but none of services that adapt to browsers."""
     files = fonts.same_for_all
     if not files:
         return NotApplicable("No font file is sure to be loaded.")
     verb = "weighs" if len(files) == 1 else "weigh"
     least = f"{counted(len(files), 'font')} that the page is sure to load {verb}"
-    return _weighed(least, files, resources, 130 * KB, 300 * KB)
+    return _weighed(least, files, resources, *FONT_BYTES)
 
 
 @check(
     "requests",
     name="Number of requests",
     found="Many requests",
+    why="Each request waits for a connection and for the server, and they compete for the link.",
+    judged=by_steps(*REQUESTS),
     severity=MEDIUM,
     fix="Join small files, drop those that the page can do without, and load the rest when it is needed.",
     references=("HTTP Archive: total requests", "YellowLabTools: totalRequests"),
@@ -109,13 +123,15 @@ def requests(page: Page, resources: Resources) -> Finding:
     kinds = Counter(each.kind.value for each in loaded)
     shown = ", ".join(f"{kind} {number}" for kind, number in kinds.most_common())
     message = f"The page is loaded with {counted(count, 'request')}" + (f" ({shown})" if shown else "")
-    return _graded(message, count, 80, 240)
+    return _graded(message, count, *REQUESTS)
 
 
 @check(
     "domains",
     name="Number of domains",
     found="Many domains",
+    why="Each further domain costs a DNS lookup, a connection and a TLS handshake.",
+    judged=by_steps(*DOMAINS),
     severity=LOW,
     fix="Serve files from your own host, and drop services that the page does not need: each domain costs a DNS "
     "look-up and a connection.",
@@ -123,13 +139,15 @@ def requests(page: Page, resources: Resources) -> Finding:
 )
 def domains(page: Page, resources: Resources) -> Finding:
     hosts = list(dict.fromkeys([page.target.host, *(each.host for each in _loaded(resources))]))
-    return _graded(f"The page is loaded from {counted(len(hosts), 'domain')}: {some(hosts)}", len(hosts), 12, 30)
+    return _graded(f"The page is loaded from {counted(len(hosts), 'domain')}: {some(hosts)}", len(hosts), *DOMAINS)
 
 
 @check(
     "third-party-share",
     name="Third-party usage",
     found="High third-party usage",
+    why="Other sites' servers decide how fast the page is, and learn who visits it.",
+    judged=by_steps(f"{SHARE_PERCENT[0]}%", f"{SHARE_PERCENT[1]}%"),
     severity=MEDIUM,
     fix="Drop third-party scripts and widgets that the page can do without, or load them after it is complete.",
     references=("HTTP Archive: third parties", "Lighthouse: third-party-summary"),
@@ -143,15 +161,16 @@ def third_party_share(page: Page, resources: Resources) -> Finding:
     message = f"{len(foreign)} of {total} requests ({share:.0f} %) go to other sites"
     if sites:
         message += f": {some(sites)}"
-    if share > SHARE_POOR and len(foreign) < FEW_REQUESTS:
+    if share > SHARE_PERCENT[1] and len(foreign) < FEW_REQUESTS:
         return Warn(f"{message}; the page makes so few that this matters little.", LOW)
-    return _graded(message, share, 10, SHARE_POOR, " %")
+    return _graded(message, share, *SHARE_PERCENT, " %")
 
 
 @check(
     "duplicate-files",
     name="No duplicate files",
     found="Duplicate files",
+    why="The same bytes are downloaded twice, because they have two addresses.",
     severity=LOW,
     fix="Refer to each file by one address everywhere, with the same query.",
     references=("YellowLabTools: identicalFiles",),
@@ -183,6 +202,7 @@ def duplicate_files(resources: Resources) -> Finding:
     "empty-responses",
     name="No empty responses",
     found="Empty responses",
+    why="A request that brings nothing costs as much waiting as one that does.",
     severity=LOW,
     fix="Remove references to files that have no content, or let their addresses answer with the right file.",
     references=("YellowLabTools: emptyRequests",),

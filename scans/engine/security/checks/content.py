@@ -89,13 +89,13 @@ def _shown(urls: Iterable[str]) -> str:
     "sri-third-party",
     name="Subresource Integrity",
     found="Third-party files are open to tampering",
+    why="Whoever changes the file on the other site changes this page, and can read what visitors type.",
     severity=LOW,
     fix='Add the digest: <script src="https://cdn.example/lib.js" integrity="sha384-…" crossorigin="anonymous">, '
     "or serve the file yourself.",
     references=("W3C Subresource Integrity", "CWE-353"),
 )
 def sri_third_party(page: Page, document: Document, policies: Policies) -> Finding:
-    """Whoever changes the file on the other site changes this page."""
     others = [
         each for each in _loaded(document, "script[src], link[href]") if not is_same_site(each.host, page.target.host)
     ]
@@ -126,12 +126,12 @@ def sri_third_party(page: Page, document: Document, policies: Policies) -> Findi
     "compromised-cdn",
     name="No files from compromised hosts",
     found="Files from a compromised host",
+    why="These hosts have handed out altered scripts to the visitors of other sites.",
     severity=CRITICAL,
     fix="Remove the reference at once and serve the file yourself or from a CDN that you trust.",
     references=("CVE-2024-38526", "CWE-506", "CWE-829"),
 )
 def compromised_cdn(document: Document) -> Finding:
-    """These hosts have handed out altered scripts to the visitors of other sites."""
     found = [
         each for each in _loaded(document, "script[src], link[href], iframe[src]") if _is_under(each.host, COMPROMISED)
     ]
@@ -147,12 +147,12 @@ def compromised_cdn(document: Document) -> Finding:
     "vulnerable-js-library",
     name="JavaScript libraries without known vulnerabilities",
     found="JavaScript libraries with known vulnerabilities",
+    why="Published vulnerabilities are the first that attackers try.",
     severity=MEDIUM,
     fix="Update the library to the version that is named, or to the newest; replace one that is no longer maintained.",
     references=("CWE-1395", "OWASP Top 10, A06:2021"),
 )
 def vulnerable_js_library(scripts: LoadedScripts) -> Finding:
-    """Published vulnerabilities are the first that attackers try."""
     used: dict[tuple[str, str], tuple[UsedLibrary, str]] = {}
     for script in scripts.scripts:
         named = by_address(script.url)
@@ -190,12 +190,12 @@ def _described(used: UsedLibrary, url: str) -> str:
     "link-noopener",
     name="Links do not expose window.opener",
     found="Links expose window.opener to other sites",
+    why="A page opened with opener can send this tab to a forged login page.",
     severity=LOW,
     fix='Drop rel="opener", or write <a href="https://…" target="_blank" rel="noopener">.',
     references=("HTML, link type opener", "CWE-1022"),
 )
 def link_noopener(page: Page, document: Document) -> Finding:
-    """A page opened with opener can send this tab to a forged login page."""
     found = []
     blank = 0
     for node in live(document, "a[target], area[target], form[target]"):

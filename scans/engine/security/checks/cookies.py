@@ -38,12 +38,12 @@ def _evidence(cookies: Sequence[Cookie]) -> list[EvidenceItem]:
     "cookie-secure",
     name="Cookies have the Secure attribute",
     found="Cookies without the Secure attribute",
+    why="Browsers send the cookie over plain HTTP as well, where everybody on the way can read it.",
     severity=HIGH,
     fix="Add Secure to every cookie: Set-Cookie: name=value; Secure; HttpOnly; SameSite=Lax",
     references=("RFC 6265bis, section 4.1.2.5", "CWE-614"),
 )
 def cookie_secure(page: Page, cookies: Cookies) -> Finding:
-    """Without Secure a browser sends the cookie over plain HTTP too, where everybody on the way can read it."""
     if not cookies.kept:
         return NO_COOKIES
     if not page.target.is_https:
@@ -69,12 +69,12 @@ def cookie_secure(page: Page, cookies: Cookies) -> Finding:
     "cookie-httponly",
     name="Session cookies have the HttpOnly attribute",
     found="Session cookies without the HttpOnly attribute",
+    why="A script that gets into the page can read the session and send it away.",
     severity=HIGH,
     fix="Add HttpOnly to the session cookie: Set-Cookie: name=value; Secure; HttpOnly; SameSite=Lax",
     references=("RFC 6265bis, section 4.1.2.6", "CWE-1004"),
 )
 def cookie_httponly(cookies: Cookies) -> Finding:
-    """A script that gets into the page could read the session and send it away."""
     sessions = [each for each in cookies.kept if each.is_session_like]
     if not sessions:
         return NotApplicable("No cookie looks like a session.")
@@ -91,13 +91,13 @@ def cookie_httponly(cookies: Cookies) -> Finding:
     "cookie-samesite",
     name="Cookies have a SameSite attribute",
     found="Cookies without a valid SameSite attribute",
+    why="Other sites' requests may carry the cookie, which is what cross-site request forgery relies on.",
     severity=MEDIUM,
     fix="Send Set-Cookie: name=value; Secure; HttpOnly; SameSite=Lax (or Strict). "
     "What other sites must embed needs SameSite=None; Secure.",
     references=("RFC 6265bis, section 4.1.2.7", "CWE-1275"),
 )
 def cookie_samesite(cookies: Cookies) -> Finding:
-    """It rules whether other sites' requests carry the cookie, which forged requests rely on."""
     if not cookies.kept:
         return NO_COOKIES
     unknown = [each for each in cookies.kept if each.same_site == ""]
@@ -121,13 +121,13 @@ def cookie_samesite(cookies: Cookies) -> Finding:
     "cookie-prefix",
     name="Cookie name prefixes are valid",
     found="Cookies that break the rules of their name prefix",
+    why="Browsers refuse a cookie that breaks the rules of its prefix, so it is never set.",
     severity=LOW,
     fix="Send Set-Cookie: __Host-name=value; Secure; Path=/; HttpOnly; SameSite=Lax (no Domain), or "
     "Set-Cookie: __Secure-name=value; Secure; HttpOnly; SameSite=Lax. Else rename the cookie.",
     references=("RFC 6265bis, section 4.1.3",),
 )
 def cookie_prefix(cookies: Cookies) -> Finding:
-    """Browsers refuse a cookie that breaks the rules of its prefix."""
     prefixed = [each for each in cookies.sent if each.name.lower().startswith(("__host-", "__secure-"))]
     if not prefixed:
         return NotApplicable("No cookie has a prefix.")

@@ -55,15 +55,13 @@ def _shown(policies: Sequence[Csp]) -> list[EvidenceItem]:
     "csp-present",
     name="Content Security Policy",
     found="No Content Security Policy that restricts scripts",
+    why="Without a policy for scripts, any markup that gets into the page may run them, from any host.",
+    judged="It covers its category: a policy that restricts no script must cost no more than none at all.",
     severity=HIGH,
     fix=Fix("Send a policy. {example}.", {Server.STATIC: HASHED}, STRICT),
     references=("CSP Level 3", "CWE-1021", "CWE-79"),
 )
 def csp_present(policies: Policies) -> Finding:
-    """Without a policy for scripts, any markup that gets into the page may run them, from any host.
-
-    It covers its category: a policy that restricts no script must cost no more than none at all.
-    """
     if policies.restricts_scripts:
         ways = [name for name, found in (("header", policies.header), ("<meta>", policies.meta)) if found]
         return Pass(f"A policy is enforced by {' and '.join(ways)}.", _shown(policies.enforced))
@@ -85,6 +83,7 @@ def csp_present(policies: Policies) -> Finding:
     "csp-script-inline",
     name="CSP restricts inline scripts",
     found="CSP allows inline scripts",
+    why="Inline scripts are what an injection brings; a policy that allows them does not stop it.",
     severity=HIGH,
     fix=Fix(
         "Give the page's own inline scripts a nonce or hash and drop 'unsafe-inline'. {example}.",
@@ -94,7 +93,6 @@ def csp_present(policies: Policies) -> Finding:
     references=("CSP Level 3, section 6.7.3.2", "CWE-79"),
 )
 def csp_script_inline(policies: Policies) -> Finding:
-    """Inline scripts are what an injection brings."""
     if not policies.restricts_scripts:
         return SCRIPTS_OPEN
     evidence = _shown(policies.enforced)
@@ -119,6 +117,7 @@ def csp_script_inline(policies: Policies) -> Finding:
     "csp-script-broad",
     name="CSP restricts script sources",
     found="CSP script sources are too broad",
+    why="A source that matches every host matches the attacker's own, too.",
     severity=HIGH,
     fix=Fix(
         "Name the hosts that scripts come from, or better use nonces or hashes. {example}.",
@@ -128,7 +127,6 @@ def csp_script_inline(policies: Policies) -> Finding:
     references=("CSP Level 3, section 6.7.2", "CWE-79"),
 )
 def csp_script_broad(policies: Policies) -> Finding:
-    """A source that matches every host matches an attacker's own."""
     if not policies.restricts_scripts:
         return SCRIPTS_OPEN
     evidence = _shown(policies.enforced)
@@ -144,12 +142,12 @@ def csp_script_broad(policies: Policies) -> Finding:
     "csp-unsafe-eval",
     name="CSP forbids eval()",
     found="CSP allows eval()",
+    why="eval() runs text as code, so text that an attacker can influence becomes a script.",
     severity=MEDIUM,
     fix="Drop 'unsafe-eval'; where WebAssembly needs it, 'wasm-unsafe-eval' is enough.",
     references=("CSP Level 3, section 4.4", "CWE-95"),
 )
 def csp_unsafe_eval(policies: Policies) -> Finding:
-    """Libraries that compile strings make scripts of an attacker's text."""
     if not policies.restricts_scripts:
         return SCRIPTS_OPEN
     lists = policies.source_lists("script-src")
@@ -164,12 +162,12 @@ def csp_unsafe_eval(policies: Policies) -> Finding:
     "csp-object-base",
     name="CSP restricts plug-ins and the base URL",
     found="CSP leaves plug-ins or the base URL unrestricted",
+    why="An injected <base> makes relative scripts load from the attacker; a plug-in runs scripts of its own.",
     severity=MEDIUM,
     fix="Add object-src 'none'; base-uri 'none' to the policy ('self' where the page has a <base>).",
     references=("CSP Level 3, sections 6.1.9 and 6.3.1", "CWE-79"),
 )
 def csp_object_base(policies: Policies) -> Finding:
-    """An injected <base> makes relative scripts an attacker's; a plug-in runs scripts of its own."""
     if not policies.restricts_scripts:
         return SCRIPTS_OPEN
     faults = []
@@ -194,12 +192,12 @@ def csp_object_base(policies: Policies) -> Finding:
     "csp-insecure-source",
     name="CSP allows no sources over plain HTTP",
     found="CSP allows sources over plain HTTP",
+    why="What comes over plain HTTP can be changed on its way.",
     severity=MEDIUM,
     fix="Write https: instead of http: in the policy, or add upgrade-insecure-requests.",
     references=("CSP Level 3, section 6.7.2", "CWE-319"),
 )
 def csp_insecure_source(page: Page, policies: Policies) -> Finding:
-    """What comes over plain HTTP can be changed on its way."""
     if not policies.enforced:
         return NO_POLICY
     if not page.target.is_https:
@@ -227,12 +225,12 @@ def csp_insecure_source(page: Page, policies: Policies) -> Finding:
     "csp-style-inline",
     name="CSP restricts inline styles",
     found="CSP allows inline styles",
+    why="Injected styles can hide what matters, or read attributes letter by letter.",
     severity=LOW,
     fix="Move styles into files, or give them a nonce or hash, and drop 'unsafe-inline' from style-src.",
     references=("CSP Level 3, section 6.7.3.2",),
 )
 def csp_style_inline(policies: Policies) -> Finding:
-    """Injected styles can hide what matters, or read attributes letter by letter."""
     if not policies.enforced:
         return NO_POLICY
     if not policies.source_lists(*STYLES):
@@ -252,12 +250,12 @@ def csp_style_inline(policies: Policies) -> Finding:
     "csp-syntax",
     name="CSP syntax is valid",
     found="CSP has syntax errors",
+    why="Browsers skip what they cannot read, so the policy is weaker than it looks.",
     severity=MEDIUM,
     fix="Correct the errors named; directives end with a semicolon, keywords are in single quotes.",
     references=("CSP Level 3, sections 2.2 and 2.3",),
 )
 def csp_syntax(policies: Policies) -> Finding:
-    """Browsers skip what they cannot read, so the policy is weaker than it looks."""
     if not policies.enforced:
         return NO_POLICY
     faults = list(dict.fromkeys(fault for policy in policies.enforced for fault in syntax_faults(policy)))
@@ -272,13 +270,13 @@ def csp_syntax(policies: Policies) -> Finding:
     "csp-nonce-static",
     name="CSP nonces change with every response",
     found="CSP nonces are reused",
+    why="A nonce that is known beforehand is no secret: injected scripts can carry it.",
     severity=HIGH,
     fix="Make a new random nonce of at least 128 bits for every response, and do not cache the page with it.",
     references=("CSP Level 3, section 7.1", "CWE-330"),
     html=False,
 )
 def csp_nonce_static(page: Page, policies: Policies, second: SecondFetch) -> Finding:
-    """A nonce that is known beforehand is no secret: injected scripts can carry it."""
     if second.page is None:
         return NotApplicable("The policy has no nonce.")
     if any(map(_is_cached, (page, second.page))):
@@ -311,12 +309,12 @@ def _is_cached(page: Page) -> bool:
     "csp-allowlist-bypass",
     name="CSP allows no host with a known bypass",
     found="CSP allows hosts through which it can be bypassed",
+    why="Hosts with JSONP endpoints or old frameworks run what an attacker asks them to.",
     severity=LOW,
     fix=Fix("Use nonces or hashes in place of host names. {example}.", {Server.STATIC: HASHED}, STRICT),
     references=("Weichselbaum et al.: CSP Is Dead, Long Live CSP (2016)",),
 )
 def csp_allowlist_bypass(policies: Policies) -> Finding:
-    """Hosts with JSONP endpoints or old frameworks run what an attacker asks them to."""
     if not policies.restricts_scripts:
         return SCRIPTS_OPEN
     lists = policies.source_lists("script-src-elem")

@@ -44,6 +44,7 @@ MAX_TEXT = 1024 * 1024
     "server-version",
     name="Server header names no version",
     found="Server header names a version",
+    why="A version tells attackers which published vulnerabilities to try first.",
     severity=LOW,
     fix=Fix(
         "Send Server without versions ({example}).",
@@ -71,6 +72,7 @@ def server_version(page: Page) -> Finding:
     "powered-by",
     name="Headers do not name the software in use",
     found="Headers name the software in use",
+    why="The name of a framework tells attackers which published vulnerabilities to try first.",
     severity=LOW,
     fix="Stop sending it: expose_php = Off in PHP, app.disable('x-powered-by') in Express, "
     '<httpRuntime enableVersionHeader="false"/> in ASP.NET, or remove it at the proxy.',
@@ -94,6 +96,7 @@ def powered_by(page: Page) -> Finding:
     "debug-error-page",
     name="Error pages without debug output",
     found="Error page with debug output",
+    why="Stack traces and settings show paths, versions, queries and sometimes secrets.",
     severity=MEDIUM,
     fix="Switch debugging off in production: DEBUG = False (Django), APP_DEBUG=false (Laravel), APP_ENV=prod "
     "(Symfony), RAILS_ENV=production, NODE_ENV=production, display_errors = Off (PHP), "
@@ -117,6 +120,7 @@ def debug_error_page(document: Document, baseline: NotFoundBaseline) -> Finding:
     "directory-listing",
     name="No directory listing",
     found="Directory listing is public",
+    why="Anybody can browse the folder and find files that nothing links to.",
     severity=MEDIUM,
     fix=Fix(
         "Switch listings off ({example}).",
@@ -147,6 +151,7 @@ def directory_listing(page: Page, directories: AssetDirectories) -> Finding:
     "private-ip",
     name="No private IP addresses disclosed",
     found="Private IP addresses disclosed",
+    why="Internal addresses help whoever gets a foot into the network to find the next machine.",
     severity=LOW,
     fix="Rewrite what proxies and backends put in: server_name_in_redirect, UseCanonicalName, the application's own "
     "base URL; and remove the header or text that names the address.",
@@ -178,6 +183,7 @@ def private_ip(page: Page, document: Document) -> Finding:
     "security-comments",
     name="No sensitive comments in the markup",
     found="Sensitive comments in the markup",
+    why="Comments go to every visitor; passwords and notes about weaknesses help attackers first.",
     severity=HIGH,
     fix="Remove the comment from what is sent, for example in the build, and replace credentials that were in it.",
     references=("CWE-615", "OWASP WSTG-INFO-05"),

@@ -35,12 +35,12 @@ def _records(kind: str, records: tuple[str, ...]) -> list[EvidenceItem]:
     "caa",
     name="Certificate authorities restricted (CAA)",
     found="Certificate authorities not restricted (CAA)",
+    why="Without CAA every authority in the world may issue a certificate for the name.",
     severity=LOW,
     fix='Publish the authority that you use: example.com. CAA 0 issue "letsencrypt.org"',
     references=("RFC 8659",),
 )
 def caa(found: CaaRecords) -> Finding:
-    """Without CAA every authority in the world may issue a certificate for the name."""
     if found.domain is None:
         return NOT_OWN
     if not found.records:
@@ -57,12 +57,12 @@ def caa(found: CaaRecords) -> Finding:
     "dnssec",
     name="DNSSEC is enabled",
     found="DNSSEC missing or incomplete",
+    why="Without signatures a forged DNS answer cannot be told from a genuine one.",
     severity=LOW,
     fix="Switch DNSSEC on at the DNS provider and give its DS record to the registrar.",
     references=("RFC 4033", "RFC 9364"),
 )
 def dnssec(found: DnssecRecords) -> Finding:
-    """Without signatures a forged DNS answer cannot be told from a genuine one."""
     if found.domain is None:
         return NOT_OWN
     if found.is_authenticated or (found.ds and found.dnskey):
@@ -80,12 +80,12 @@ def dnssec(found: DnssecRecords) -> Finding:
     "spf",
     name="SPF restricts who may send mail",
     found="SPF missing, invalid or too permissive",
+    why="Without SPF anybody's server may send mail in the domain's name.",
     severity=LOW,
     fix='Publish a TXT record: "v=spf1 include:YOUR-PROVIDER -all", or "v=spf1 -all" where the domain sends no mail.',
     references=("RFC 7208",),
 )
 def spf(mail: MailRecords) -> Finding:
-    """Without SPF anybody's server may send mail in the domain's name."""
     if mail.domain is None:
         return NOT_OWN
     evidence = _records("TXT", mail.spf)
@@ -116,12 +116,12 @@ def spf(mail: MailRecords) -> Finding:
     "dmarc",
     name="DMARC policy is enforced",
     found="DMARC policy missing or not enforced",
+    why="Without an enforced policy receivers deliver mail that only claims to come from the domain.",
     severity=LOW,
     fix='Publish a TXT record at _dmarc: "v=DMARC1; p=quarantine; rua=mailto:you@example.com", later p=reject.',
     references=("RFC 7489",),
 )
 def dmarc(mail: MailRecords) -> Finding:
-    """Receivers learn what to do with mail that only claims to come from the domain."""
     if mail.domain is None:
         return NOT_OWN
     evidence = _records("TXT", mail.dmarc)
@@ -156,13 +156,13 @@ def _tags(record: str) -> list[tuple[str, str]]:
     "security-txt",
     name="security.txt is published",
     found="security.txt missing or invalid",
+    why="Whoever finds a vulnerability needs a contact to report it to, before somebody else uses it.",
     severity=LOW,
     fix="Serve /.well-known/security.txt as text/plain with the lines Contact: mailto:security@example.com and "
     "Expires: 2030-01-01T00:00:00Z, a moment within a year.",
     references=("RFC 9116",),
 )
 def security_txt(file: SecurityTxt, clock: Clock) -> Finding:
-    """Whoever finds a vulnerability needs a contact to report it to."""
     if file.response is None:
         return Warn("No /.well-known/security.txt, so finders of a vulnerability have no contact.")
     text = file.response.body.decode("utf-8", "replace")

@@ -18,13 +18,21 @@ from scans.engine.findings import (
     Fix,
     NotApplicable,
     Pass,
-    Server,
     Warn,
 )
 from scans.engine.messages import counted, duration, excerpt, some
 from scans.engine.page.evidence import Clock, Document, Page
 from scans.engine.page.markup import http_equivs
-from scans.engine.security.certificates import distrust, facts, is_due_for_renewal
+from scans.engine.security.certificates import (
+    FULL_CHAIN,
+    LEGACY_OFF,
+    MODERN_ON,
+    SEND_INTERMEDIATES,
+    STRONG_SUITES,
+    distrust,
+    facts,
+    is_due_for_renewal,
+)
 from scans.engine.security.csp import Policies
 from scans.engine.security.evidence import HttpsAnswer, PlainHttp, TlsPeer, TlsSupport
 from scans.engine.security.hsts import HEADER as HSTS_HEADER
@@ -36,16 +44,6 @@ from scans.net.tls.handshake import Distrust
 CATEGORY = Category("Transport security", weight=30)
 
 HALF_A_YEAR_S = 15_552_000  # 180 days
-FULL_CHAIN = {
-    Server.NGINX: "ssl_certificate fullchain.pem;",
-    Server.APACHE: "SSLCertificateFile fullchain.pem",
-    Server.IIS: "import the intermediates into “Intermediate Certification Authorities” of the computer",
-}
-SEND_INTERMEDIATES = Fix("Send the intermediate certificates too ({example}).", FULL_CHAIN)
-TODAYS_TLS = {
-    Server.NGINX: "ssl_protocols TLSv1.2 TLSv1.3;",
-    Server.APACHE: "SSLProtocol -all +TLSv1.2 +TLSv1.3",
-}
 
 NO_TLS = NotApplicable("Nothing answers over TLS on the host.")
 
@@ -54,6 +52,7 @@ NO_TLS = NotApplicable("Nothing answers over TLS on the host.")
     "https-available",
     name="HTTPS available",
     found="HTTPS not available",
+    why="Over plain HTTP anybody on the way can read and change what visitors see and send.",
     severity=CRITICAL,
     fix="Get a certificate (over ACME, free of charge and renewed by itself) and serve the site over TLS.",
     references=("RFC 9110, section 4.2.2", "RFC 9325", "CWE-319"),
@@ -75,6 +74,7 @@ def https_available(page: Page, peer: TlsPeer, support: TlsSupport) -> Finding:
     "http-to-https-redirect",
     name="Redirect from HTTP to HTTPS",
     found="Redirect from HTTP to HTTPS missing or flawed",
+    why="Visitors who type the address without https stay on a connection that others can read and change.",
     severity=HIGH,
     fix="Answer every request on port 80 with a 301 or 308 to the same host and path: Location: https://HOST/PATH",
     references=("RFC 6797, section 7.2", "CWE-319"),
@@ -109,6 +109,7 @@ def http_to_https_redirect(plain: PlainHttp) -> Finding:
     "tls-cert-trusted",
     name="Certificate is trusted",
     found="Certificate is not trusted",
+    why="Browsers show a full-page warning instead of the site, and API clients refuse to connect.",
     severity=CRITICAL,
     fix=Fix(
         "Install a certificate from a public authority with its full chain, leaf first, then each intermediate "
@@ -133,6 +134,7 @@ def tls_cert_trusted(peer: TlsPeer) -> Finding:
     "tls-cert-hostname",
     name="Certificate matches the host name",
     found="Certificate does not match the host name",
+    why="Browsers cannot tell the server from an impostor, so they show a warning instead of the site.",
     severity=CRITICAL,
     fix="Get a certificate whose subjectAltName lists every host name that the site is reached by.",
     references=("RFC 9525, section 6", "RFC 9110, section 4.3.4", "CWE-297"),
@@ -158,6 +160,7 @@ def tls_cert_hostname(peer: TlsPeer) -> Finding:
     "tls-cert-expiry",
     name="Certificate is within its validity period",
     found="Certificate expired, not yet valid or due for renewal",
+    why="The day a certificate expires, browsers show a warning instead of the site.",
     severity=CRITICAL,
     fix="Renew the certificate, and let an ACME client do so whenever a third of its lifetime is left.",
     references=("RFC 5280, section 4.1.2.5", "CWE-298"),
@@ -183,6 +186,7 @@ def tls_cert_expiry(peer: TlsPeer, clock: Clock) -> Finding:
     "tls-cert-strength",
     name="Certificate has a strong key and signature",
     found="Certificate chain with a weak key or signature",
+    why="With enough computing power a weak key or signature can be forged, and the server impersonated.",
     severity=HIGH,
     fix="Get a certificate with an ECDSA P-256 or RSA 2048-bit key, signed with SHA-256.",
     references=("RFC 9325, section 4.5", "NIST SP 800-131A", "CWE-326"),
@@ -206,11 +210,9 @@ def tls_cert_strength(peer: TlsPeer) -> Finding:
     "tls-legacy-protocols",
     name="Outdated TLS versions are refused",
     found="Outdated TLS versions are accepted",
+    why="TLS 1.0 and 1.1 have known attacks, and an attacker may push connections down to them.",
     severity=MEDIUM,
-    fix=Fix(
-        "Accept TLS 1.2 and 1.3 only ({example}).",
-        TODAYS_TLS | {Server.IIS: "switch the older ones off under SCHANNEL\\Protocols in the registry"},
-    ),
+    fix=Fix("Accept TLS 1.2 and 1.3 only ({example}).", LEGACY_OFF),
     references=("RFC 8996", "RFC 7568", "CWE-327"),
 )
 def tls_legacy_protocols(support: TlsSupport) -> Finding:
@@ -229,11 +231,9 @@ def tls_legacy_protocols(support: TlsSupport) -> Finding:
     "tls-modern-protocols",
     name="TLS 1.3 is supported",
     found="TLS 1.3 is not supported",
+    why="TLS 1.3 connects a round trip sooner, and has dropped what the known attacks were aimed at.",
     severity=HIGH,
-    fix=Fix(
-        "Enable TLS 1.3 beside TLS 1.2, with OpenSSL 1.1.1 or later ({example}).",
-        TODAYS_TLS | {Server.IIS: "Windows Server 2022 or later has it"},
-    ),
+    fix=Fix("Enable TLS 1.3 beside TLS 1.2, with OpenSSL 1.1.1 or later ({example}).", MODERN_ON),
     references=("RFC 9325, section 3.1", "RFC 8446", "CWE-327"),
 )
 def tls_modern_protocols(support: TlsSupport) -> Finding:
@@ -251,15 +251,9 @@ def tls_modern_protocols(support: TlsSupport) -> Finding:
     "tls-weak-ciphers",
     name="No weak cipher suites",
     found="Weak cipher suites or no forward secrecy",
+    why="Weak cipher suites can be broken; without forward secrecy a stolen key opens recorded traffic, too.",
     severity=HIGH,
-    fix=Fix(
-        "Offer AEAD suites with forward secrecy only ({example}).",
-        {
-            Server.NGINX: "ssl_ciphers ECDHE+AESGCM:ECDHE+CHACHA20;",
-            Server.APACHE: "SSLCipherSuite ECDHE+AESGCM:ECDHE+CHACHA20",
-            Server.IIS: "Disable-TlsCipherSuite in PowerShell for each of the others",
-        },
-    ),
+    fix=Fix("Offer AEAD suites with forward secrecy only ({example}).", STRONG_SUITES),
     references=("RFC 9325, section 4.1", "RFC 7465", "CWE-327"),
 )
 def tls_weak_ciphers(support: TlsSupport) -> Finding:
@@ -284,6 +278,8 @@ def tls_weak_ciphers(support: TlsSupport) -> Finding:
     "hsts",
     name="HTTP Strict Transport Security",
     found="HSTS missing, ignored or weak",
+    why="Without HSTS a browser's first request may go over plain HTTP, where it can be intercepted.",
+    judged=f"Passes with a max-age of at least 180 days ({HALF_A_YEAR_S:,} s) that browsers read; a shorter one warns.",
     severity=HIGH,
     fix="Send on every HTTPS response: Strict-Transport-Security: max-age=31536000; includeSubDomains",
     references=("RFC 6797, section 6.1", "CWE-319", "CWE-523"),
@@ -329,6 +325,7 @@ def hsts(page: Page, document: Document, answer: HttpsAnswer) -> Finding:
     "hsts-preload-consistency",
     name="HSTS preload requirements",
     found="HSTS preload requirements not met",
+    why="Preload lists drop domains whose header does not meet their requirements.",
     severity=LOW,
     fix="Either drop preload, or meet what it asks for: max-age=31536000; includeSubDomains; preload",
     references=("RFC 6797, section 12.3",),
@@ -348,6 +345,7 @@ def hsts_preload_consistency(answer: HttpsAnswer) -> Finding:
     "mixed-content",
     name="No mixed content",
     found="Mixed content",
+    why="Files loaded over plain HTTP can be changed on the way; browsers block scripts and warn about the rest.",
     severity=HIGH,
     fix="Load every sub-resource over https, or send: Content-Security-Policy: upgrade-insecure-requests",
     references=("W3C Mixed Content, section 3", "CWE-311"),
@@ -378,6 +376,7 @@ def mixed_content(page: Page, document: Document, policies: Policies) -> Finding
     "insecure-form",
     name="Forms are submitted over HTTPS",
     found="Form or password field over plain HTTP",
+    why="What people type, passwords included, can be read by anybody on the way.",
     severity=HIGH,
     fix='Serve the page over https and let the form send there: <form action="https://…">',
     references=("HTML, form submission", "CWE-319", "CWE-523"),

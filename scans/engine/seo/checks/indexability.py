@@ -39,6 +39,7 @@ NO_CANONICAL = NotApplicable("The page names no canonical URL.")
     "http-status",
     name="Page returns a successful HTTP status",
     found="Page returns no indexable content",
+    why="Search engines do not index a page that answers with an error or with nothing.",
     severity=CRITICAL,
     fix="Let the URL answer with status 200, or with a 301 to the URL that took its place.",
     references=("RFC 9110, section 15", "Google Search Central: HTTP status codes"),
@@ -62,6 +63,9 @@ def http_status(page: Page) -> Finding:
     "soft-404",
     name="Successful answer is no error page",
     found="Error page with a successful status",
+    why="Search engines drop such a page; until then they spend their visits on it.",
+    judged="Words alone only warn, as there are articles about error pages: a fail needs the same answer for a path "
+    "that nobody can have made.",
     severity=HIGH,
     fix="Answer with status 404 or 410 where there is no such page, as in Express: res.status(404).render('404'); or "
     "with a 301 to the page that took its place.",
@@ -72,11 +76,6 @@ def http_status(page: Page) -> Finding:
 def soft_404(
     page: Page, document: AccessibleDocument, missing: MissingPathAnswer, rendered: Rendered | None
 ) -> Finding:
-    """Search engines drop such a page; until then they spend their visits on it.
-
-    Words alone prove nothing, as there are articles about error pages: a fail needs the same answer for a path that
-    nobody can have made.
-    """
     served = read_missing_page_words(document)
     status = page.response.status
     if missing.response is not None and resembles(page.response, page.target.path, missing.response, missing.path):
@@ -98,6 +97,7 @@ def soft_404(
     "is-indexable",
     name="Indexing is allowed",
     found="Indexing rules exclude the page or are invalid",
+    why="Search engines leave the page out of their results.",
     severity=CRITICAL,
     fix="Remove noindex, none and past unavailable_after dates from the robots meta elements and from the "
     "X-Robots-Tag header.",
@@ -140,6 +140,7 @@ def is_indexable(indexing: IndexingRules) -> Finding:
     "robots-blocked",
     name="Crawling is not blocked by robots.txt",
     found="robots.txt blocks crawlers or is unavailable",
+    why="Search engines may not read the page, so they cannot tell what it is about.",
     severity=CRITICAL,
     fix="Remove the quoted line from robots.txt, or add a longer Allow line for the page to its group.",
     references=("RFC 9309, section 2.2", "Google Search Central: robots.txt"),
@@ -188,6 +189,7 @@ def robots_blocked(page: Page, indexing: IndexingRules, file: RobotsFile) -> Fin
     "canonical-valid",
     name="Canonical URL is valid",
     found="Canonical URL is invalid or ignored",
+    why="Search engines ignore the canonical link and choose an address by themselves.",
     severity=HIGH,
     fix='Name one URL, once, in the head: <link rel="canonical" href="https://HOST/PATH">',
     references=("RFC 6596, section 3", "RFC 8288", "Google Search Central: canonical URLs"),
@@ -227,6 +229,7 @@ def canonical_valid(canonicals: Canonicals) -> Finding:
     "canonical-absolute",
     name="Canonical URL is absolute",
     found="Canonical URL is relative",
+    why="A relative address may mean another page when the same HTML is served elsewhere.",
     severity=LOW,
     fix='Write the URL with scheme and host: <link rel="canonical" href="https://HOST/PATH">',
     references=("Google Search Central: canonical URLs",),
@@ -249,6 +252,7 @@ def canonical_absolute(canonicals: Canonicals) -> Finding:
     "canonical-target",
     name="Canonical URL is suitable",
     found="Canonical URL is missing or unsuitable",
+    why="Search engines may index another address of the page, or split its ranking between several.",
     severity=HIGH,
     fix="Name the URL that answers with status 200, may be indexed and shows this page's content.",
     references=("Google Search Central: canonical URLs", "Lighthouse: canonical"),
@@ -297,6 +301,7 @@ def canonical_target(
     "redirect-chain",
     name="At most one permanent redirect",
     found="Redirect chain, temporary redirect or refresh",
+    why="Crawlers give up on long chains, and a temporary redirect keeps the old address in the index.",
     severity=MEDIUM,
     fix="Redirect straight to the final URL, in one step, with status 301 or 308.",
     references=("RFC 9110, section 15.4", "Google Search Central: redirects"),
@@ -339,6 +344,7 @@ def redirect_chain(page: Page, document: Document) -> Finding:
     "head-integrity",
     name="Metadata is inside the head",
     found="Metadata outside the head",
+    why="Search engines ignore titles, canonical links and robots rules outside the head.",
     severity=HIGH,
     fix="Move visible content out of the head: only title, meta, link, base, style, script, noscript and template "
     "may stand there, and anything else ends it.",

@@ -19,6 +19,7 @@ GOOGLE = "Google Search Central: localized versions of your pages"
     "hreflang-code",
     name="hreflang codes are valid",
     found="hreflang codes are invalid",
+    why="Search engines ignore the entry, and show people the page in another language.",
     severity=MEDIUM,
     fix='Use a language, and a country where it matters: hreflang="en", hreflang="en-GB", hreflang="x-default".',
     references=(GOOGLE, "RFC 5646", "ISO 3166-1"),
@@ -40,6 +41,7 @@ def hreflang_code(alternates: Alternates) -> Finding:
     "hreflang-absolute",
     name="hreflang URLs are absolute",
     found="hreflang URLs are relative or invalid",
+    why="Search engines ignore the entry.",
     severity=MEDIUM,
     fix='Write the full URL: <link rel="alternate" hreflang="de" href="https://example.com/de/">',
     references=(GOOGLE,),
@@ -65,6 +67,7 @@ def hreflang_absolute(alternates: Alternates) -> Finding:
     "hreflang-self",
     name="hreflang includes the page itself",
     found="hreflang does not include the page itself",
+    why="Search engines may ignore the whole set.",
     severity=MEDIUM,
     fix='Add the page itself to the set: <link rel="alternate" hreflang="en" href="https://example.com/this-page">',
     references=(GOOGLE,),
@@ -81,6 +84,7 @@ def hreflang_self(alternates: Alternates, canonicals: Canonicals) -> Finding:
     "hreflang-x-default",
     name="hreflang has an x-default",
     found="hreflang has no x-default",
+    why="People whose language is not in the set are shown any of the versions.",
     severity=LOW,
     fix="Add the version for visitors whose language you do not offer: "
     '<link rel="alternate" hreflang="x-default" href="https://…">',
@@ -98,13 +102,13 @@ def hreflang_x_default(alternates: Alternates) -> Finding:
     "hreflang-return",
     name="Language versions link back",
     found="Language versions do not link back",
+    why="Search engines ignore a link that is not returned, as anybody could claim to be a version.",
     severity=HIGH,
     fix="Put the same set of links on every version, this page among them: "
     '<link rel="alternate" hreflang="en" href="https://example.com/this-page">',
     references=(GOOGLE,),
 )
 def hreflang_return(alternates: Alternates, canonicals: Canonicals, answers: AlternateAnswers) -> Finding:
-    """Search engines ignore a link that is not returned, as anybody could claim to be a version."""
     if not alternates.links:
         return NONE
     if not answers.answers:

@@ -27,6 +27,7 @@ LEAST_SHARE = 0.5
     "rendered-metadata",
     name="Scripts leave metadata unchanged",
     found="Scripts change metadata",
+    why="Which title or canonical link counts depends on whether the search engine runs scripts.",
     severity=MEDIUM,
     fix='Send <title>, <link rel="canonical"> and <meta name="robots"> in the HTML itself as the script would set '
     "them, and do not change them by script.",
@@ -57,13 +58,13 @@ def rendered_metadata(page: Page, document: Document, canonicals: Canonicals, re
     "raw-noindex",
     name="HTML has no noindex that scripts remove",
     found="HTML has a noindex that scripts remove",
+    why="Google skips rendering where the HTML has noindex, so the script never runs.",
     severity=HIGH,
     fix='Remove <meta name="robots" content="noindex"> from the HTML itself: search engines that see it do not run '
     "the scripts.",
     references=(JAVASCRIPT_SEO,),
 )
 def raw_noindex(page: Page, indexing: IndexingRules, rendered: Rendered, clock: Clock) -> Finding:
-    """Google skips rendering where the HTML has noindex, so the script never runs."""
     if not indexing.decisive:
         return Pass("The HTML itself has no noindex.")
     if read_indexing_rules(page, rendered.document, clock.now).decisive:
@@ -75,12 +76,12 @@ def raw_noindex(page: Page, indexing: IndexingRules, rendered: Rendered, clock: 
     "rendered-content",
     name="Text is largely in the HTML itself",
     found="Text depends largely on scripts",
+    why="What is only in the rendered page is found late, and by few search engines.",
     severity=MEDIUM,
     fix="Render the main text on the server, or prerender the page.",
     references=(JAVASCRIPT_SEO,),
 )
 def rendered_content(document: AccessibleDocument, rendered: Rendered) -> Finding:
-    """What is only in the rendered page is found late, and by few search engines."""
     before = read_visible_text(document).words
     after = read_visible_text(AccessibleDocument(rendered.document)).words
     if after < FEW_WORDS:

@@ -17,12 +17,12 @@ MAX_NAMES = 1000
     "jsonld-syntax",
     name="JSON-LD syntax is valid",
     found="JSON-LD syntax is invalid",
+    why="Search engines ignore a whole block for one wrong comma.",
     severity=HIGH,
     fix="Write strict JSON: double quotes, no comments, no trailing commas, line breaks in strings as \\n.",
     references=("RFC 8259", "JSON-LD 1.1, section 7"),
 )
 def jsonld_syntax(json_ld: JsonLd) -> Finding:
-    """Search engines ignore a whole block for one wrong comma."""
     found = json_ld.blocks
     if not found:
         return NotApplicable("The page has no JSON-LD.")
@@ -39,6 +39,7 @@ def jsonld_syntax(json_ld: JsonLd) -> Finding:
     "jsonld-vocabulary",
     name="JSON-LD uses the schema.org vocabulary",
     found="JSON-LD uses terms unknown to schema.org",
+    why="Search engines ignore names that schema.org does not have.",
     severity=MEDIUM,
     fix='Write the name as schema.org does, which is case-sensitive: {"@type": "Product", "name": "…"}.',
     references=("schema.org",),
@@ -64,6 +65,7 @@ def jsonld_vocabulary(json_ld: JsonLd) -> Finding:
     "rich-result-required",
     name="Rich results have all required properties",
     found="Rich results lack required properties",
+    why="Without these properties the page gets no rich result.",
     severity=MEDIUM,
     fix='Add the named properties to the JSON-LD, such as "name": "…" or "offers": {"@type": "Offer", "price": "9.90", '
     '"priceCurrency": "EUR"}, or leave the type out.',

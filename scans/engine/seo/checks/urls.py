@@ -32,6 +32,7 @@ PLUS = re.compile(r"\w\+\w")
     "url-hygiene",
     name="URL is easy to read and share",
     found="URL is hard to read or share",
+    why="People cannot tell from the address what the page is about, and shared links break.",
     severity=LOW,
     fix="Use short lower-case words with hyphens between them, such as https://example.com/red-shoes, and redirect "
     "the old URL with a 301.",

@@ -1,0 +1,166 @@
+"""From the Markdown of docs/ to HTML. Raw HTML in it is escaped, and only addresses made here become links."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from django.conf import settings
+from django.utils.safestring import SafeString
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+HEADING = re.compile(r"^(#{1,3}) (.+)$")
+FENCE = re.compile(r"^(```+)")
+COMMENT = re.compile(r"^<!--.*?-->\n", re.MULTILINE | re.DOTALL)
+# Of a heading what GitHub makes its anchor of, so that links between the documents lead to the same places here.
+NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
+# Where the documents have it, the reader's own installation is meant.
+EXAMPLE_ORIGIN = "http://localhost:8000"
+# A first or second cell that is the code of an error, and nothing else.
+CODE = re.compile(r"[A-Z][A-Z_]{3,40}")
+
+Resolve = Callable[[str], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A heading of a document with the text below it, up to the next heading. `section` is that of the second level."""
+
+    level: int
+    title: str
+    section: str
+    text: str
+
+    @property
+    def anchor(self) -> str:
+        return anchor_of(self.title)
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading of a rendered text, for its list of contents."""
+
+    level: int
+    title: str
+    anchor: str
+
+
+def anchor_of(title: str) -> str:
+    """The fragment of a heading's address, as GitHub writes it."""
+    return NOT_IN_ANCHORS.sub("", title.lower()).replace(" ", "-")
+
+
+@functools.cache
+def chunks(document: str) -> tuple[Chunk, ...]:
+    """A document of docs/, such as "api.md", in order; the first chunk is what stands below its title."""
+    text = COMMENT.sub("", (settings.BASE_DIR / "docs" / document).read_text(encoding="utf-8"))
+    return tuple(_chunks(text))
+
+
+def _chunks(text: str) -> Iterator[Chunk]:
+    level, title, section = 1, "", ""
+    lines: list[str] = []
+    fence = ""
+    for line in text.splitlines():
+        if opened := FENCE.match(line):
+            fence = "" if fence else opened[1]
+        heading = None if fence else HEADING.match(line)
+        if heading is None:
+            lines.append(line)
+            continue
+        if title:
+            yield Chunk(level, title, section, "\n".join(lines))
+        level, title, lines = len(heading[1]), heading[2], []
+        section = title if level < 3 else section
+    yield Chunk(level, title, section, "\n".join(lines))
+
+
+def render(parts: Sequence[Chunk], resolve: Resolve) -> tuple[SafeString, tuple[Heading, ...]]:
+    """The HTML of these chunks, and their headings.
+
+    `resolve` makes the address of a link's target, or None: then only the link's text stays. The title of a document is
+    left out, as its page has one.
+    """
+    text = "\n".join(f"{'#' * each.level} {each.title}\n{each.text}" if each.level > 1 else each.text for each in parts)
+    tokens = _markdown().parse(text.replace(EXAMPLE_ORIGIN, settings.BASE_URL))
+    headings = tuple(_prepared(tokens, resolve))
+    html = _markdown().renderer.render(tokens, _markdown().options, {})
+    return SafeString(html), headings
+
+
+def inline(text: str, resolve: Resolve) -> SafeString:
+    """A line of Markdown: code, emphasis, links."""
+    tokens = _markdown().parseInline(text)
+    list(_prepared(tokens, resolve))
+    return SafeString(_markdown().renderer.render(tokens, _markdown().options, {}))
+
+
+def _prepared(tokens: list[Token], resolve: Resolve) -> Iterator[Heading]:
+    """Change the tokens in place: anchors, links, table heads. Yields the headings."""
+    taken: set[str] = set()
+    blocks = 0
+    for index, token in enumerate(tokens):
+        following = tokens[index + 1] if index + 1 < len(tokens) else token
+        if token.type == "heading_open":
+            title = "".join(each.content for each in following.children or ())
+            anchor = anchor_of(title)
+            token.attrSet("id", anchor)
+            taken.add(anchor)
+            yield Heading(int(token.tag[1]), title, anchor)
+        elif token.type == "fence":
+            blocks += 1
+            token.meta["id"] = f"code-{blocks}"
+        elif token.type == "th_open":
+            if following.content:
+                token.attrSet("scope", "col")
+            else:
+                # A heading without text is none.
+                token.tag = tokens[index + 2].tag = "td"
+        elif token.type == "td_open":
+            code = following.content.strip("`")
+            if following.content != code and CODE.fullmatch(code) and code not in taken:
+                token.attrSet("id", code)
+                taken.add(code)
+        if token.children:
+            token.children = list(_linked(token.children, resolve))
+
+
+def _linked(children: Sequence[Token], resolve: Resolve) -> Iterator[Token]:
+    dropped = False
+    for child in children:
+        if child.type == "link_open":
+            target = resolve(str(child.attrGet("href")))
+            dropped = target is None
+            if dropped:
+                continue
+            child.attrSet("href", str(target))
+            if str(target).startswith("http"):
+                child.attrSet("rel", "noopener noreferrer")
+        elif child.type == "link_close" and dropped:
+            dropped = False
+            continue
+        yield child
+
+
+@functools.cache
+def _markdown() -> MarkdownIt:
+    made = MarkdownIt("commonmark", {"html": False}).enable("table")
+    made.add_render_rule("fence", _fence)
+    made.add_render_rule("table_open", lambda *_: '<table class="rows">\n')
+    return made
+
+
+def _fence(renderer: object, tokens: Sequence[Token], index: int, *_: object) -> str:
+    return code_block(tokens[index].content, str(tokens[index].meta["id"]))
+
+
+def code_block(text: str, id: str) -> SafeString:
+    """Code with a button that copies it; the button is static/js/site.js's."""
+    return SafeString(
+        f'<div class="code"><button class="copy" type="button" data-copy="{escape(id)}" hidden>Copy</button>'
+        f'<pre class="terminal" tabindex="0"><code id="{escape(id)}">{escape(text.rstrip())}</code></pre></div>\n'
+    )
