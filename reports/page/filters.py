@@ -59,6 +59,9 @@ class Filter:
         return not self.q or _has_words(check, self.q.lower().split())
 
 
+EVERYTHING = Filter()
+
+
 def _known(value: str | None, among: Iterable[str]) -> str:
     return value if value is not None and value in among else ""
 
@@ -104,9 +107,15 @@ def filter_bar(chosen: Filter, checks: Iterable[Mapping[str, Any]], scan_type: s
             Option(value, label, statuses[STATUS_OF[value]] if value else len(checks)) for value, label in SHOWN.items()
         ),
         severities=tuple(
-            Option(each, each.capitalize(), severities[each]) for each in SEVERITY_RANK if severities[each] or each == chosen.severity
+            Option(each, each.capitalize(), severities[each])
+            for each in SEVERITY_RANK
+            if severities[each] or each == chosen.severity
         ),
-        metrics=tuple(Option(id, name, concerned[id]) for id, (name, *_) in METRICS.items() if concerned[id] or id == chosen.metric)
+        metrics=tuple(
+            Option(id, name, concerned[id])
+            for id, (name, *_) in METRICS.items()
+            if concerned[id] or id == chosen.metric
+        )
         if scan_type == "performance"
         else (),
         shown=sum(map(chosen.fits, checks)),

@@ -21,7 +21,7 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class HeldCap:
-    """A cap that lowered the score: to `limit`, for a `reason` in a sentence; `more` are holders beside those named."""
+    """A cap that lowered the score to `limit`, for a `reason` that goes on a sentence; `more` holders are not named."""
 
     limit: int
     reason: str
@@ -69,4 +69,5 @@ def _cap(cap: Mapping[str, Any], ids: list[str], checks: Mapping[str, Mapping[st
     holders = tuple(
         Holder(checks[id].get("title", checks[id]["name"]), f"{prefix}check-{id}") for id in ids if id in checks
     )
-    return HeldCap(cap["limit"], cap["reason"], holders[:NAMED], max(0, len(holders) - NAMED))
+    reason = cap["reason"].removesuffix(".")
+    return HeldCap(cap["limit"], reason[:1].lower() + reason[1:], holders[:NAMED], max(0, len(holders) - NAMED))

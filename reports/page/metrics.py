@@ -61,7 +61,9 @@ CONCERNED: Mapping[str, tuple[str, ...]] = {
         ("lcp-lazy", "lcp-priority", "image-format", "image-oversized", "image-weight", "lazy-offscreen", "gif-video"),
         ("lcp",),
     ),
-    **dict.fromkeys(("long-tasks", "script-time", "main-thread", "dom-size", "dom-depth", "third-party-share"), ("tbt",)),
+    **dict.fromkeys(
+        ("long-tasks", "script-time", "main-thread", "dom-size", "dom-depth", "third-party-share"), ("tbt",)
+    ),
     **dict.fromkeys(("unminified-js", "unused-js", "js-weight", "document-write"), ("lcp", "fcp", "tbt")),
     "image-dimensions": ("cls",),
 }

@@ -18,7 +18,7 @@ from reports.mutes.matching import Covered
 from reports.page.cards import CheckCard, card_of
 from reports.page.evidence import cell, label
 from reports.page.explanations import ACCESSIBILITY_NOTE, category_meaning, grade_meaning
-from reports.page.filters import Filter, FilterBar, filter_bar
+from reports.page.filters import EVERYTHING, Filter, FilterBar, filter_bar
 from reports.page.held import Held, held
 from reports.page.metrics import Metric, metrics
 from reports.page.muting import NOTHING_MUTED, Muting, ScoreWithout, muted_parts, without_muted
@@ -153,7 +153,7 @@ def report_page(
     requests: Mapping[str, Any] | None = None,
     muting: Muting = NOTHING_MUTED,
     prefix: str = "",
-    chosen: Filter = Filter(),
+    chosen: Filter = EVERYTHING,
 ) -> ReportPage:
     """The page of a report; `document` is the JSON export, `requests` the stored waterfall.
 
@@ -164,7 +164,10 @@ def report_page(
     by_id = {check["id"]: check for category in document["categories"] for check in category["checks"]}
     holds = held(document, muting.scoring, by_id, prefix)
     cards = [
-        [_card(check, document["url"], muting, muted.get(check["id"]), prefix, holds, chosen) for check in category["checks"]]
+        [
+            _card(check, document["url"], muting, muted.get(check["id"]), prefix, holds, chosen)
+            for check in category["checks"]
+        ]
         for category in document["categories"]
     ]
     found = [
