@@ -17,8 +17,8 @@ class CheckCard:
     """What a card shows; `win` is such as "+2.5 points", empty where passing the check alone wins none.
 
     `muted` is what is muted of it; with `is_muted` that is all of it. `mute_url` is where it can be muted, empty
-    for who may not; `shows_rules` is as in `Muting`. Under a cap `later` is what passing it wins once nothing holds the
-    score down, where that is not what it wins now, and `holds` says that it is one of those that do. `metrics` are those
+    for who may not; `shows_rules` is as in `Muting`. Under a cap `later` is what passing it wins once nothing holds
+    the score down, where it wins nothing now, and `holds` says that it is one of those that do. `metrics` are those
     that it concerns; one that is hidden does not fit what the reader asked for.
     """
 
