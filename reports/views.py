@@ -23,6 +23,7 @@ from reports.exports import FORMATS, rendered
 from reports.mutes.matching import NO_MUTES
 from reports.mutes.services import active_mutes
 from reports.page.explanations import advice
+from reports.page.filters import Filter
 from reports.page.history import history, other_reports
 from reports.page.reader_muting import muting_of
 from reports.page.references import safe_link
@@ -58,15 +59,19 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
         return _expired(request, context) if seen.membership else _not_found(request)
     document = found.document
     mutes = active_mutes(scan.organization_id, seen.now).of_page(scan.url)
+    chosen = Filter.asked_by(request.GET, scan.type)
     context |= {
         "page": report_page(
             document,
             found.facts,
             found.waterfall,
             muting_of(mutes, found, seen.membership),
+            chosen=chosen,
             check_pages=reverse("docs-checks"),
         ),
         "report": found,
+        # On a page with findings left out, links to findings go to the page with all of them.
+        "own_path": request.path if chosen.is_active else "",
         "muted_by": seen.membership.organization.name if seen.membership else "the organization it belongs to",
         "muted_url": page_of(seen.membership, "mutes") if seen.membership else "",
         "formats": FORMATS,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reports.page.evidence import Table, tables
+from reports.page.metrics import CONCERNED
 from reports.page.muting import MutedPart
 from reports.page.references import CriterionLink, ReferenceLink, criterion, reference
 
@@ -16,8 +17,10 @@ class CheckCard:
     """What a card shows; `win` is such as "+2.5 points", empty where passing the check alone wins none.
 
     `muted` is what is muted of it; with `is_muted` that is all of it. `mute_url` is where it can be muted, empty
-    for who may not; `shows_rules` is as in `Muting`. `page_url` is the check's page in the documentation, empty where
-    there is none.
+    for who may not; `shows_rules` is as in `Muting`. Under a cap `later` is what passing it wins once nothing holds
+    the score down, where it wins nothing now, and `holds` says that it is one of those that do. `metrics` are those
+    that it concerns; one that is hidden does not fit what the reader asked for. `page_url` is the check's page in the
+    documentation, empty where there is none.
     """
 
     id: str
@@ -38,6 +41,14 @@ class CheckCard:
     muted: tuple[MutedPart, ...] = ()
     is_muted: bool = False
     shows_rules: bool = False
+    later: float = 0.0
+    holds: bool = False
+    metrics: tuple[str, ...] = ()
+    is_hidden: bool = False
+
+    @property
+    def later_win(self) -> str:
+        return _win(self.later)
 
 
 def card_of(
@@ -49,8 +60,11 @@ def card_of(
     is_muted: bool = False,
     shows_rules: bool = False,
     prefix: str = "",
+    later: float = 0.0,
+    holds: bool = False,
+    is_hidden: bool = False,
 ) -> CheckCard:
-    """The card of a check of a JSON export; what is muted of it and can be, the caller knows."""
+    """The card of a check of a JSON export; what is muted of it and can be, holds and is hidden, the caller knows."""
     named = [(text, criterion(text)) for text in exported["references"]]
     criteria = tuple(found for _, found in named if found)
     # The page tells criteria elsewhere, and an element by its selector.
@@ -64,7 +78,7 @@ def card_of(
         message=exported["message"],
         fix=exported.get("fix"),
         points=points,
-        win=f"+{points:g} point{'' if points == 1 else 's'}" if points > 0 else "",
+        win=_win(points),
         evidence=evidence,
         evidence_count=sum(len(table.rows) for table in evidence),
         criteria=criteria,
@@ -75,4 +89,12 @@ def card_of(
         muted=muted,
         is_muted=is_muted,
         shows_rules=shows_rules,
+        later=0.0 if points else later,
+        holds=holds,
+        metrics=CONCERNED.get(exported["id"], ()),
+        is_hidden=is_hidden,
     )
+
+
+def _win(points: float) -> str:
+    return f"+{points:g} point{'' if points == 1 else 's'}" if points > 0 else ""

@@ -44,6 +44,31 @@ METRICS: Mapping[str, tuple[str, str, Callable[[float], tuple[str, str]]]] = {
 }
 
 
+# What else a metric depends on, as Lighthouse relates its audits to them; a metric concerns itself.
+_PAINTS = ("lcp", "fcp")
+CONCERNED: Mapping[str, tuple[str, ...]] = {
+    **{id: (id,) for id in METRICS},
+    **dict.fromkeys(
+        (
+            *("ttfb", "doc-redirects", "blocking-scripts", "blocking-css", "css-import", "third-party-spof"),
+            *("text-compressed", "modern-encoding", "unminified-css", "unused-css", "css-weight", "preconnects"),
+            *("http-version", "keep-alive", "est-load-time", "font-display", "font-weight", "font-count"),
+        ),
+        _PAINTS,
+    ),
+    **dict.fromkeys(("font-format", "domains", "requests", "total-weight"), ("lcp",)),
+    **dict.fromkeys(
+        ("lcp-lazy", "lcp-priority", "image-format", "image-oversized", "image-weight", "lazy-offscreen", "gif-video"),
+        ("lcp",),
+    ),
+    **dict.fromkeys(
+        ("long-tasks", "script-time", "main-thread", "dom-size", "dom-depth", "third-party-share"), ("tbt",)
+    ),
+    **dict.fromkeys(("unminified-js", "unused-js", "js-weight", "document-write"), ("lcp", "fcp", "tbt")),
+    "image-dimensions": ("cls",),
+}
+
+
 def metrics(checks: Mapping[str, Mapping[str, Any]], prefix: str = "") -> tuple[Metric, ...]:
     """Those that were measured; `checks` are the export's by ID, `prefix` stands before anchors."""
     found = []

@@ -18,6 +18,8 @@ from reports.mutes.matching import Covered
 from reports.page.cards import CheckCard, card_of
 from reports.page.evidence import cell, label
 from reports.page.explanations import ACCESSIBILITY_NOTE, category_meaning, grade_meaning
+from reports.page.filters import EVERYTHING, Filter, FilterBar, filter_bar
+from reports.page.held import Held, held
 from reports.page.metrics import Metric, metrics
 from reports.page.muting import NOTHING_MUTED, Muting, ScoreWithout, muted_parts, without_muted
 from reports.page.references import page_url, safe_link
@@ -39,6 +41,18 @@ FIRST = 5
 
 
 @dataclass(frozen=True, slots=True)
+class Group:
+    """Checks of a category with one status."""
+
+    title: str
+    checks: tuple[CheckCard, ...]
+
+    @property
+    def is_hidden(self) -> bool:
+        return all(check.is_hidden for check in self.checks)
+
+
+@dataclass(frozen=True, slots=True)
 class CategorySection:
     """A category with its checks, those to mend apart from those that passed."""
 
@@ -49,6 +63,22 @@ class CategorySection:
     failed: tuple[CheckCard, ...]
     warned: tuple[CheckCard, ...]
     passed: tuple[CheckCard, ...]
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether there is nothing to do."""
+        return self.score == 100 and not self.failed and not self.warned
+
+    @property
+    def groups(self) -> list[Group]:
+        """The checks by their status, those that passed folded away."""
+        named = (("Failed", self.failed), ("Warnings", self.warned), ("Passed", self.passed))
+        return [Group(title, checks) for title, checks in named if checks]
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether none of its checks fits what is asked for."""
+        return all(group.is_hidden for group in self.groups)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +118,7 @@ class ReportPage:
     """Everything the template shows. Times are aware, UTC; `severities` is such as "1 high, 3 low".
 
     `notice` is what a reader has to know first, empty where there is nothing. `prefix` stands before all anchors.
+    Of the categories, those in `clear` have nothing to do.
     """
 
     document: Mapping[str, Any]
@@ -96,9 +127,11 @@ class ReportPage:
     completed_at: datetime
     notice: str
     meaning: str
-    severities: str
+    held: Held
     note: str
     categories: tuple[CategorySection, ...]
+    clear: tuple[CategorySection, ...]
+    filters: FilterBar
     first: tuple[CheckCard, ...]
     metrics: tuple[Metric, ...]
     facts: tuple[Fact, ...]
@@ -108,6 +141,11 @@ class ReportPage:
     without_muted: ScoreWithout | None
     prefix: str
 
+    @property
+    def first_has_later(self) -> bool:
+        """Whether something among `first` wins only once nothing holds the score down."""
+        return any(check.later for check in self.first)
+
 
 def report_page(
     document: Mapping[str, Any],
@@ -115,19 +153,30 @@ def report_page(
     requests: Mapping[str, Any] | None = None,
     muting: Muting = NOTHING_MUTED,
     prefix: str = "",
+    chosen: Filter = EVERYTHING,
     check_pages: str = "",
 ) -> ReportPage:
     """The page of a report; `document` is the JSON export, `requests` the stored waterfall.
 
-    `prefix` tells the anchors of several reports in one file apart. `check_pages` is where the checks' pages are,
-    `/docs/checks/` of the service; empty where there is no service.
+    `prefix` tells the anchors of several reports in one file apart; what is not `chosen` is hidden. `check_pages` is
+    where the checks' pages are, `/docs/checks/` of the service; empty where there is no service.
     """
     muted = muting.findings(document)
     scan_type = document["type"]
     by_id = {check["id"]: check for category in document["categories"] for check in category["checks"]}
+    holds = held(document, muting.scoring, by_id, prefix)
     cards = [
         [
-            _card(check, document["url"], muting, muted.get(check["id"]), prefix, page_url(check_pages, check["id"]))
+            _card(
+                check,
+                document["url"],
+                muting,
+                muted.get(check["id"]),
+                prefix,
+                holds,
+                chosen,
+                page_url(check_pages, check["id"]),
+            )
             for check in category["checks"]
         ]
         for category in document["categories"]
@@ -139,7 +188,8 @@ def report_page(
         for number, (category, of_category) in enumerate(zip(document["categories"], cards, strict=True), 1)
     ]
     # What is to be mended stands before what is well.
-    categories = tuple(sorted(found, key=lambda each: 0 if each.failed else 1 if each.warned else 2))
+    found.sort(key=lambda each: 0 if each.failed else 1 if each.warned else 2)
+    categories = tuple(each for each in found if not each.is_clear)
     return ReportPage(
         document=document,
         link=safe_link(document["url"]),
@@ -147,9 +197,11 @@ def report_page(
         completed_at=datetime.fromisoformat(document["completed_at"]),
         notice=str(facts.get("notice", "")),
         meaning=grade_meaning(scan_type, document["grade"]),
-        severities=", ".join(f"{count} {each}" for each in SEVERITY_RANK if (count := document["summary"].get(each))),
+        held=holds,
         note=ACCESSIBILITY_NOTE if scan_type == "accessibility" else "",
         categories=categories,
+        clear=tuple(each for each in found if each.is_clear),
+        filters=filter_bar(chosen, by_id.values(), scan_type),
         first=_first(categories, is_capped=bool(document["caps"])),
         metrics=metrics(by_id, prefix) if scan_type == "performance" else (),
         facts=tuple(_fact(name, value) for name, value in facts.items() if name not in COVERAGE),
@@ -162,7 +214,14 @@ def report_page(
 
 
 def _card(
-    check: Mapping[str, Any], url: str, muting: Muting, covered: Covered | None, prefix: str, page: str
+    check: Mapping[str, Any],
+    url: str,
+    muting: Muting,
+    covered: Covered | None,
+    prefix: str,
+    holds: Held,
+    chosen: Filter,
+    page: str,
 ) -> CheckCard:
     is_muted = covered is not None and covered.is_whole
     return card_of(
@@ -172,6 +231,9 @@ def _card(
         is_muted=is_muted,
         shows_rules=muting.shows_rules,
         prefix=prefix,
+        later=holds.points.get(check["id"], 0.0),
+        holds=check["id"] in holds.held_by,
+        is_hidden=not chosen.fits(check),
         page_url=page,
     )
 
@@ -190,17 +252,20 @@ def _category(category: Mapping[str, Any], anchor: str, scan_type: str, cards: S
     )
 
 
-def _weight(check: CheckCard) -> tuple[int, float, int]:
+def _weight(check: CheckCard) -> tuple[int, float, float, int]:
     """Failed before warned before passed, then what wins most, then what is most severe; else the report's order."""
-    return STATUS_RANK[check.status], -check.points, SEVERITY_RANK.get(check.severity or "", len(SEVERITY_RANK))
+    rank = SEVERITY_RANK.get(check.severity or "", len(SEVERITY_RANK))
+    return STATUS_RANK[check.status], -check.points, -check.later, rank
 
 
 def _first(categories: tuple[CategorySection, ...], *, is_capped: bool) -> tuple[CheckCard, ...]:
-    """The biggest wins. Under a cap one fix alone may win nothing: then what failed comes by its severity."""
+    """The biggest wins. Under a cap one fix alone may win nothing: then what holds the score, and what wins later."""
     open_checks = [check for each in categories for check in (*each.failed, *each.warned)]
-    wins = sorted((check for check in open_checks if check.points > 0), key=lambda check: -check.points)
-    held = [check for check in open_checks if check.points == 0 and check.status == "fail"] if is_capped else []
-    return (*wins, *sorted(held, key=_weight))[:FIRST]
+    wins = [check for check in open_checks if check.points or check.later or check.holds]
+    # What failed stays worth naming where a report does not say what it would win.
+    unknown = [check for check in open_checks if is_capped and check not in wins and check.status == "fail"]
+    wins.sort(key=lambda check: (-check.points, not check.holds, -check.later))
+    return (*wins, *sorted(unknown, key=_weight))[:FIRST]
 
 
 def _coverage(document: Mapping[str, Any], facts: Mapping[str, Any]) -> CoverageSummary:

@@ -46,14 +46,17 @@ class Cap:
 
     def holds(self, results: Sequence[CheckResult]) -> bool:
         """Whether these results are held down by this cap."""
-        failed = [
+        return len(self.counted(results)) >= self.count
+
+    def counted(self, results: Sequence[CheckResult]) -> list[CheckResult]:
+        """The failed checks among these that it counts."""
+        return [
             result
             for result in results
             if result.status == "fail"
             and (self.severity is None or result.severity == self.severity)
             and (not self.checks or result.id in self.checks)
         ]
-        return len(failed) >= self.count
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,39 @@ def basis(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> dict[str
     }
 
 
+@dataclass(frozen=True, slots=True)
+class Uncapped:
+    """A score as if no cap held it down.
+
+    `points` is what it would gain if that one check passed in full, by the IDs of those that did not. `held_by` are the
+    failed checks that each cap counts, for the caps that lowered the score in the order of `Score.held`.
+    """
+
+    value: int
+    points: Mapping[str, float]
+    held_by: tuple[frozenset[str], ...]
+
+
+def uncapped(stored: Mapping[str, Any]) -> Uncapped | None:
+    """From a `basis`; None where the score was made by other rules."""
+    if stored["rules"] != RULES_VERSION:
+        return None
+    categories, caps = _restored_basis(stored)
+    exact = _weighted_mean(categories)
+    results = [result for category in categories for result in category.checks]
+    held = sorted((cap for cap in caps if cap.limit < exact and cap.holds(results)), key=lambda cap: cap.limit)
+    return Uncapped(
+        rounded(exact),
+        {
+            result.id: _points(categories, (), category, result, exact)
+            for category in categories
+            for result in category.checks
+            if result.status != "pass"
+        },
+        tuple(frozenset(result.id for result in cap.counted(results)) if cap.count else frozenset() for cap in held),
+    )
+
+
 def score_without(stored: Mapping[str, Any], passed: Collection[str]) -> tuple[int, str] | None:
     """Score and grade from a `basis` as if the checks with these IDs had passed in full, as `points` are worked out.
 
@@ -129,13 +165,22 @@ def score_without(stored: Mapping[str, Any], passed: Collection[str]) -> tuple[i
     """
     if stored["rules"] != RULES_VERSION:
         return None
+    restored, caps = _restored_basis(stored)
+    categories = [
+        replace(
+            category,
+            checks=tuple(_as_passed(result) if result.id in passed else result for result in category.checks),
+        )
+        for category in restored
+    ]
+    value = rounded(_overall(categories, caps))
+    return value, grade(value, [result for category in categories for result in category.checks])
+
+
+def _restored_basis(stored: Mapping[str, Any]) -> tuple[list[CategoryResult], list[Cap]]:
     categories = [
         CategoryResult(
-            "",
-            "",
-            each["weight"],
-            tuple(_as_passed(result) if result.id in passed else result for result in map(_restored, each["checks"])),
-            absent_weight=each["absent_weight"],
+            "", "", each["weight"], tuple(map(_restored, each["checks"])), absent_weight=each["absent_weight"]
         )
         for each in stored["categories"]
     ]
@@ -143,8 +188,7 @@ def score_without(stored: Mapping[str, Any], passed: Collection[str]) -> tuple[i
         Cap(limit, "", count, Severity(severity) if severity else None, frozenset(checks))
         for limit, count, severity, checks in stored["caps"]
     ]
-    value = rounded(_overall(categories, caps))
-    return value, grade(value, [result for category in categories for result in category.checks])
+    return categories, caps
 
 
 def _restored(stored: Sequence[Any]) -> CheckResult:

@@ -19,6 +19,15 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+// On paper each page says in its margin what it is about: only a style sheet can write there.
+const target = document.querySelector(".report-title .target");
+if (target) {
+  const text = target.textContent.trim().replace(/[\\"\n\r\f]/g, (each) => `\\${each.charCodeAt(0).toString(16)} `);
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(`@page { @top-left { content: "${text}"; } }`);
+  document.adoptedStyleSheets.push(sheet);
+}
+
 // On paper there is nothing to open.
 let opened = [];
 addEventListener("beforeprint", () => {

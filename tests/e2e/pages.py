@@ -173,6 +173,9 @@ PAGES: Mapping[str, Shown] = {
     "report-browser": Shown("/report/{performance_id}"),
     "report-shared": Shown("/report/{shared_id}", "anonymous"),
     "report-partial": Shown("/report/{partial_id}"),
+    "report-filtered": Shown("/report/{performance_id}?show=failed&metric=lcp"),
+    "report-filtered-viewer": Shown("/report/{security_id}?severity=high&q=header", "viewer"),
+    "report-nothing-fits": Shown("/report/{shared_id}?q=nowhere", "anonymous"),
     "report-compare": Shown("/report/{security_id}/diff"),
     "report-compare-shared": Shown("/report/{shared_id}/diff?with={shared_before_id}", "anonymous"),
     "report-queued": Shown("/report/{queued_id}"),
@@ -322,15 +325,17 @@ class Window:
 
 def _look(page: Page, rendering: Rendering, name: str, action: Callable[[Page], T]) -> T:
     shown = rendering.pages[name]
+    by_path = {each.path: each for each in rendering.pages.values()}
     complaints: list[str] = []
 
     def answer(route: Route) -> None:
         url = urlsplit(route.request.url)
+        path = url.path + (f"?{url.query}" if url.query else "")
         if route.request.resource_type == "document":
             # Chromium itself notes every page of an error; here only what the page does is of interest.
-            route.fulfill(status=200, headers=dict(shown.headers), body=shown.body)
+            asked = shown if path == shown.path else by_path.get(path, shown)
+            route.fulfill(status=200, headers=dict(asked.headers), body=asked.body)
             return
-        path = url.path + (f"?{url.query}" if url.query else "")
         part = rendering.parts.get(path) or _static_file(url.path)
         route.fulfill(status=part.status, headers=dict(part.headers), body=part.body)
 

@@ -55,7 +55,10 @@ def _shown(judged: Judged, anchor: str, check_pages: str) -> Mapping[str, Any]:
     }
     if judged.error is None:
         muting = Muting(_accepted(judged), judged.scoring, shows_rules=False, mute_url="")
-        shown["page"] = report_page(judged.document, judged.facts, judged.waterfall, muting, f"{anchor}-", check_pages)
+        prefix = f"{anchor}-"
+        shown["page"] = report_page(
+            judged.document, judged.facts, judged.waterfall, muting, prefix, check_pages=check_pages
+        )
     if judged.screenshot is not None:
         shown["screenshot"] = f"data:image/webp;base64,{base64.b64encode(judged.screenshot).decode('ascii')}"
     return shown

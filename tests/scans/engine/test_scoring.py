@@ -23,6 +23,7 @@ from scans.engine.scoring import (
     score,
     score_without,
     severity_counts,
+    uncapped,
 )
 
 SECURITY = caps(ScanType.SECURITY)
@@ -218,11 +219,9 @@ def test_scores_stay_in_bounds_and_mending_never_costs(categories: list[Category
         assert all(check.points >= 0 for check in each.checks)
 
 
-@given(CATEGORIES, st.data())
-def test_the_score_without_some_checks_is_what_scoring_makes_of_them_as_passed(
-    categories: list[CategoryResult], data: st.DataObject
-) -> None:
-    numbered = [
+def numbered_by(data: st.DataObject, categories: list[CategoryResult]) -> list[CategoryResult]:
+    """The same with an ID for each check, and what else changes how they count."""
+    return [
         replace(
             each,
             absent_weight=data.draw(st.sampled_from((0, 7, 30))),
@@ -237,6 +236,13 @@ def test_the_score_without_some_checks_is_what_scoring_makes_of_them_as_passed(
         )
         for n, each in enumerate(categories)
     ]
+
+
+@given(CATEGORIES, st.data())
+def test_the_score_without_some_checks_is_what_scoring_makes_of_them_as_passed(
+    categories: list[CategoryResult], data: st.DataObject
+) -> None:
+    numbered = numbered_by(data, categories)
     ids = [check.id for each in numbered for check in each.checks]
     limits = (*SECURITY, Cap(45, "Those.", checks=frozenset(ids[:2])), Cap(60, "Three.", count=3, severity=HIGH))
     stored = json.loads(json.dumps(basis(numbered, limits)))
@@ -268,3 +274,39 @@ def test_muting_what_holds_a_cap_lifts_it() -> None:
 def test_a_score_by_other_rules_is_not_guessed() -> None:
     stored = basis([category(result("fail"))], ()) | {"rules": RULES_VERSION - 1}
     assert score_without(stored, ()) is None
+    assert uncapped(stored) is None
+
+
+@given(CATEGORIES, st.data())
+def test_what_is_told_of_a_score_without_caps_is_what_scoring_makes_of_it_without_caps(
+    categories: list[CategoryResult], data: st.DataObject
+) -> None:
+    numbered = numbered_by(data, categories)
+    limits = (*SECURITY, Cap(96, "Always.", count=0))
+    found = uncapped(json.loads(json.dumps(basis(numbered, limits))))
+    assert found is not None
+    free = score(numbered, ())
+    assert found.value == free.value
+    open_checks = [check for each in free.categories for check in each.checks if check.status != "pass"]
+    assert found.points == {check.id: check.points for check in open_checks}
+    assert len(found.held_by) == len(score(numbered, limits).held)
+
+
+def test_who_holds_a_score_is_who_its_caps_count() -> None:
+    fine = (result("pass", CRITICAL, id=f"p{n}") for n in range(30))
+    failed = (result("fail", each, id=f"{each}-{n}") for each in (CRITICAL, HIGH) for n in range(2))
+    limits = (
+        Cap(89, "Two of high severity.", severity=HIGH, count=2),
+        Cap(49, "A critical one.", severity=CRITICAL),
+        Cap(69, "Three of high severity.", severity=HIGH, count=3),
+        Cap(75, "No browser.", count=0),
+    )
+    checks = [category(*fine, *failed, result("warn", CRITICAL, id="warned"))]
+    assert [cap.limit for cap in score(checks, limits).held] == [49, 75, 89]
+    found = uncapped(basis(checks, limits))
+    assert found is not None
+    assert found.held_by == (
+        frozenset({"critical-0", "critical-1"}),
+        frozenset(),
+        frozenset({"high-0", "high-1"}),
+    )

@@ -1,0 +1,164 @@
+// Filters and keys of the report page. The server answers the same addresses without scripts (reports/page/filters.py):
+// there as here, findings that do not fit are `hidden`, and so is what only holds such.
+
+const STATUS_OF = { failed: "fail", warnings: "warn", passed: "pass" };
+const form = document.getElementById("findings");
+const checks = [...document.querySelectorAll(".report .check")];
+const texts = new Map();
+
+// What is searched: the texts of a finding, not those of its buttons.
+function textOf(check) {
+  if (!texts.has(check)) {
+    const copy = check.cloneNode(true);
+    for (const each of copy.querySelectorAll("button, .fix strong, .tags, .anchor, .muted, .mute, .check-body > details > summary")) each.remove();
+    texts.set(check, copy.textContent.toLowerCase());
+  }
+  return texts.get(check);
+}
+
+function chosen() {
+  const values = new FormData(form);
+  return Object.fromEntries(["show", "severity", "metric", "q"].map((name) => [name, (values.get(name) ?? "").trim()]));
+}
+
+function fits(check, { show, severity, metric, q }) {
+  if (show && !check.classList.contains(`is-${STATUS_OF[show]}`)) return false;
+  if (severity && check.dataset.severity !== severity) return false;
+  if (metric && !(check.dataset.metrics ?? "").split(" ").includes(metric)) return false;
+  return q.toLowerCase().split(/\s+/).every((word) => textOf(check).includes(word));
+}
+
+function filter() {
+  const wanted = chosen();
+  const asked = new URLSearchParams(Object.entries(wanted).filter(([, value]) => value));
+  let shown = 0;
+  for (const check of checks) {
+    check.hidden = !fits(check, wanted);
+    if (!check.hidden) shown += 1;
+  }
+  for (const group of document.querySelectorAll(".report .group")) {
+    const isEmpty = !group.querySelector(".check:not([hidden])");
+    group.hidden = isEmpty;
+    if (group.localName === "details") group.open = asked.size > 0 && !isEmpty;
+  }
+  for (const category of document.querySelectorAll(".report .category")) {
+    category.hidden = !category.querySelector(".check:not([hidden])");
+  }
+  form.querySelector("[data-shown]").textContent = shown;
+  form.querySelector("[data-nothing]").hidden = shown > 0;
+  form.querySelector(".clear-filters").hidden = asked.size === 0;
+  history.replaceState(null, "", asked.size ? `?${asked}` : location.pathname);
+}
+
+function choose(values) {
+  for (const field of form.elements) {
+    if (field.type === "radio") field.checked = field.value === (values.get("show") ?? "");
+    else if (field.name) field.value = values.get(field.name) ?? "";
+  }
+  filter();
+}
+
+if (form) {
+  form.querySelector("[data-apply]").hidden = true;
+  form.addEventListener("input", filter);
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    filter();
+  });
+  for (const link of document.querySelectorAll("a[data-filter], .clear-filters")) {
+    link.addEventListener("click", (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      choose(new URL(link.href).searchParams);
+      form.scrollIntoView();
+      form.elements.q.focus({ preventScroll: true });
+    });
+  }
+}
+
+// A link leads to its finding whether it is folded away or left out.
+function reveal() {
+  const id = decodeURIComponent(location.hash.slice(1));
+  const target = id && document.getElementById(id);
+  if (!target || !target.closest(".report")) return;
+  if (form && target.closest("[hidden]")) {
+    const hash = location.hash;
+    choose(new URLSearchParams());
+    history.replaceState(null, "", hash);
+  }
+  for (let fold = target.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  target.querySelector("details.check-body")?.setAttribute("open", "");
+  target.scrollIntoView();
+}
+addEventListener("hashchange", reveal);
+if (location.hash) reveal();
+
+// Where one is: the last category that begins above the middle of the window.
+const links = new Map([...document.querySelectorAll(".contents a")].map((link) => [link.hash.slice(1), link]));
+const places = [...links.keys()].map((id) => document.getElementById(id)).filter(Boolean);
+const button = document.querySelector(".contents .button");
+let waiting = false;
+function mark() {
+  waiting = false;
+  const above = places.filter((each) => each.checkVisibility() && each.getBoundingClientRect().top < innerHeight / 2);
+  const here = links.get(above.at(-1)?.id);
+  for (const link of links.values()) link.toggleAttribute("aria-current", false);
+  here?.setAttribute("aria-current", "true");
+  if (button) {
+    button.querySelector("span").textContent = (here?.querySelector("span") ?? here)?.textContent.trim() ?? "Categories";
+    button.querySelector("strong").textContent = here?.querySelector("strong")?.textContent ?? "";
+  }
+}
+addEventListener("scroll", () => {
+  if (!waiting) requestAnimationFrame(mark);
+  waiting = true;
+}, { passive: true });
+mark();
+for (const link of links.values()) {
+  link.addEventListener("click", () => document.querySelector(".contents [popover]:popover-open")?.hidePopover());
+}
+
+// Keys, which can be switched off (WCAG 2.1.4): who speaks to a computer would press them unawares.
+const OFF = "report-keys-off";
+const dialog = document.getElementById("keys");
+const keys = dialog?.querySelector("#keys-on");
+
+function step(by) {
+  const open = checks.filter((check) => check.checkVisibility() && !check.classList.contains("is-pass"));
+  const among = open.length ? open : checks.filter((check) => check.checkVisibility());
+  const at = document.activeElement.closest(".check") ?? document.querySelector(".check:target");
+  let next = among.indexOf(at) + by;
+  // From anywhere else to the next one from here on.
+  if (!among.includes(at)) {
+    const below = among.findIndex((check) => check.getBoundingClientRect().top >= 0);
+    next = below < 0 ? among.length - 1 : by > 0 ? below : below - 1;
+  }
+  const check = among[Math.max(0, Math.min(next, among.length - 1))];
+  if (!check) return;
+  check.tabIndex = -1;
+  check.focus({ preventScroll: true });
+  check.scrollIntoView();
+}
+
+const ACTIONS = {
+  j: () => step(1),
+  k: () => step(-1),
+  "/": () => form.elements.q.focus(),
+  "?": () => dialog.showModal(),
+};
+
+if (form && dialog) {
+  keys.checked = !localStorage.getItem(OFF);
+  keys.addEventListener("change", () => (keys.checked ? localStorage.removeItem(OFF) : localStorage.setItem(OFF, "1")));
+  const opener = form.querySelector("[data-keys]");
+  opener.hidden = false;
+  opener.addEventListener("click", () => dialog.showModal());
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || !keys.checked || dialog.open) return;
+    if (event.target.closest("input, select, textarea, [contenteditable]")) return;
+    const act = ACTIONS[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  });
+}

@@ -1,0 +1,168 @@
+"""?show=, severity=, metric= and q= on the page of a report: the same findings as static/js/findings.js shows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+
+from reports.page.filters import Filter
+from reports.page.metrics import CONCERNED, METRICS
+from scans.engine.catalogue import checks
+from scans.engine.findings import HIGH, LOW, ScanType
+from scans.engine.result import CategoryResult, CheckResult
+from scans.visits.claims import claim_scan, finish_scan
+from tests.reports.people import page_of, person, text_of
+from tests.world import Member, finished_scan, make_result, make_scan
+
+CHECK: dict[str, Any] = {
+    "id": "lcp",
+    "name": "Largest contentful paint",
+    "title": "Slow largest contentful paint",
+    "status": "fail",
+    "severity": "critical",
+    "message": "It shows after 6.3 s.",
+    "fix": "Make it smaller.",
+    "evidence": [{"element": "img.Hero", "median": 6.3}],
+}
+
+
+@pytest.mark.parametrize(
+    ("query", "is_shown"),
+    [
+        ({}, True),
+        ({"show": "failed"}, True),
+        ({"show": "warnings"}, False),
+        ({"show": "passed"}, False),
+        ({"severity": "critical"}, True),
+        ({"severity": "low"}, False),
+        ({"metric": "lcp"}, True),
+        ({"metric": "cls"}, False),
+        ({"q": "  CONTENTFUL  slow "}, True),
+        ({"q": "hero smaller 6.3"}, True),
+        ({"q": "slow nowhere"}, False),
+        ({"show": "failed", "severity": "critical", "metric": "lcp", "q": "hero"}, True),
+        ({"show": "failed", "severity": "high"}, False),
+        # What is not known is as if it had not been asked for.
+        ({"show": "broken", "severity": "urgent", "metric": "ttfb", "other": "x"}, True),
+        ({"show": "FAILED"}, True),
+        ({"q": "x" * 5000}, False),
+        ({"q": "\0"}, False),
+    ],
+)
+def test_a_finding_shows_if_it_fits_all_that_is_asked_for(query: dict[str, str], is_shown: bool) -> None:
+    assert Filter.asked_by(query, "performance").fits(CHECK) is is_shown
+
+
+def test_only_performance_is_asked_by_metric() -> None:
+    assert not Filter.asked_by({"metric": "lcp"}, "security").is_active
+
+
+def test_a_choice_is_an_address_and_back() -> None:
+    chosen = Filter(show="failed", severity="high", q="a & b=c #1")
+    assert chosen.query == "show=failed&severity=high&q=a+%26+b%3Dc+%231"
+    assert Filter().query == ""
+
+
+def test_what_metrics_depend_on_are_checks_of_performance() -> None:
+    assert set(CONCERNED) <= {check.id for check in checks(ScanType.PERFORMANCE)}
+    assert {metric for each in CONCERNED.values() for metric in each} == set(METRICS)
+
+
+def shown(response: HttpResponse) -> list[str]:
+    """The checks that the page shows, in its order."""
+    found = page_of(response).xpath("//li[contains(@class, 'check is-')][not(ancestor-or-self::*[@hidden])]/@id")
+    return [each.removeprefix("check-") for each in found]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", ["bad", "meh", "good"]),
+        ("show=failed", ["bad"]),
+        ("show=warnings", ["meh"]),
+        ("show=passed", ["good"]),
+        ("severity=low", ["meh"]),
+        ("q=mend", ["bad"]),
+        ("q=%3Cb%3Ebad", ["bad"]),
+        ("q=nowhere", []),
+        ("show=failed&severity=low", []),
+        ("show=&severity=&metric=&q=", ["bad", "meh", "good"]),
+        ("show=%FF&severity[]=x&q", ["bad", "meh", "good"]),
+    ],
+)
+def test_the_page_leaves_out_what_does_not_fit_without_any_script(
+    home: Member, query: str, expected: list[str]
+) -> None:
+    scan = finished_scan(home)
+    response = person(home.organization).get(f"/report/{scan.id}?{query}")
+    assert response.status_code == 200
+    assert shown(response) == expected
+    assert f"{len(expected)} of 3 shown" in text_of(response)
+    assert response["X-Robots-Tag"] == "noindex, nofollow"
+    assert "no-store" in response["Cache-Control"]
+    page = page_of(response)
+    is_filtered = len(expected) < 3
+    assert page.xpath("boolean(//a[@class='clear-filters'][not(@hidden)])") is is_filtered
+    assert page.xpath("boolean(//*[@data-nothing][not(@hidden)])") is (not expected)
+    # Where a category shows nothing, its head would be all there is.
+    assert bool(page.xpath("//section[contains(@class, 'category')][not(@hidden)]")) is bool(expected)
+    # What passed is not folded away from who asks for it.
+    if "good" in expected and is_filtered:
+        assert page.xpath("//details[contains(@class, 'passed')]/@open")
+
+
+def test_links_to_findings_lead_to_the_page_that_shows_them(home: Member) -> None:
+    scan = finished_scan(home)
+    client = person(home.organization)
+    (link,) = page_of(client.get(f"/report/{scan.id}")).xpath("//ol[@class='first']//a/@href")
+    assert link == "#check-meh"
+    filtered = client.get(f"/report/{scan.id}?show=failed")
+    (link,) = page_of(filtered).xpath("//ol[@class='first']//a/@href")
+    assert link == f"/report/{scan.id}#check-meh"
+
+
+def test_a_search_is_text_on_the_page(home: Member) -> None:
+    scan = finished_scan(home)
+    response = person(home.organization).get(f"/report/{scan.id}", {"q": '"><script>alert(1)</script>'})
+    page = page_of(response)
+    assert page.xpath("//script[not(@src)]") == []
+    assert page.xpath("//input[@name='q']/@value") == ['"><script>alert(1)</script>']
+
+
+def test_strangers_filter_a_shared_report_too(home: Member) -> None:
+    scan = finished_scan(home)
+    owner = person(home.organization, "owner")
+    owner.post(f"/report/{scan.id}/share", {"shared": "on"})
+    assert shown(person(None).get(f"/report/{scan.id}?show=failed")) == ["bad"]
+
+
+def test_categories_with_nothing_to_do_stand_in_one_row(home: Member) -> None:
+    def category(name: str, *checks: CheckResult) -> CategoryResult:
+        return CategoryResult(name.lower(), name, 10, checks, 100)
+
+    def passed(id: str) -> CheckResult:
+        return CheckResult(id, id, id, "pass", None, HIGH, "All is well.")
+
+    warned = CheckResult("hint", "Hint", "Hint", "warn", LOW, LOW, "Look at it.", "Look.", weighs=False)
+    scan = make_scan(home)
+    result = make_result(scan)
+    categories = (
+        category("Fine", passed("a"), passed("b")),
+        *result.categories,
+        category("Fine too", passed("c")),
+        category("To be looked at", warned),
+    )
+    claim = claim_scan(scan.id)
+    assert claim is not None
+    assert finish_scan(claim, replace(result, categories=categories))
+    page = page_of(person(home.organization).get(f"/report/{scan.id}"))
+    headed = page.xpath("//section[contains(@class, 'category')]//h2/text()")
+    assert [each.strip() for each in headed] == ["Things", "To be looked at", "Nothing to fix"]
+    row = page.xpath("//section[contains(@class, 'clear')]//details[contains(@class, 'group')]")
+    assert [each.xpath("string(./summary/h3)") for each in row] == ["Fine", "Fine too"]
+    # Its links still lead there, and everything in the contents exists.
+    targets = page.xpath("//nav[@class='contents']//a/@href")
+    assert all(page.xpath("//*[@id=$id]", id=each.removeprefix("#")) for each in targets)
