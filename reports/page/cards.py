@@ -9,6 +9,7 @@ from typing import Any
 from reports.page.evidence import Table, tables
 from reports.page.muting import MutedPart
 from reports.page.references import CriterionLink, ReferenceLink, criterion, reference
+from reports.page.standing import Standing, standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class CheckCard:
     criteria: tuple[CriterionLink, ...]
     references: tuple[ReferenceLink, ...]
     anchor: str
+    standing: Standing | None = None
     mute_url: str = ""
     muted: tuple[MutedPart, ...] = ()
     is_muted: bool = False
@@ -67,6 +69,7 @@ def card_of(
         criteria=criteria,
         references=tuple(reference(text) for text, found in named if not found),
         anchor=f"{prefix}check-{exported['id']}",
+        standing=standing(exported["id"]),
         mute_url=mute_url,
         muted=muted,
         is_muted=is_muted,
