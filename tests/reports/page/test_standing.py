@@ -26,7 +26,7 @@ DATED = re.compile(r"(January|February|March|April|May|June|July|August|Septembe
 def card(id: str, **columns: object) -> html.HtmlElement:
     """As the page shows a check."""
     exported = {"id": id, "name": "N", "status": "fail", "severity": "low", "message": "M.", "points": 0}
-    template = engines["jinja2"].env.get_template("report/card.html")
+    template = engines["jinja2"].env.get_template("report/card.html")  # type: ignore[attr-defined]
     return html.fromstring(template.module.card(card_of(exported | {"evidence": [], "references": []} | columns)))
 
 

@@ -247,7 +247,7 @@ def test_where_axe_core_itself_is_led_into_a_loop_the_rest_is_still_judged(
     monkeypatch.setattr("scans.engine.browser.load.AXE_CPU_S", 2.0)
     seen = visit(browser, f"{site.url}/leading-axe-astray")
     assert seen.axe is None
-    assert seen.problems["axe"] == "axe-core could not judge the page in the browser within 2 seconds of processor time."
+    assert seen.problems["axe"].endswith("judge the page in the browser within 2 seconds of processor time.")
     assert seen.first.fcp_s
     assert seen.layout
     assert seen.screenshot
