@@ -10,6 +10,7 @@ from reports.page.evidence import Table, tables
 from reports.page.metrics import CONCERNED
 from reports.page.muting import MutedPart
 from reports.page.references import CriterionLink, ReferenceLink, criterion, reference
+from reports.page.standing import Standing, standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class CheckCard:
     references: tuple[ReferenceLink, ...]
     anchor: str
     page_url: str = ""
+    standing: Standing | None = None
     mute_url: str = ""
     muted: tuple[MutedPart, ...] = ()
     is_muted: bool = False
@@ -85,6 +87,7 @@ def card_of(
         references=tuple(reference(text) for text, found in named if not found),
         anchor=f"{prefix}check-{exported['id']}",
         page_url=page_url,
+        standing=standing(exported["id"]),
         mute_url=mute_url,
         muted=muted,
         is_muted=is_muted,

@@ -44,8 +44,8 @@ ACCESSIBILITY_NOTE = "Automatic checks find some obstacles only: try the page wi
 ADVICE = {
     "URL_NOT_REACHABLE": "Open the address in a browser. If it works there, a firewall may keep this scanner out: "
     "let it through, then scan again.",
-    "TIMEOUT": "The site took too long. Scan again when it is less busy; if it happens every time, look at what "
-    "makes its answers slow.",
+    "TIMEOUT": "The time ran out before the page had come. Scan again; if it happens every time, look at what makes "
+    "the site's answers slow.",
     "TLS_FAILED": "The encrypted connection could not be set up. Check the certificate, its whole chain and the TLS "
     "versions that the server offers.",
     "BAD_RESPONSE": "What the server sent is not valid HTTP. Check the server, or the proxy in front of it.",

@@ -6,6 +6,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from reports.page.standing import BANDS, Band, Standing, standing
+
+LENGTH = 1000  # of a band as drawn, in which each verdict has a third
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Good, needs work and poor side by side: `mark` is where the page stands, 0 to 1000; the others are written."""
+
+    mark: int
+    good: str
+    poor: str
+
 
 @dataclass(frozen=True, slots=True)
 class Metric:
@@ -17,6 +30,8 @@ class Metric:
     status: str
     anchor: str
     meaning: str
+    scale: Scale
+    standing: Standing | None
 
     @property
     def verdict(self) -> str:
@@ -76,5 +91,23 @@ def metrics(checks: Mapping[str, Mapping[str, Any]], prefix: str = "") -> tuple[
         check = checks.get(id)
         median = check["evidence"][0].get("median") if check and check["evidence"] else None
         if check and isinstance(median, int | float):
-            found.append(Metric(name, *write(median), check["status"], f"{prefix}check-{id}", meaning))
+            band = BANDS[id]
+            scale = Scale(mark(median, band), _joined(write(band.good)), _joined(write(band.poor)))
+            written, anchor = write(median), f"{prefix}check-{id}"
+            found.append(Metric(name, *written, check["status"], anchor, meaning, scale, standing(id)))
     return tuple(found)
+
+
+def mark(value: float, band: Band) -> int:
+    """Where a value stands, 0 to 1000; what is poor comes near the end, and never beyond it."""
+    if value <= band.good:
+        thirds = max(0.0, value) / band.good
+    elif value <= band.poor:
+        thirds = 1 + (value - band.good) / (band.poor - band.good)
+    else:
+        thirds = 3 - band.poor / value
+    return round(LENGTH * thirds / 3)
+
+
+def _joined(written: tuple[str, str]) -> str:
+    return " ".join(each for each in written if each)

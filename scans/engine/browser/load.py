@@ -336,7 +336,7 @@ class _Look:
         try:
             while not (await asyncio.wait((running,), timeout=AXE_LOOK_S))[0]:
                 if self._bounds.usage().cpu_s > ends_cpu_s:
-                    raise BrowserFailed(f"{SKIPPED}: the page kept it busy for {AXE_CPU_S:g} seconds.")
+                    raise BrowserFailed(f"{SKIPPED} within {AXE_CPU_S:g} seconds of processor time.")
             return running.result()
         finally:
             running.cancel()
@@ -350,7 +350,7 @@ class _Look:
             return None
 
     async def _within(self, what: Awaitable[T]) -> T:
-        """Raises `BrowserFailed` when the time is up, which a page brings about that never lets go of its thread."""
+        """Raises `BrowserFailed` when the time is up, as on a page that never lets go of its thread."""
         try:
             return await asyncio.wait_for(what, max(0.1, self._remaining_s()))
         except TimeoutError:

@@ -7,13 +7,18 @@ from playwright.async_api import Error
 from scans.engine.browser.processes import Usage
 
 BUSY = "The page kept the browser busy until the time was up."
-STARVED = "The scanner was too busy to look at the page in the browser in time. That is our fault, not the site's."
+OUT_OF_TIME = "The time for looking at the page in the browser ran out."
+STARVED = f"{OUT_OF_TIME} This server was busy with other work."
 
 
 def overrun(began: Usage, now: Usage, limit_s: float) -> str:
-    """Why a visit did not end in time, for the report: a page that got little of the processor kept nobody busy."""
-    is_starved = now.waited_s - began.waited_s > limit_s / 4
-    return STARVED if is_starved and now.cpu_s - began.cpu_s < limit_s / 2 else BUSY
+    """Why a visit did not end in time, for the report: only a page that got the processor kept anything busy.
+
+    What a page that got little of it would have done with more cannot be told, so nobody is blamed.
+    """
+    if now.cpu_s - began.cpu_s >= limit_s / 2:
+        return BUSY
+    return STARVED if now.waited_s - began.waited_s > limit_s / 4 else OUT_OF_TIME
 
 
 def explain(error: Error) -> str:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scans.engine.catalogue import caps
+from scans.engine.catalogue import Check, caps, checks
 from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, ScanType, Severity
 from scans.engine.result import CategoryResult, CheckResult, CheckStatus
 from scans.engine.scoring import (
@@ -27,6 +27,7 @@ from scans.engine.scoring import (
 )
 
 SECURITY = caps(ScanType.SECURITY)
+WARNS_ONLY = {"url-hygiene"}  # takes half of its share at most
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "scoring.md"
 
 
@@ -261,6 +262,89 @@ def test_the_score_without_some_checks_is_what_scoring_makes_of_them_as_passed(
     ]
     expected = score(mended, limits)
     assert score_without(stored, passed) == (expected.value, expected.grade)
+
+
+@st.composite
+def applied(draw: st.DrawFn) -> list[CategoryResult]:
+    """Categories of which some checks applied, weigh, earn a part, or cover what did not apply."""
+    drawn = draw(CATEGORIES)
+    return [
+        replace(
+            each,
+            absent_weight=draw(st.sampled_from((0, 3, 40))),
+            checks=tuple(
+                replace(
+                    check,
+                    id=f"c{n}-{m}",
+                    credit=draw(st.sampled_from((None, 0.3))) if check.severity else None,
+                    weighs=check.status != "warn" or draw(st.booleans()),
+                    covers_category=check.status == "fail" and draw(st.booleans()),
+                )
+                for m, check in enumerate(each.checks)
+            ),
+        )
+        for n, each in enumerate(drawn)
+    ]
+
+
+@given(applied())
+def test_passing_a_check_wins_its_points_and_never_costs(categories: list[CategoryResult]) -> None:
+    scored = score(categories, SECURITY)
+    stored = basis(categories, SECURITY)
+    for check in (check for each in scored.categories for check in each.checks):
+        assert check.points >= 0
+        mended = score_without(stored, {check.id})
+        assert mended is not None
+        # Both scores are rounded to whole points, and the points to a tenth.
+        assert mended[0] - scored.value == pytest.approx(check.points, abs=1.06)
+
+
+@given(
+    st.sampled_from(Severity),
+    st.lists(st.sampled_from(Severity), min_size=1, max_size=8),
+    st.integers(0, 8),
+    st.integers(1, 40),
+    st.integers(1, 60),
+)
+def test_a_lone_check_takes_of_the_whole_what_it_would_take_among_the_others(
+    failed: Severity, others: list[Severity], count: int, weight: int, beside: int
+) -> None:
+    rest = category(result("pass"), weight=beside, name="Rest")
+    among, absent = others[:count], sum(SEVERITY_WEIGHT[each] for each in others[count:])
+    share = weight * SEVERITY_WEIGHT[failed] / (sum(map(SEVERITY_WEIGHT.__getitem__, others)) + SEVERITY_WEIGHT[failed])
+    checks = [result("fail", failed), *(result("pass", each) for each in among)]
+    applied = share * sum(SEVERITY_WEIGHT[each] for each in (failed, *among)) / SEVERITY_WEIGHT[failed]
+    scored = score([rest, replace(category(*checks, weight=weight), absent_weight=absent)], ())
+    assert scored.categories[1].checks[0].points == pytest.approx(100 * share / (beside + applied), abs=0.051)
+
+
+@pytest.mark.parametrize("scan_type", ScanType)
+def test_no_finding_of_low_severity_takes_what_one_of_high_severity_takes(scan_type: ScanType) -> None:
+    ids: dict[str, list[Check]] = {}
+    for check in checks(scan_type):
+        ids.setdefault(check.category_id, []).append(check)
+    passing = [
+        category(*(result("pass", each.severity, id=each.id) for each in members), weight=members[0].category.weight)
+        for members in ids.values()
+    ]
+    limits = [cap for cap in caps(scan_type) if not (cap.is_static or cap.is_unseen)]
+    takes: dict[Severity, list[float]] = {each: [] for each in Severity}
+    for check in checks(scan_type):
+        status: CheckStatus = "warn" if check.id in WARNS_ONLY else "fail"
+        failing = [
+            replace(
+                each,
+                checks=tuple(
+                    result(status, check.severity, id=check.id) if one.id == check.id else one for one in each.checks
+                ),
+            )
+            for each in passing
+        ]
+        takes[check.severity] += [
+            one.points for each in score(failing, limits).categories for one in each.checks if one.points
+        ]
+    assert max(takes[LOW]) < min(takes[HIGH])
+    assert not takes[CRITICAL] or max(takes[MEDIUM]) < min(takes[CRITICAL])
 
 
 def test_muting_what_holds_a_cap_lifts_it() -> None:
