@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reports.page.evidence import Table, tables
-from reports.page.metrics import CONCERNED
+from reports.page.evidence import contrasts
+from reports.page.evidence.sentences import headline
+from reports.page.evidence.tables import Table, tables
+from reports.page.metrics import CONCERNED, UNITS
 from reports.page.muting import MutedPart
 from reports.page.references import CriterionLink, ReferenceLink, criterion, reference
 from reports.page.standing import Standing, standing
@@ -69,15 +71,19 @@ def card_of(
     """The card of a check of a JSON export; what is muted of it and can be, holds and is hidden, the caller knows."""
     named = [(text, criterion(text)) for text in exported["references"]]
     criteria = tuple(found for _, found in named if found)
+    items = exported["evidence"]
+    if exported["id"] in contrasts.CHECKS:
+        items = [contrasts.told(item) for item in items]
     # The page tells criteria elsewhere, and an element by its selector.
-    evidence = tables(exported["evidence"], without=("ancestry", "wcag", "level") if criteria else ("ancestry",))
+    without = ("ancestry", "wcag", "level") if criteria else ("ancestry",)
+    evidence = tables(items, without=without, units=UNITS.get(exported["id"]))
     points = exported["points"]
     return CheckCard(
         id=exported["id"],
         name=exported.get("title", exported["name"]),  # stored before there were titles
         status=exported["status"],
         severity=exported["severity"],
-        message=exported["message"],
+        message=headline(exported["message"], exported["evidence"]),
         fix=exported.get("fix"),
         points=points,
         win=_win(points),

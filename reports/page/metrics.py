@@ -57,6 +57,10 @@ METRICS: Mapping[str, tuple[str, str, Callable[[float], tuple[str, str]]]] = {
     "tbt": ("Total blocking time", "how long it does not answer", _milliseconds),
     "cls": ("Cumulative layout shift", "how much moves about", _plain),
 }
+# Of the evidence's figures, whose names tell none.
+UNITS: Mapping[str, Mapping[str, str]] = {
+    id: dict.fromkeys(("median", "least", "largest"), "s") for id in ("lcp", "fcp", "tbt")
+}
 
 
 # What else a metric depends on, as Lighthouse relates its audits to them; a metric concerns itself.

@@ -16,7 +16,8 @@ from reports.diff import SEVERITY_RANK, STATUS_RANK
 from reports.judge import WORTH
 from reports.mutes.matching import Covered
 from reports.page.cards import CheckCard, card_of
-from reports.page.evidence import cell, label
+from reports.page.evidence.columns import column
+from reports.page.evidence.tables import written
 from reports.page.explanations import ACCESSIBILITY_NOTE, category_meaning, grade_meaning
 from reports.page.filters import EVERYTHING, Filter, FilterBar, filter_bar
 from reports.page.held import Held, held
@@ -288,4 +289,4 @@ def _coverage(document: Mapping[str, Any], facts: Mapping[str, Any]) -> Coverage
 
 
 def _fact(name: str, value: object) -> Fact:
-    return Fact(FACT_LABELS.get(name) or label(name), cell(name, value), safe_link(value))
+    return Fact(FACT_LABELS.get(name) or column(name).label, written(name, value), safe_link(value))

@@ -1,11 +1,13 @@
-// Buttons that copy: <button data-copy="ID of the element" hidden>. Without scripts they stay out of sight.
+// Buttons that copy: <button data-copy="ID of the element" hidden>, without an ID what stands before them. Without
+// scripts they stay out of sight.
 for (const button of document.querySelectorAll("[data-copy]")) {
   if (!navigator.clipboard) break;
   button.hidden = false;
   const label = button.textContent;
+  const source = button.dataset.copy ? document.getElementById(button.dataset.copy) : button.previousElementSibling;
   button.addEventListener("click", async () => {
     try {
-      await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent.trim());
+      await navigator.clipboard.writeText(source.textContent.trim());
       button.textContent = "Copied";
     } catch {
       button.textContent = "Not copied";

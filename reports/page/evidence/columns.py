@@ -1,0 +1,181 @@
+"""What the engine's names of evidence are called on the page, and how their values are written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+# `code` is what somebody copies, `mono` what only has to be read letter by letter; `address` is a URL or a path.
+# `short` is a word or two.
+Kind = Literal["text", "short", "mono", "code", "address", "number", "moment", "colour"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The head of a column; `unit` is that of its numbers, empty for plain ones."""
+
+    label: str
+    kind: Kind = "text"
+    unit: str = ""
+
+
+BYTES = "bytes"  # written in B, kB or MB, whichever suits the column
+
+COLUMNS: Mapping[str, Column] = {
+    "access-control-allow-credentials": Column("Access-Control-Allow-Credentials", "mono"),
+    "access-control-allow-origin": Column("Access-Control-Allow-Origin", "mono"),
+    "action": Column("Sends to", "address"),
+    "address": Column("IP address", "mono"),
+    "addresses": Column("Addresses", "number"),
+    "agent": Column("Crawler", "mono"),
+    "allowed": Column("Allowed", "short"),
+    "alpn": Column("Protocol", "mono"),
+    "animated": Column("Animated", "short"),
+    "asked": Column("Address asked for", "address"),
+    "at_s": Column("Starts at", "number", "s"),
+    "attribute": Column("Attribute", "mono"),
+    "bytes": Column("Size", "number", BYTES),
+    "cache_control": Column("Cache-Control", "mono"),
+    "calls": Column("Calls", "number"),
+    "canonical": Column("Canonical URL", "address"),
+    "cipher": Column("Cipher", "mono"),
+    "closed": Column("Connections closed", "number"),
+    "colours": Column("Colours", "colour"),
+    "comment": Column("Comment", "code"),
+    "contrast": Column("Contrast", "short"),
+    "cookie": Column("Cookie", "mono"),
+    "crawler": Column("Crawler", "mono"),
+    "document_seconds": Column("Document alone", "number", "s"),
+    "duration_ms": Column("Duration", "number", "ms"),
+    "element": Column("Element", "mono"),
+    "error": Column("Error"),
+    "estimated_saving_bytes": Column("Could save", "number", BYTES),
+    "expected_waste_bytes": Column("Loaded again in vain", "number", BYTES),
+    "expires": Column("Expires", "mono"),
+    "family": Column("Font family"),
+    "fault": Column("What is wrong"),
+    "fields": Column("Fields"),
+    "file": Column("File", "address"),
+    "font_display": Column("font-display", "mono"),
+    "format": Column("Format", "short"),
+    "gzip_would_save_bytes": Column("gzip would save", "number", BYTES),
+    "header": Column("Header", "mono"),
+    "header_bytes": Column("Headers", "number", BYTES),
+    "height": Column("Height", "number", "px"),
+    "high": Column("High priority", "short"),
+    "hop": Column("Step", "number"),
+    "host": Column("Host", "mono"),
+    "host_ms": Column("Scanner's reference task", "number", "ms"),
+    "href": Column("Link", "address"),
+    "hreflang": Column("hreflang", "mono"),
+    "http_3_offered": Column("HTTP/3 offered", "short"),
+    "http_only": Column("HttpOnly", "short"),
+    "imports": Column("Imports", "address"),
+    "in_html": Column("In the HTML", "short"),
+    "internal": Column("Same site", "short"),
+    "is_exposed": Column("Public", "short"),
+    "issuer": Column("Issuer"),
+    "key": Column("Key", "short"),
+    "kind": Column("Type", "short"),
+    "largest": Column("Largest", "number"),
+    "least": Column("Smallest", "number"),
+    "level": Column("WCAG level", "short"),
+    "library": Column("Library", "short"),
+    "lifetime_s": Column("Cache lifetime", "number", "s"),
+    "line": Column("Line", "number"),
+    "loaded_with_the_page": Column("Loaded with the page", "short"),
+    "loads": Column("Loads measured", "number"),
+    "markup": Column("Markup", "code"),
+    "media_type": Column("Content type", "mono"),
+    "median": Column("Median", "number"),
+    "missing": Column("Missing"),
+    "name": Column("Name"),
+    "names": Column("Names", "mono"),
+    "nonces_seen_twice": Column("Nonces seen twice", "number"),
+    "not_after": Column("Valid until", "moment"),
+    "not_before": Column("Valid from", "moment"),
+    "not_counted": Column("Requests not counted", "number"),
+    "origin": Column("Origin", "mono"),
+    "other_site": Column("Another site's", "short"),
+    "page": Column("Page", "address"),
+    "passive": Column("Image, audio or video", "short"),
+    "password": Column("Asks for a password", "short"),
+    "path": Column("Path", "address"),
+    "policy": Column("Policy", "code"),
+    "proof": Column("What it holds"),
+    "raw": Column("In the HTML as sent"),
+    "reason": Column("What is wrong"),
+    "record": Column("Record", "code"),
+    "reference": Column("Address", "address"),
+    "rendered": Column("After scripts have run"),
+    "requests": Column("Requests", "number"),
+    "robots": Column("Robots rules", "mono"),
+    "robots_txt": Column("robots.txt", "address"),
+    "rule": Column("Rule", "mono"),
+    "same_as": Column("Same file", "address"),
+    "same_site": Column("SameSite", "short"),
+    "script": Column("Script", "address"),
+    "seconds": Column("Time", "number", "s"),
+    "secure": Column("Secure", "short"),
+    "seen_s": Column("Measured without throttling", "number", "s"),
+    "selector": Column("Selector", "code"),
+    "sent_bytes": Column("Sent", "number", BYTES),
+    "server": Column("Server", "mono"),
+    "session_like": Column("Looks like a session", "short"),
+    "share_percent": Column("Share", "number", "%"),
+    "shift": Column("Layout shift", "number"),
+    "shown": Column("Shown at", "short"),
+    "shows": Column("Shows"),
+    "signature": Column("Signature", "short"),
+    "size_bytes": Column("Size", "number", BYTES),
+    "snippet": Column("Element", "code"),
+    "source": Column("Found in"),
+    "src": Column("Address", "address"),
+    "static_requests": Column("Static files", "number"),
+    "status": Column("HTTP status", "number"),
+    "style_sheet": Column("Style sheet", "address"),
+    "subject": Column("Subject"),
+    "text": Column("Text"),
+    "text_size": Column("Text size", "short"),
+    "title": Column("Title"),
+    "top_px": Column("Distance from the top", "number", "px"),
+    "try": Column("Try", "number"),
+    "ttfb_ms": Column("Time to first byte", "number", "ms"),
+    "type": Column("Type", "short"),
+    "unused_bytes": Column("Unused", "number", BYTES),
+    "unused_percent": Column("Unused", "number", "%"),
+    "url": Column("Address", "address"),
+    "value": Column("Value", "mono"),
+    "version": Column("Version", "short"),
+    "vulnerabilities": Column("Vulnerabilities"),
+    "wasted_bytes": Column("Could save", "number", BYTES),
+    "wcag": Column("WCAG", "short"),
+    "weakness": Column("Weakness"),
+    "where": Column("Found in"),
+    "why": Column("What is wrong"),
+    "width": Column("Width", "number", "px"),
+    "wire_bytes": Column("Transferred", "number", BYTES),
+}
+
+# Words that are not written as other words are.
+SPELLINGS = {
+    word.lower(): word for word in ("URL", "WCAG", "HTML", "CSS", "HTTP", "TLS", "DNS", "IP", "ID", "ARIA", "CSP")
+}
+UNITS = {"bytes": BYTES, "ms": "ms", "s": "s", "px": "px", "percent": "%"}
+
+
+def column(name: str) -> Column:
+    """How a name of evidence is shown; one that a former version wrote is shown as the words it is made of."""
+    if known := COLUMNS.get(name):
+        return known
+    words, _, unit = name.rpartition("_")
+    if words and unit in UNITS:
+        return Column(_in_words(words), "number", UNITS[unit])
+    return Column(_in_words(name))
+
+
+def _in_words(name: str) -> str:
+    text = " ".join(SPELLINGS.get(word, word) for word in re.split("_", name))
+    return text[:1].upper() + text[1:]

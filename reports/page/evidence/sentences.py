@@ -1,0 +1,40 @@
+"""A finding in one short sentence: the places that its message lists stand in the table below it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+# So much of a value has to be the same, for messages cut them shorter than evidence does.
+SAME = 12
+LEAST = 2
+
+
+def headline(message: str, evidence: Iterable[Mapping[str, object]]) -> str:
+    """The message without a list of places, after a colon or in brackets, that the evidence has.
+
+    What follows the list stays. Where the evidence has less than two places, the message is short and stays whole.
+    """
+    items = list(evidence)
+    known = tuple(
+        {value[:SAME] for item in items for value in item.values() if isinstance(value, str) and len(value) > 1}
+    )
+    if len(items) < LEAST or not known:
+        return message
+    for opening in (": ", " ("):
+        at = message.find(opening)
+        while at >= 0:
+            if message.startswith(known, at + 2):
+                return message[:at] + (_after_colon if opening == ": " else _after_bracket)(message[at + 2 :], known)
+            at = message.find(opening, at + 1)
+    return message
+
+
+def _after_colon(listed: str, known: tuple[str, ...]) -> str:
+    """What stands behind the last place of a list, such as "; each costs a request."."""
+    _, separator, tail = listed.rpartition("; ")
+    return f"; {tail}" if separator and not any(each in tail for each in known) else "."
+
+
+def _after_bracket(listed: str, known: tuple[str, ...]) -> str:
+    end = listed.find(")", max(listed.rfind(each) for each in known))
+    return listed[end + 1 :] if end >= 0 else "."

@@ -1,0 +1,183 @@
+"""From a check's evidence to something that can be read: tables, or pairs where there is only one thing to tell."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from reports.page.evidence.columns import BYTES, Column, column
+from scans.engine.fingerprints import EVIDENCE_ITEMS
+
+# Characters of a value on the page. Sites choose how long their addresses and headers are, and thousands of them stand
+# in a report that anybody may ask for.
+MAX_CELL = 1000
+# Rows that are seen at once.
+FIRST = 5
+# Of an address in one line: so many characters at its end stay, and what stands before them gives way.
+END = 16
+SECURE = "https://"
+KB, MB = 1_000, 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value in words. An address that may have to be cut has an `end`; `scheme` is what need not be seen of it."""
+
+    text: str
+    is_code: bool = False
+    scheme: str = ""
+    end: str = ""
+    colours: tuple[str, ...] = ()  # as #rrggbb
+
+    @property
+    def whole(self) -> str:
+        return self.scheme + self.text + self.end
+
+
+EMPTY = Cell("")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What stands above a column: `label` with the unit, and how it is written, a kind of `columns.Kind`."""
+
+    label: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One row for each thing seen, and a column for every name that any of them has a value for."""
+
+    heads: tuple[Head, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    @property
+    def first(self) -> tuple[tuple[Cell, ...], ...]:
+        """What is seen at once; one row more is no reason for something to open."""
+        return self.rows if len(self.rows) <= FIRST + 1 else self.rows[:FIRST]
+
+    @property
+    def rest(self) -> tuple[tuple[Cell, ...], ...]:
+        return self.rows[len(self.first) :]
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether there may be more than a report keeps."""
+        return len(self.rows) >= EVIDENCE_ITEMS
+
+    @property
+    def pairs(self) -> list[tuple[Head, Cell]] | None:
+        """Heads and values, where there is one row only; what is empty is left out."""
+        if len(self.rows) != 1:
+            return None
+        return [(head, cell) for head, cell in zip(self.heads, self.rows[0], strict=True) if cell.whole]
+
+
+def tables(
+    items: Iterable[Mapping[str, object]], *, without: Container[str] = (), units: Mapping[str, str] | None = None
+) -> tuple[Table, ...]:
+    """Things that have a name in common share a table; others, such as a sum before its parts, have their own.
+
+    `without`: names to leave out, because the page tells them elsewhere. `units` of names that do not tell theirs.
+    """
+    groups: list[tuple[dict[str, None], list[Mapping[str, object]]]] = []
+    for full in items:
+        item = {name: value for name, value in full.items() if value not in (None, "") and name not in without}
+        if not item:
+            continue
+        for names, members in groups:
+            if names.keys() & item.keys():
+                names.update(dict.fromkeys(item))
+                members.append(item)
+                break
+        else:
+            groups.append((dict.fromkeys(item), [item]))
+    return tuple(_table(tuple(names), members, units or {}) for names, members in groups)
+
+
+def _table(names: Sequence[str], items: Sequence[Mapping[str, object]], units: Mapping[str, str]) -> Table:
+    columns = []
+    for name in names:
+        known = column(name)
+        if unit := units.get(name):
+            known = replace(known, unit=unit)
+        columns.append(_written(known, [item.get(name) for item in items]))
+    return Table(
+        heads=tuple(head for head, _ in columns), rows=tuple(zip(*(cells for _, cells in columns), strict=True))
+    )
+
+
+def _written(known: Column, values: Sequence[object]) -> tuple[Head, list[Cell]]:
+    """Head and cells of a column. Numbers share a unit, which stands in the head where they are several."""
+    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    if known.kind == "number":
+        if any(isinstance(value, str | bool) for value in values):
+            return Head(known.label, "text"), [cell(value) for value in values]
+        unit, per_unit = _scale(known.unit, numbers)
+        suffix = f" {unit}" if unit and len(values) == 1 else ""
+        written = [EMPTY if value is None else Cell(_number(value, per_unit) + suffix) for value in values]  # type: ignore[arg-type]  # numbers
+        return Head(f"{known.label} ({unit})" if unit and not suffix else known.label, "number"), written
+    return Head(known.label, known.kind), [cell(value, known.kind) for value in values]
+
+
+def _scale(unit: str, numbers: Sequence[float]) -> tuple[str, int]:
+    """The unit to write in, and how many of the engine's are one of it (1 kB is 1,000 bytes)."""
+    if unit != BYTES:
+        return unit, 1
+    largest = max(numbers, default=0)
+    return ("B", 1) if largest < KB else ("kB", KB) if largest < 10 * MB else ("MB", MB)
+
+
+def _number(value: float, per_unit: int) -> str:
+    if per_unit == 1:
+        return f"{value:,}"
+    scaled = value / per_unit
+    return f"{scaled:,.1f}" if scaled < 100 else f"{scaled:,.0f}"
+
+
+def written(name: str, value: object) -> str:
+    """A single value with the unit that its name tells."""
+    _, (only,) = _written(column(name), [value])
+    return only.whole
+
+
+def cell(value: object, kind: str = "text") -> Cell:
+    """A single value; what a site has sent is cut at `MAX_CELL` characters."""
+    if value is None:
+        return EMPTY
+    if isinstance(value, bool):
+        return Cell("Yes" if value else "No")
+    if isinstance(value, int | float):
+        return Cell(f"{value:,}")
+    text = str(value)
+    if len(text) > MAX_CELL:
+        return Cell(f"{text[:MAX_CELL]}… ({len(text):,} characters; the JSON export has them all)")
+    match kind:
+        case "code":
+            return Cell(text, is_code=True)
+        case "address":
+            return address(text)
+        case "moment":
+            return Cell(moment(text))
+        case "colour":
+            return Cell(text, colours=tuple(text.split(" on ")))
+    return Cell(text)
+
+
+def address(text: str) -> Cell:
+    """An address in one line, the host first. That it is https goes without saying; http does not."""
+    scheme = SECURE if text.startswith(SECURE) else ""
+    rest = text[len(scheme) :]
+    if len(rest) <= 2 * END or any(each.isspace() for each in rest):
+        return Cell(rest, scheme=scheme)
+    return Cell(rest[:-END], scheme=scheme, end=rest[-END:])
+
+
+def moment(text: str) -> str:
+    """`2026-11-21T07:15:00Z` for people; anything else as it is."""
+    try:
+        return f"{datetime.fromisoformat(text):%Y-%m-%d %H:%M} UTC"
+    except ValueError:
+        return text

@@ -1,0 +1,50 @@
+"""A message without the places that the table below it lists."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reports.page.evidence.sentences import headline
+
+URLS = [{"url": "https://a.test/one-file.js", "wire_bytes": 3}, {"url": "https://a.test/two.js", "wire_bytes": 2}]
+
+
+@pytest.mark.parametrize(
+    ("message", "evidence", "shown"),
+    [
+        (
+            'In the browser 2 elements break this rule: <a href="/one">x</a> at #a; <a href="/two">y</a> at #b.',
+            [{"snippet": '<a href="/one">x</a>', "selector": "#a"}, {"snippet": '<a href="/two">y</a>'}],
+            "In the browser 2 elements break this rule.",
+        ),
+        (
+            "2 files loaded again: https://a.test/one-f… (as x), https://a.test/two.js; each is downloaded twice.",
+            URLS,
+            "2 files loaded again; each is downloaded twice.",
+        ),
+        (
+            "2 text files sent uncompressed (https://a.test/one-file.js, https://a.test/two.js), so 3 kB too many.",
+            URLS,
+            "2 text files sent uncompressed, so 3 kB too many.",
+        ),
+        (
+            "2 files: the first is https://a.test/one-file.js.",
+            URLS,
+            "2 files: the first is https://a.test/one-file.js.",
+        ),
+        ("1 file: https://a.test/one-file.js.", URLS[:1], "1 file: https://a.test/one-file.js."),
+        ("Nothing: at all.", [], "Nothing: at all."),
+        ("Two figures: 1 and 2.", [{"try": 1}, {"try": 2}], "Two figures: 1 and 2."),
+    ],
+)
+def test_places_that_the_evidence_lists_are_left_out(
+    message: str, evidence: list[dict[str, object]], shown: str
+) -> None:
+    assert headline(message, evidence) == shown
+
+
+@given(st.text(), st.lists(st.dictionaries(st.sampled_from(["url", "why"]), st.text(max_size=20))))
+def test_any_message_stays_a_message(message: str, evidence: list[dict[str, object]]) -> None:
+    assert len(headline(message, evidence)) <= len(message) + 1
