@@ -16,7 +16,7 @@ ARGS ?=
 # Each process would compile all of our code again; tests run in several, and the service is some.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run superuser test browser lint format check bench soak faults dogfood screenshots site lock docs changelog clean
+.PHONY: help run superuser test browser lint format check bench soak faults dogfood screenshots pictures site lock docs changelog clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -63,6 +63,10 @@ dogfood: $(DEV) ## Start the service, let it scan its own pages, print how they 
 screenshots: $(DEV) ## Picture every page at three widths in both themes, in var/screenshots
 	@$(chromium)
 	@$(BIN)/python -m pytest -n 0 tests/e2e/screenshots.py
+
+pictures: $(DEV) ## Make the sample reports, their pictures on the start page, and the icons
+	@$(chromium)
+	@$(BIN)/python -m pytest -n 0 tests/e2e/pictures.py
 
 site: $(DEV) ## Start a small HTTPS site on this machine, to scan it
 	@$(BIN)/python -m tests.sites

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 
 from django.core import signing
 from django.db import transaction
@@ -24,18 +25,30 @@ class AccountRefused(Exception):
     """What somebody asked for is not possible; the text tells them why."""
 
 
-def sign_up_token(email: str) -> str:
-    """What the link in the e-mail carries: it proves that its holder reads this address's mail."""
-    return signing.dumps(email, salt=SIGN_UP_SALT)
+@dataclass(frozen=True, slots=True)
+class SignUp:
+    """What somebody began: their e-mail address, and the page of ours that they were on their way to, if any."""
+
+    email: str
+    next_page: str
 
 
-def sign_up_email(token: str) -> str | None:
-    """The address of a token that is genuine and not too old."""
+def sign_up_token(email: str, next_page: str = "") -> str:
+    """What the link in the e-mail carries: it proves that its holder reads this address's mail.
+
+    It has the way on, too, as mail is often read on another device. Signed and compressed, not in plain text: whoever
+    asks for the mail chooses that text, and somebody else may read it.
+    """
+    return signing.dumps((email, next_page), salt=SIGN_UP_SALT, compress=True)
+
+
+def sign_up_of(token: str) -> SignUp | None:
+    """What a token was made of that is genuine and not too old."""
     try:
-        email = signing.loads(token, salt=SIGN_UP_SALT, max_age=SIGN_UP_LIFETIME_S)
-    except signing.BadSignature:
+        email, next_page = signing.loads(token, salt=SIGN_UP_SALT, max_age=SIGN_UP_LIFETIME_S)
+    except (signing.BadSignature, ValueError):
         return None
-    return str(email)
+    return SignUp(email, next_page)
 
 
 def create_person(*, email: str, password: str) -> User:

@@ -252,6 +252,12 @@ DEFAULT_FROM_EMAIL = read(
     "The sender, such as noreply@scan.example.com.",
 )
 
+SOURCE_URL = read(
+    "SOURCE_URL",
+    environment.url_with_scheme("https", "http"),
+    "",
+    "https://git.example.com/scan, where your changed code is, or the original's.",
+)
 SECURITY_CONTACT = read(
     "SECURITY_CONTACT", environment.contact, "", "security@example.com, or the https address of a page."
 )
@@ -274,6 +280,7 @@ SECURE_CSP = {
     "img-src": ["'self'"],
     "font-src": ["'self'"],
     "connect-src": ["'self'"],
+    "manifest-src": ["'self'"],
     "form-action": ["'self'"],
     "base-uri": ["'none'"],
     "frame-ancestors": ["'none'"],

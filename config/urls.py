@@ -22,11 +22,11 @@ from accounts.pages.login import (
 from config.api.views import UnknownPath
 from config.documentation import views as documentation
 from config.operations.views import operations_page
-from config.web.views import favicon, landing, openapi, robots, security_txt, sitemap
+from config.web.views import favicon, landing, licence, manifest, openapi, robots, security_txt, sitemap
 from reports.api import ReportCsv, ReportDiff, ReportExport, ReportMutes, ReportSarif, ReportView
 from reports.mutes import views as mute_views
 from reports.mutes.api import MuteCollection, MuteItem
-from reports.views import compare, export, progress, report, screenshot, share
+from reports.views import compare, export, progress, report, sample, sample_screenshot, screenshot, share
 from scans.api import ScanCollection, ScanItem, ScanListing, UsageView
 from scans.audits.api import AuditCollection, AuditCsv, AuditExport, AuditFindings, AuditItem, AuditPages, AuditSarif
 from scans.badges.api import BadgeCollection, BadgeItem
@@ -155,8 +155,11 @@ urlpatterns = [
     re_path(r"^(?:v1|api)(?:/|\Z)", UnknownPath.as_view()),
     path("openapi.yaml", openapi, name="schema"),
     path("", landing, name="landing"),
+    path("scan", scan_views.scan_start, name="scan-start"),
     path("robots.txt", robots),
     path("favicon.ico", favicon),
+    path("site.webmanifest", manifest, name="manifest"),
+    path("licence", licence, name="licence"),
     path(".well-known/security.txt", security_txt),
     path("sitemap.xml", sitemap),
     path("docs/", documentation.overview, name="docs"),
@@ -186,6 +189,8 @@ urlpatterns = [
     path("organizations/switch", person.organization_switch, name="organization-switch"),
     path("organizations/<int:organization_id>/leave", person.organization_leave, name="organization-leave"),
     path("o/<slug:organization>/", include(of_organization)),
+    path("report/sample/<str:scan_type>", sample, name="sample"),
+    path("report/sample/<str:scan_type>/screenshot.webp", sample_screenshot),
     path("report/<any:scan_id>/screenshot.webp", screenshot, name="report-screenshot"),
     path("report/<any:scan_id>/export/<str:export_format>", export, name="report-page-export"),
     path("report/<any:scan_id>/diff", compare, name="report-compare"),

@@ -28,6 +28,7 @@ from reports.page.history import history, other_reports
 from reports.page.reader_muting import muting_of
 from reports.page.references import safe_link
 from reports.page.report_page import report_page
+from reports.page.sample import SCREENSHOT, sample_of
 from reports.services import ReportsNotComparable, require_comparable
 from reports.visibility import Seen, seen_by, set_sharing
 from scans.models import Scan
@@ -79,6 +80,34 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
         "history": history(scan, found, document, seen.now, mutes) if seen.membership else None,
     }
     return render(request, "report/report.html", context)
+
+
+@require_safe
+def sample(request: HttpRequest, scan_type: str) -> HttpResponse:
+    """A report to look at before one has any: as anybody sees one that is shared."""
+    if scan_type not in Scan.Type.values:
+        return _not_found(request)
+    found = sample_of(scan_type)
+    context = {
+        "shell": "base.html",
+        # Its addresses lead to the sample's own.
+        "scan": Scan(id=f"sample/{scan_type}", type=scan_type, url=found.document["url"]),
+        "report": found,
+        "page": found.page,
+        "link": None,
+        "samples": Scan.Type.choices,
+        "base_url": settings.BASE_URL,
+    }
+    return render(request, "report/report.html", context)
+
+
+@require_safe
+def sample_screenshot(request: HttpRequest, scan_type: str) -> HttpResponse:
+    if scan_type not in Scan.Type.values or not sample_of(scan_type).has_screenshot:
+        return _not_found(request)
+    response = HttpResponse(SCREENSHOT.read_bytes(), content_type="image/webp")
+    response["Cache-Control"] = "public, max-age=86400"
+    return response
 
 
 @require_safe

@@ -41,7 +41,13 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "": (ALL, NONE, ""),
     "openapi.yaml": (ALL, NONE, ""),
     "robots.txt": (ALL, NONE, ""),
-    "favicon.ico": (ONWARD, NONE, "/static/img/icon.svg"),
+    "favicon.ico": (ONWARD, NONE, "/static/img/favicon.ico"),
+    "site.webmanifest": (ALL, NONE, ""),
+    "licence": (ALL, NONE, ""),
+    # To the form for a new scan, where one's role allows that; strangers by way of an account.
+    "scan": (ONWARD, NONE, r"/o/(?:home|away)/scans/new\?url=|/signup/\?next=/scan"),
+    "report/sample/<str:scan_type>": (ALL, NONE, ""),
+    "report/sample/<str:scan_type>/screenshot.webp": (ALL, NONE, ""),
     "sitemap.xml": (ALL, NONE, ""),
     # The operator has named nobody.
     ".well-known/security.txt": ("404 404 404 404 404 404", NONE, ""),
@@ -382,7 +388,7 @@ def test_the_admin_is_for_staff(world: World) -> None:
 def test_strangers_learn_nothing_of_a_scan_in_whatever_state(world: World, state: str) -> None:
     scan_id = world.furnished.ids[f"{state}_id"]
     never = "scan_" + "0" * 22
-    for route in [each for each in pages() if each.startswith("report/")]:
+    for route in [each for each in pages() if each.startswith("report/<")]:
         ids = {"export_format": "csv"}
         path, nowhere = address(route, ids | {"scan_id": scan_id}), address(route, ids | {"scan_id": never})
         for who, expected in (("outsider", "404"), ("anonymous", "login")):

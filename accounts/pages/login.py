@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib import messages
@@ -11,11 +12,11 @@ from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.tokens import default_token_generator
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse, reverse_lazy
 from django.utils.encoding import force_bytes
-from django.utils.http import urlsafe_base64_encode
+from django.utils.http import url_has_allowed_host_and_scheme, urlsafe_base64_encode
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -24,7 +25,7 @@ from accounts.limits import Limit
 from accounts.models import User
 from accounts.pages import devices
 from accounts.pages.forms import EmailForm, LoginForm, SignUpForm
-from accounts.services import SIGN_UP_LIFETIME_S, AccountRefused, sign_up, sign_up_email, sign_up_token
+from accounts.services import SIGN_UP_LIFETIME_S, AccountRefused, sign_up, sign_up_of, sign_up_token
 
 ATTEMPTS_PER_ADDRESS = 20
 ATTEMPTS_PER_NETWORK = 60  # each costs a quarter of a second of a core
@@ -34,6 +35,7 @@ ATTEMPTS_PER_ACCOUNT_ANYWHERE = 60
 # An hour's e-mails: to one person, and asked for by one client.
 MAILS_PER_RECIPIENT = 5
 MAILS_PER_CLIENT = 20
+MAX_NEXT_LENGTH = 1_000
 
 
 class LoginView(views.LoginView):
@@ -67,7 +69,7 @@ class LoginView(views.LoginView):
         return response
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(**kwargs, sign_up_is_open=settings.SIGN_UP_OPEN)
+        return super().get_context_data(**kwargs, wanted=wanted_address(self.get_redirect_url()))
 
 
 class LogoutView(views.LogoutView):
@@ -90,14 +92,16 @@ def admin_login(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def signup(request: HttpRequest) -> HttpResponse:
-    """Ask for an address. Whether there is an account with it, only the e-mail tells."""
+    """Ask for an address. Whether there is an account with it, only the e-mail tells. Afterwards to `next`."""
+    next_page = _next_page(request)
     if request.user.is_authenticated:
-        return redirect(settings.LOGIN_REDIRECT_URL)
+        return redirect(next_page or settings.LOGIN_REDIRECT_URL)
     if not settings.SIGN_UP_OPEN:
         return _closed(request)
     form = EmailForm(request.POST or None)
     if not form.is_valid():
-        return render(request, "accounts/signup.html", {"form": form})
+        context = {"form": form, "next": next_page, "wanted": wanted_address(next_page)}
+        return render(request, "accounts/signup.html", context)
     email = form.cleaned_data["email"]
     if refusal := limit_mails(request, email):
         return refusal
@@ -105,8 +109,8 @@ def signup(request: HttpRequest) -> HttpResponse:
         if access.person_with(email):
             mail.send("account_exists", email, "You have an account already")
         else:
-            hours = SIGN_UP_LIFETIME_S // 3600
-            mail.send("signup", email, "Finish your sign-up", token=sign_up_token(email), hours=hours)
+            hours, token = SIGN_UP_LIFETIME_S // 3600, sign_up_token(email, next_page)
+            mail.send("signup", email, "Finish your sign-up", token=token, hours=hours)
     except mail.MailNotSent:
         return mail_not_sent(request)
     return redirect("signup-sent")
@@ -123,9 +127,10 @@ def signup_finish(request: HttpRequest, token: str) -> HttpResponse:
     """The link of the e-mail: choose a password, name the organization."""
     if not settings.SIGN_UP_OPEN:
         return _closed(request)
-    email = sign_up_email(token)
-    if email is None:
+    begun = sign_up_of(token)
+    if begun is None:
         return link_is_dead(request, "Sign up again, and we send you a new one.")
+    email = begun.email
     if access.person_with(email):
         messages.info(request, "You have an account already. Log in with it.")
         return redirect("login")
@@ -141,10 +146,24 @@ def signup_finish(request: HttpRequest, token: str) -> HttpResponse:
             login(request, user)
             request.session.set_expiry(0)
             messages.success(request, f"Welcome. {organization} is ready for its first scan.")
-            response = redirect(settings.LOGIN_REDIRECT_URL)
+            response = redirect(begun.next_page or settings.LOGIN_REDIRECT_URL)
             devices.remember(request, response, email)
             return response
-    return render(request, "accounts/signup_finish.html", {"form": form, "email": email})
+    context = {"form": form, "email": email, "wanted": wanted_address(begun.next_page)}
+    return render(request, "accounts/signup_finish.html", context)
+
+
+def _next_page(request: HttpRequest) -> str:
+    """`next` where it is a page of ours, and short enough for a link in an e-mail."""
+    asked = request.POST.get("next") or request.GET.get("next", "")
+    is_ours = url_has_allowed_host_and_scheme(asked, {request.get_host()}, require_https=request.is_secure())
+    return asked if is_ours and len(asked) <= MAX_NEXT_LENGTH else ""
+
+
+def wanted_address(next_page: str) -> str:
+    """The address that somebody typed on the start page and is about to scan; empty when they come from elsewhere."""
+    parts = urlsplit(next_page)
+    return QueryDict(parts.query).get("url", "") if parts.path == reverse("scan-start") else ""
 
 
 @never_cache

@@ -85,7 +85,7 @@ def sessions_end(request: HttpRequest) -> HttpResponse:
 @require_safe
 @login_needed
 def organizations(request: HttpRequest) -> HttpResponse:
-    return render(request, "accounts/organizations.html", {"sign_up_is_open": settings.SIGN_UP_OPEN})
+    return render(request, "accounts/organizations.html")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

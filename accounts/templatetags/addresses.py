@@ -1,8 +1,9 @@
-"""For templates: addresses of an organization's pages, and whether e-mail reaches anybody."""
+"""For templates: addresses of an organization's pages, whether e-mail reaches anybody, who may sign up."""
 
 from __future__ import annotations
 
 from django import template
+from django.conf import settings
 from django.template import Context
 
 from accounts.roles import page_of
@@ -20,3 +21,14 @@ def page(context: Context, name: str, *args: object) -> str:
 @register.simple_tag
 def mail_goes_to_log() -> bool:
     return mail.goes_to_log()
+
+
+@register.simple_tag
+def sign_up_is_open() -> bool:
+    return settings.SIGN_UP_OPEN
+
+
+@register.simple_tag
+def source_url() -> str:
+    """Where the code is that this installation runs; empty where the operator has not said it."""
+    return settings.SOURCE_URL

@@ -7,11 +7,12 @@ import re
 from django import template
 from django.template.defaultfilters import stringfilter
 
+from config.web.colours import Colours, of_grade
+
 register = template.Library()
 
 # Where mail programs see an address in plain text, and make a link of it: "evil.example", "http://evil", "a@evil".
 ADDRESS_MARK = re.compile(r"(?<=\S)([.:@])(?=\S)")
-GRADE_COLORS = {"A": "#0b7a4b", "B": "#55730a", "C": "#8f5a00", "D": "#b04a06", "F": "#b91c34"}
 SEVERITY_COLORS = {"critical": "#b91c34", "high": "#b04a06", "medium": "#8f5a00", "low": "#545d72"}
 WORD_JOINER = "\N{WORD JOINER}"
 
@@ -27,14 +28,14 @@ def unlinked(text: str) -> str:
 
 
 @register.filter
-def grade_color(grade: str) -> str:
-    """White text on it has a contrast of at least 4.5:1, in both themes."""
-    return GRADE_COLORS[grade[:1]]
+def grade_colours(grade: str) -> Colours:
+    """`fill` and `text`, readable in both themes."""
+    return of_grade(grade)
 
 
 @register.filter
 def severity_color(severity: str) -> str:
-    """As `grade_color`."""
+    """White text on it has a contrast of at least 4.5:1, in both themes."""
     return SEVERITY_COLORS.get(severity, SEVERITY_COLORS["low"])
 
 

@@ -6,7 +6,7 @@ import functools
 from datetime import timedelta
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.templatetags.static import static
@@ -45,7 +45,6 @@ def landing(request: HttpRequest) -> HttpResponse:
     context = {
         "base_url": settings.BASE_URL,
         "description": LANDING_DESCRIPTION,
-        "sign_up_open": settings.SIGN_UP_OPEN,
         "counts": counts,
         "total": sum(counts.values()),
     }
@@ -78,8 +77,42 @@ def security_txt(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def favicon(request: HttpRequest) -> HttpResponse:
-    """Where programs look that read no page."""
-    return redirect(static("img/icon.svg"))
+    """Where programs look that read no page, some of which read no SVG."""
+    return redirect(static("img/favicon.ico"))
+
+
+@require_safe
+def manifest(request: HttpRequest) -> HttpResponse:
+    """What a browser shows of the service on a home screen (W3C, Web Application Manifest)."""
+    icons = [
+        {
+            "src": static(f"img/icon-{size}.png"),
+            "sizes": f"{size}x{size}",
+            "type": "image/png",
+            "purpose": "any maskable",
+        }
+        for size in (192, 512)
+    ]
+    content = {
+        "name": "Website Scan Service",
+        "short_name": "Scans",
+        "start_url": reverse("dashboard"),
+        "display": "browser",
+        "background_color": "#f6f7fa",
+        "theme_color": "#3949c6",
+        "icons": icons,
+    }
+    return JsonResponse(content, content_type="application/manifest+json")
+
+
+@require_safe
+def licence(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(_licence(), content_type="text/plain; charset=utf-8")
+
+
+@functools.cache
+def _licence() -> bytes:
+    return (settings.BASE_DIR / "LICENSE").read_bytes()
 
 
 @require_safe

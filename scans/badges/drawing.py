@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
+
+from config.web.colours import Colours, of_grade
 
 HEIGHT = 20
 MARGIN = 6
 FONT_SIZE = 11
-# On which white text has a contrast of 4.5 and more (WCAG 2.2, 1.4.3).
-LABEL_COLOUR = "#3d4454"
-NEUTRAL = "#5c6370"
-COLOURS = {"A": "#16703c", "B": "#4c6b12", "C": "#8a5a00", "D": "#a8440b", "F": "#b3261e"}
+LABEL = Colours("#3d4454", "#ffffff")
+NEUTRAL = Colours("#5c6370", "#ffffff")
 # Of the characters in Verdana at this size, in pixels. Where another font is at hand, `textLength` makes it fit.
 NARROW, MIDDLE, WIDE = frozenset("iljI.,:"), frozenset("frt ()"), frozenset("mwMWO@")
 WIDTHS = ((NARROW, 3.6), (MIDDLE, 4.6), (WIDE, 9.8))
@@ -23,7 +24,7 @@ class Cell:
     """A part of a badge, in pixels: the box from `x`, and `text_width` of room for its text, in its middle."""
 
     text: str
-    colour: str
+    colours: Colours
     x: float
     width: float
 
@@ -47,29 +48,34 @@ class Drawing:
     font_size: int = FONT_SIZE
 
 
-def draw(parts: Iterable[tuple[str, str | None, int | None]], title: str = "") -> Drawing:
-    """A label with a grade and a score for each part; without a grade it says that there is no result yet."""
-    found = list(parts)
-    texts: list[tuple[str, str]] = []
+def draw(parts: Iterable[tuple[str, str | None, int | None]], day: date | None = None) -> Drawing:
+    """A label with a grade and a score for each part; without a grade it says that there is no result yet.
+
+    `day` is that of the latest of them: a picture on another site says nothing else of its age.
+    """
+    texts: list[tuple[str, Colours]] = []
     said: list[str] = []
-    for label, grade, score in found:
+    for label, grade, score in parts:
         value = f"{grade} {score}" if grade else "no result yet"
-        texts += [(label, LABEL_COLOUR), (value, COLOURS.get((grade or "")[:1], NEUTRAL))]
+        texts += [(label, LABEL), (value, of_grade(grade) if grade else NEUTRAL)]
         said.append(f"{label}: grade {grade}, {score} of 100" if grade else f"{label}: no result yet")
-    return _drawn(texts, title or "; ".join(said))
+    if day:
+        texts.append((f"{day.day} {day:%b %Y}", NEUTRAL))
+        said.append(f"last scanned on {day.day} {day:%B %Y}")
+    return _drawn(texts, "; ".join(said))
 
 
 def draw_note(note: str) -> Drawing:
     """A badge that has nothing to show, and says why."""
-    return _drawn([("Website scan", LABEL_COLOUR), (note, NEUTRAL)], f"Website scan: {note}")
+    return _drawn([("Website scan", LABEL), (note, NEUTRAL)], f"Website scan: {note}")
 
 
-def _drawn(texts: Iterable[tuple[str, str]], title: str) -> Drawing:
+def _drawn(texts: Iterable[tuple[str, Colours]], title: str) -> Drawing:
     cells: list[Cell] = []
     x = 0.0
-    for text, colour in texts:
+    for text, colours in texts:
         width = round(text_width(text) + 2 * MARGIN, 1)
-        cells.append(Cell(text, colour, round(x, 1), width))
+        cells.append(Cell(text, colours, round(x, 1), width))
         x += width
     return Drawing(cells, title, round(x, 1))
 

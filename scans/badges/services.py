@@ -29,11 +29,19 @@ MAX_BADGES = 1_000
 
 # A badge with all that it shows: of a monitor what was confirmed last, of a page its last complete scans.
 SHOWN = """
-    SELECT monitor.types, monitor.scores, (
-        SELECT jsonb_object_agg(kind.type, jsonb_build_object('score', result.score, 'grade', result.grade))
+    SELECT monitor.types, (
+        SELECT jsonb_object_agg(confirmed.key, confirmed.value || jsonb_build_object('day', (
+            SELECT (run.ended_at AT TIME ZONE 'UTC')::date FROM scans_monitorrun AS run
+            WHERE run.monitor_id = monitor.id AND run.scores ? confirmed.key ORDER BY run.due_at DESC LIMIT 1
+        )))
+        FROM jsonb_each(monitor.scores) AS confirmed
+    ), (
+        SELECT jsonb_object_agg(kind.type, jsonb_build_object(
+            'score', result.score, 'grade', result.grade, 'day', (result.completed_at AT TIME ZONE 'UTC')::date
+        ))
         FROM jsonb_array_elements_text(%(types)s::jsonb) AS kind (type)
         CROSS JOIN LATERAL (
-            SELECT score, grade FROM scans_scan AS scan
+            SELECT score, grade, completed_at FROM scans_scan AS scan
             WHERE scan.organization_id = badge.organization_id AND md5(scan.url) = md5(badge.page)
                 AND scan.url = badge.page AND scan.type = kind.type AND scan.status = 'completed'
             ORDER BY scan.created_at DESC LIMIT 1
@@ -61,7 +69,10 @@ class BadgeLimit(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a badge shows: its types in their order, and by type `score` and `grade`, as far as there are any."""
+    """What a badge shows: its types in their order, and by type `score`, `grade` and `day`, as far as there are any.
+
+    `day` is when that was found, as `2026-11-21` in UTC.
+    """
 
     types: tuple[str, ...]
     results: Mapping[str, Mapping[str, Any]]

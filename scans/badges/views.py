@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import date
 from typing import Any
 
 from django.contrib import messages
@@ -47,7 +48,8 @@ def badge(request: HttpRequest, badge_id: str) -> HttpResponse:
     results: list[tuple[str, dict[str, Any]]] = [
         (str(LABELS[each]), dict(shown.results.get(each) or {})) for each in ([type] if type else shown.types)
     ]
-    drawing = draw((label, each.get("grade"), each.get("score")) for label, each in results)
+    days = [date.fromisoformat(each["day"]) for _, each in results if each.get("grade") and each.get("day")]
+    drawing = draw(((label, each.get("grade"), each.get("score")) for label, each in results), max(days, default=None))
     return _kept(request, _picture(drawing if results else draw_note("no result yet"), 200))
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import urlencode, urljoin
 
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth.views import redirect_to_login
 from django.db.models.functions import Left
-from django.http import Http404, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -17,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from accounts import access
 from accounts.authentication import member_caller
 from accounts.models import Membership
-from accounts.roles import MemberRequest, page_of, requires
+from accounts.roles import MemberRequest, current_membership, page_of, requires
 from config.api.errors import refuse_in_maintenance
 from config.api.throttling import refuse_over_rate
 from config.errors import Refusal
@@ -35,6 +37,19 @@ from scans.models import INDEXED_URL, Scan, path_of
 
 TREND_SCANS = 30
 LABELS = [label for _, label in Scan.Type.choices]
+
+
+@require_safe
+def scan_start(request: HttpRequest) -> HttpResponse:
+    """Where the field of the start page leads: to the form for a new scan, with the address, by way of an account."""
+    if not request.user.is_authenticated:
+        way_in = "signup" if settings.SIGN_UP_OPEN else "login"
+        return redirect_to_login(request.get_full_path(), reverse(way_in))
+    found = current_membership(request)
+    if found is None:
+        return redirect("organization-new")
+    query = urlencode({"url": request.GET.get("url", "")})
+    return redirect(f"{page_of(found, 'scan-new')}?{query}")
 
 
 @require_safe

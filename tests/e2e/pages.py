@@ -39,9 +39,11 @@ ROWS = 7
 PARTS = (
     "/openapi.yaml",
     "/docs/?script=",
+    "/site.webmanifest",
     "/admin/jsi18n/",
     "/o/home/activity",
     "/report/{performance_id}/screenshot.webp",
+    "/report/sample/performance/screenshot.webp",
     "/report/{audit_performance_id}/screenshot.webp",
     "/report/{queued_id}/progress?status=queued",
     "/audit/{running_audit_id}/progress?status=running&type=security",
@@ -78,6 +80,7 @@ PAGES: Mapping[str, Shown] = {
     "login": Shown("/login/", "anonymous"),
     "login-refused": Shown("/login/", "anonymous", {"username": "ada@people.test", "password": "wrong"}),
     "signup": Shown("/signup/", "anonymous"),
+    "signup-for-a-scan": Shown("/scan?url=https://shop.example.com/teas", "anonymous"),
     "signup-refused": Shown("/signup/", "anonymous", {"email": "ada"}),
     "signup-sent": Shown("/signup/sent/", "anonymous"),
     "signup-finish": Shown("/signup/{signup/token}/", "anonymous"),
@@ -168,6 +171,7 @@ PAGES: Mapping[str, Shown] = {
     "settings-delete": Shown("/o/home/settings/delete"),
     "settings-viewer": Shown("/o/home/settings/", "viewer"),
     "audit": Shown("/o/home/audit/"),
+    "sample": Shown("/report/sample/performance", "anonymous"),
     "report": Shown("/report/{security_id}"),
     "report-viewer": Shown("/report/{security_id}", "viewer"),
     "report-browser": Shown("/report/{performance_id}"),
@@ -243,8 +247,8 @@ def render_pages() -> Rendering:
         seen = real_result(ScanType.PERFORMANCE, browser)
     furnished = furnish(ROWS, {ScanType.SECURITY: real_result(ScanType.SECURITY), ScanType.PERFORMANCE: seen})
     people, ids = _people(furnished), _ids(furnished)
-    pages = {name: _ask(shown, people.get(shown.who), ids) for name, shown in PAGES.items()}
-    parts = [_ask(Shown(each), people["operator" if "admin" in each else "owner"], ids) for each in PARTS]
+    pages = {name: ask(shown, people.get(shown.who), ids) for name, shown in PAGES.items()}
+    parts = [ask(Shown(each), people["operator" if "admin" in each else "owner"], ids) for each in PARTS]
     return Rendering(pages, {each.path: each for each in parts})
 
 
@@ -274,7 +278,7 @@ def _ids(furnished: Furnished) -> dict[str, Any]:
     }
 
 
-def _ask(shown: Shown, person: User | None, ids: Mapping[str, Any]) -> Rendered:
+def ask(shown: Shown, person: User | None, ids: Mapping[str, Any]) -> Rendered:
     client = browser_of(person) if person else Client()
     if shown.options:
         client = Client(**shown.options)

@@ -11,6 +11,7 @@ from django.core import mail
 from django.db import DatabaseError, connection
 from django.test import Client
 from django.utils import timezone
+from lxml import html
 
 from accounts import services
 from accounts.models import AuditEvent, Membership, Organization, User
@@ -45,6 +46,41 @@ def test_a_person_signs_up_and_owns_an_organization(client: Client) -> None:
     assert not membership.user.is_staff
     assert client.session["_auth_user_id"] == str(membership.user.pk)
     assert AuditEvent.objects.get().action == "organization.created"
+
+
+def test_a_person_gets_to_the_scan_that_they_came_for() -> None:
+    """Also with another browser: mail is often read on a phone."""
+    client = Client(REMOTE_ADDR="198.51.100.9")
+    page = client.get("/scan?url=shop.example.com/teas", follow=True)
+    assert "shop.example.com/teas" in page.content.decode()
+    (next_page,) = html.fromstring(page.content.decode()).xpath("//input[@name='next']/@value")
+    client.post("/signup/", {"email": "eve@people.test", "next": next_page})
+    link = link_in_mail("eve@people.test")
+    assert "shop" not in mail.outbox[-1].body  # whoever asked for the mail has chosen it
+    elsewhere = Client()
+    assert "shop.example.com/teas" in elsewhere.get(link).content.decode()
+    done = elsewhere.post(link, FORM, follow=True)
+    (address,) = html.fromstring(done.content.decode()).xpath("//main//input[@name='url']/@value")
+    assert address == "shop.example.com/teas"
+
+
+def test_who_has_an_account_gets_there_as_well(client: Client) -> None:
+    User.objects.create_user(EMAIL, PASSWORD)
+    page = client.get("/scan?url=shop.example.com", follow=True)
+    (to_login,) = html.fromstring(page.content.decode()).xpath("//main//a[starts-with(@href, '/login/')]/@href")
+    assert "shop.example.com" in client.get(to_login).content.decode()
+    (next_page,) = html.fromstring(client.get(to_login).content.decode()).xpath("//input[@name='next']/@value")
+    response = client.post("/login/", {"username": EMAIL, "password": PASSWORD, "next": next_page})
+    assert response["Location"] == "/scan?url=shop.example.com"
+
+
+@pytest.mark.parametrize(
+    "asked", ["https://evil.test/", "//evil.test", "javascript:alert(1)", f"/scan?url={'a' * 1000}"]
+)
+def test_the_way_on_after_signing_up_is_short_and_ours(client: Client, asked: str) -> None:
+    client.post("/signup/", {"email": EMAIL, "next": asked})
+    response = client.post(link_in_mail(EMAIL), FORM)
+    assert response["Location"] == "/dashboard/"
 
 
 def test_a_taken_address_gets_the_same_answer_and_another_mail(client: Client) -> None:

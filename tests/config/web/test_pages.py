@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import struct
 import tomllib
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,6 +22,7 @@ from config import __version__
 from config.environment import contact
 from config.web import views
 from config.web.csp import policy
+from reports.page.sample import sample_of
 from scans.engine.catalogue import checks
 from scans.engine.findings import ScanType
 from tests.world import Member, finished_scan, make_scan
@@ -74,9 +77,81 @@ def test_the_landing_page_counts_what_the_catalogue_holds(db: None) -> None:
 @pytest.mark.parametrize("is_open", [True, False])
 def test_signing_up_is_offered_where_it_is_open(db: None, settings, is_open: bool) -> None:
     settings.SIGN_UP_OPEN = is_open
-    links = html.fromstring(Client().get("/").content.decode()).xpath("//main//a/@href")
+    links = html.fromstring(Client().get("/").content.decode()).xpath("//header//a/@href")
     assert ("/signup/" in links) is is_open
-    assert ("/login/" in links) is not is_open
+    assert "/login/" in links
+
+
+def test_the_field_of_the_landing_page_leads_to_a_scan_of_that_page(db: None, settings, home: Member) -> None:
+    form = html.fromstring(Client().get("/").content.decode()).forms[0]
+    assert (form.method, form.action, [each.name for each in form.inputs]) == ("GET", "/scan", ["url"])
+    path = "/scan?url=shop.example.com/a%3Fb%3Dc%26d"
+    way = "next=/scan%3Furl%3Dshop.example.com/a%253Fb%253Dc%2526d"
+    assert Client().get(path)["Location"] == f"/signup/?{way}"
+    settings.SIGN_UP_OPEN = False
+    assert Client().get(path)["Location"] == f"/login/?{way}"
+    known = browser(home).get(path, follow=True)
+    assert known.redirect_chain == [
+        (f"/o/{home.organization.slug}/scans/new?url=shop.example.com%2Fa%3Fb%3Dc%26d", 302)
+    ]
+    (field,) = html.fromstring(known.content.decode()).xpath("//main//input[@name='url']/@value")
+    assert field == "shop.example.com/a?b=c&d"
+
+
+@pytest.mark.parametrize("scan_type", ScanType)
+def test_a_sample_of_each_type_can_be_looked_at_by_anybody(db: None, scan_type: ScanType) -> None:
+    response = Client().get(f"/report/sample/{scan_type}")
+    page = html.fromstring(response.content.decode())
+    assert response.status_code == 200
+    assert "This is a sample" in page.text_content()
+    # It is not about a site that there is.
+    assert page.xpath("//meta[@name='robots']/@content") == ["noindex, nofollow"]
+    assert "localhost:" not in page.text_content()
+    for link in {link for link in page.xpath("//main//@href | //main//img/@src") if link.startswith("/")}:
+        assert Client().get(link).status_code == 200, link
+    assert not [link for link in page.xpath("//main//a/@href") if "shop.example.com" in link]
+
+
+def test_there_are_no_other_samples(db: None) -> None:
+    for path in ("/report/sample/design", "/report/sample/design/screenshot.webp", "/report/sample/../../x"):
+        assert Client().get(path).status_code in (302, 404)
+
+
+@pytest.mark.parametrize("scan_type", ScanType)
+def test_samples_are_of_checks_that_there_are(scan_type: ScanType) -> None:
+    """Where it fails, `make pictures` makes new ones."""
+    categories = sample_of(scan_type).document["categories"]
+    found = {check["id"] for category in categories for check in category["checks"]}
+    assert found <= {each.id for each in checks(scan_type)}
+    assert len(found) > 20
+
+
+def test_every_page_has_its_footer_and_says_what_it_looks_like_on_a_home_screen(db: None, settings) -> None:
+    settings.SOURCE_URL = "https://git.acme.test/scan"
+    client = Client(raise_request_exception=False)
+    for path in ("/", "/login/", "/nowhere", "/report/sample/seo"):
+        page = html.fromstring(client.get(path).content.decode())
+        links = page.xpath("//footer//a/@href")
+        assert {"/docs/", "/openapi.yaml", "/readyz", "/licence", settings.SOURCE_URL} <= set(links)
+        assert page.xpath("//link[@rel='apple-touch-icon' or @rel='manifest']/@href") == [
+            "/static/img/icon-180.png",
+            "/site.webmanifest",
+        ]
+    assert "MIT License" in client.get("/licence").content.decode()
+
+
+def test_icons_are_as_large_as_they_say(db: None) -> None:
+    manifest = Client().get("/site.webmanifest")
+    assert manifest["Content-Type"] == "application/manifest+json"
+    icons = {each["src"]: each["sizes"] for each in manifest.json()["icons"]} | {"/static/img/icon-180.png": "180x180"}
+    for path, sizes in icons.items():
+        data = Path(finders.find(path.removeprefix("/static/")) or "").read_bytes()
+        assert data[:8] == b"\x89PNG\r\n\x1a\n"
+        assert "{}x{}".format(*struct.unpack(">II", data[16:24])) == sizes
+    favicon = Path(finders.find("img/favicon.ico") or "").read_bytes()
+    assert Client().get("/favicon.ico")["Location"] == "/static/img/favicon.ico"
+    assert favicon[:4] == b"\0\0\1\0"
+    assert favicon[22:30] == b"\x89PNG\r\n\x1a\n"
 
 
 @pytest.mark.parametrize("path", ["/", "/docs/"])

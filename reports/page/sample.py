@@ -1,0 +1,41 @@
+"""Reports for who has none yet: real ones of a shop that we made up, frozen in files beside this one.
+
+`make pictures` scans the shop anew (tests/e2e/pictures.py).
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from reports.page.report_page import ReportPage, report_page
+
+FOLDER = Path(__file__).resolve().parent / "samples"
+SCREENSHOT = FOLDER / "screenshot.webp"
+NOTICE = "This is a sample. The shop does not exist; its report is one that this service made of its pages."
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """As `reports.models.Report` keeps it: the JSON export, what it was found with, and the load in a browser."""
+
+    document: Mapping[str, Any]
+    facts: Mapping[str, Any]
+    waterfall: Mapping[str, Any] | None
+    has_screenshot: bool
+
+    @property
+    def page(self) -> ReportPage:
+        """Without links to the shop."""
+        facts = {name: value for name, value in self.facts.items() if name != "final_url"}
+        return replace(report_page(self.document, facts | {"notice": NOTICE}, self.waterfall), link=None)
+
+
+@functools.cache
+def sample_of(scan_type: str) -> Sample:
+    """The sample of a type of scan."""
+    return Sample(**json.loads((FOLDER / f"{scan_type}.json").read_text()))
