@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString
 
 from config.web.admin import ReadOnlyAdmin, link
 from reports.models import Mute, Report
+from reports.visibility import LARGE
 from scans.engine import messages
 
 
@@ -37,7 +38,7 @@ class ReportAdmin(ReadOnlyAdmin):
     fields = ("id", "scan", "organization", "created_at", "expires_at", "shared_at", "size", "page")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Report]:
-        return super().get_queryset(request).defer("body", "export", "facts", "scoring", "waterfall", "screenshot")
+        return super().get_queryset(request).defer(*LARGE)
 
     @admin.display(description="size of the document")
     def size(self, report: Report) -> str:

@@ -28,6 +28,10 @@ class Report(models.Model):
     # What a browser saw: the load, and the first screen as WebP.
     waterfall = models.JSONField(null=True, blank=True)
     screenshot = models.BinaryField(null=True)
+    # `scans.engine.result.Pictures`; `pictures` says what is where in the others.
+    page_picture = models.BinaryField(null=True)
+    film = models.BinaryField(null=True)
+    pictures = models.JSONField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField(db_index=True)
     shared_at = models.DateTimeField(null=True, blank=True, help_text="Since when anybody with the link may read it.")

@@ -16,6 +16,7 @@ from scans.engine.catalogue import Category, Check, caps, catalogue_version
 from scans.engine.catalogue import checks as checks_of
 from scans.engine.findings import Fail, Finding, Fix, NotApplicable, Pass, ScanType, Server, Warn
 from scans.engine.fingerprints import EVIDENCE_ITEMS
+from scans.engine.illustrations import pictures
 from scans.engine.messages import excerpt, plain, plain_item
 from scans.engine.page.evidence import Clock, Page, ServedContent
 from scans.engine.page.server import server_of
@@ -200,7 +201,8 @@ class Judgement:
             error=error,
             scoring=None if error else scoring.basis(categories, caps),
             facts=self._facts((completed_at - started_at).total_seconds()),
-            screenshot=seen.screenshot if seen else None,
+            screenshot=seen.first_screen.data if seen and seen.first_screen else None,
+            pictures=pictures(self.type, seen, (each for _, each in self.results)),
             waterfall=waterfall(seen.first) if seen and self.type is ScanType.PERFORMANCE else None,
         )
 

@@ -109,6 +109,20 @@ class Waterfall:
 
 
 @dataclass(frozen=True, slots=True)
+class Pictures:
+    """For the eye: `page` is WebP, `film` the JPEGs of the load one behind another.
+
+    `places` is JSON: the picture's `size` in CSS pixels (of `page`, else of the screenshot), boxes on it as `crops`
+    ([left, top, width, height] by check ID and number of the item of evidence), and `frames` (milliseconds, marks,
+    bytes).
+    """
+
+    page: bytes | None
+    film: bytes | None
+    places: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class ScanResult:
     """What `scan()` returns. `score`, `grade` are None and `categories` empty exactly when it failed."""
 
@@ -132,6 +146,7 @@ class ScanResult:
     facts: Mapping[str, str | int | float] = field(default_factory=dict)
     # What a browser saw: the first screen as WebP, and the load.
     screenshot: bytes | None = None
+    pictures: Pictures | None = None
     waterfall: Waterfall | None = None
 
     @property

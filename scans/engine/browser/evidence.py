@@ -201,6 +201,35 @@ class AxeReport:
 
 
 @dataclass(frozen=True, slots=True)
+class Box:
+    """Where an element stands in the document, in CSS pixels."""
+
+    left: int
+    top: int
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class PagePicture:
+    """WebP of the document from its top on; sizes in CSS pixels, `boxes` by the selectors of what was asked for."""
+
+    data: bytes
+    width: int
+    height: int
+    boxes: Mapping[str, Box]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """JPEG of the screen so many milliseconds after the load began; `marks` are those that it is the first to show."""
+
+    at_ms: int
+    marks: tuple[str, ...]
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class BrowserLoad:
     """Everything from one visit. What could not be had is None, and `problems` says why, by its field's name."""
 
@@ -210,7 +239,9 @@ class BrowserLoad:
     layout: Layout | None = None
     files: tuple[UsedFile, ...] | None = None
     axe: AxeReport | None = None
-    screenshot: bytes | None = None  # WebP, of the first screen
+    first_screen: PagePicture | None = None  # in device pixels
+    page_picture: PagePicture | None = None  # down to what axe-core names
+    frames: tuple[Frame, ...] = ()  # of the first load
     console_errors: tuple[str, ...] = ()
     host_ms: float | None = None  # for a fixed piece of work, so that figures of different machines can be compared
     problems: Mapping[str, str] = field(default_factory=dict)

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from scans.engine.browser.evidence import Layout, RenderedImage, TapTarget, Viewport
+from scans.engine.browser.evidence import LargestPaint, Layout, RenderedImage, TapTarget, Viewport
 
 
 @cache
@@ -22,6 +22,20 @@ def expression(name: str) -> str:
     """One that is a single expression, with what it uses put before it."""
     # A function of its own, so that asking twice does not declare the same names twice.
     return "(() => {\n" + script("selector.js") + "\nreturn " + script(name) + "\n})()"
+
+
+def read_largest_paint(seen: Mapping[str, Any] | None) -> LargestPaint | None:
+    """What vitals.js tells of it; None where its time is not told."""
+    if not seen or seen["time"] <= 0:
+        return None
+    return LargestPaint(
+        time_s=seen["time"] / 1000,
+        url=seen["url"],
+        selector=seen["selector"],
+        snippet=seen["snippet"],
+        is_lazy=seen["isLazy"],
+        is_high_priority=seen["isHigh"],
+    )
 
 
 def read_layout(seen: Mapping[str, Any]) -> Layout:

@@ -7,7 +7,6 @@ of its objects, so that a page can neither read nor forge what they find; there 
 from __future__ import annotations
 
 import asyncio
-import base64
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -23,15 +22,15 @@ from scans.engine.browser.credentials import HeaderSender, add_cookies
 from scans.engine.browser.evidence import (
     AxeReport,
     BrowserLoad,
-    LargestPaint,
     Layout,
     LayoutShift,
     Load,
     UsedFile,
 )
-from scans.engine.browser.injected_scripts import expression, read_layout
+from scans.engine.browser.injected_scripts import expression, read_largest_paint, read_layout
 from scans.engine.browser.main_thread import Trace, main_thread
 from scans.engine.browser.network_log import NetworkLog
+from scans.engine.browser.pictures import PICTURE_S, Filmstrip, first_screen, named_by, named_first, page_picture
 from scans.engine.browser.processes import Usage
 from scans.engine.browser.reasons import explain, overrun
 from scans.engine.browser.visit import BrowserFailed, PageCrashed, Part, Visit
@@ -54,7 +53,6 @@ AXE_CPU_S = 12.0  # of the processor: what else this machine does is not the pag
 AXE_LOOK_S = 0.25
 CONSOLE_ERRORS = 20
 CONSOLE_LENGTH = 300
-SCREENSHOT_BYTES = 500_000
 WORLD = "scan"
 
 
@@ -135,6 +133,7 @@ class _Look:
         self._problems: dict[str, str] = {}
         self._popups = 0
         self._documents = 0  # that the page's own frame showed
+        self._found: BrowserLoad | None = None  # all that is judged
 
     async def until_crash(self, *, is_full: bool, is_traced: bool) -> BrowserLoad:
         """Raises `BrowserFailed` at once when the page's process dies: questions to it would never be answered.
@@ -147,7 +146,11 @@ class _Look:
         looking = asyncio.ensure_future(self._look(page, is_full=is_full, is_traced=is_traced))
         try:
             await asyncio.wait((looking, self._over), return_when=asyncio.FIRST_COMPLETED)
-            return (self._over if self._over.done() else looking).result()
+            ended = self._over if self._over.done() else looking
+            # What happens while its picture is taken costs the picture alone.
+            if self._found is not None and (error := ended.exception()):
+                return replace(self._found, problems=self._problems | {"page_picture": str(error)})
+            return ended.result()
         finally:
             for each in (looking, self._over):
                 each.cancel()
@@ -174,7 +177,12 @@ class _Look:
         trace = Trace(self._cdp) if is_traced else None
         if trace:
             await trace.start()
+        film = Filmstrip(self._cdp) if is_full and Part.FILMSTRIP in self._visit.parts else None
+        if film:
+            await film.start()
         await self._load(page)
+        if film:
+            await self._within(film.stop())
         self._world = await self._isolated_world()
         vitals = await self._ask("vitals.js")
         traced = await self._within(trace.stop()) if trace else []
@@ -187,21 +195,27 @@ class _Look:
         parts = self._visit.parts
         files = await self._try("files", self._coverage()) if Part.COVERAGE in parts else None
         layout = await self._try("layout", self._layout()) if Part.LAYOUT in parts else None
-        screenshot = await self._try("screenshot", self._screenshot())
+        named = named_first(first, layout) if Part.LAYOUT in parts else []
+        screen = await self._try("first_screen", first_screen(self._cdp, self._world, named))
         host_ms = await self._try("host_ms", self._ask("host.js")) if Part.MACHINE_SPEED in parts else None
         axe = await self._try("axe", self._axe()) if Part.AXE in parts else None
         self._refuse_another_page()
-        return BrowserLoad(
+        found = self._found = BrowserLoad(
             product=product,
             first=first,
             layout=layout,
             files=tuple(files) if files is not None else None,
             axe=axe,
-            screenshot=screenshot,
+            first_screen=screen,
+            frames=film.frames(first, vitals["began"]) if film else (),
             console_errors=tuple(self._errors),
             host_ms=host_ms,
             problems=dict(self._problems),
         )
+        if not (broken := named_by(axe)) or self._remaining_s() < PICTURE_S:
+            return found
+        picture = await self._try("page_picture", page_picture(self._cdp, self._world, broken))
+        return replace(found, page_picture=picture, problems=dict(self._problems))
 
     async def _prepare(self, is_full: bool) -> None:
         self._log.listen(self._cdp.on)
@@ -286,19 +300,9 @@ class _Look:
     async def _first(self, vitals: Mapping[str, Any], traced: list[Mapping[str, Any]]) -> Load:
         metrics = await self._within(self._cdp.send("Performance.getMetrics"))
         values = {each["name"]: float(each["value"]) for each in metrics["metrics"]}
-        largest = vitals["largestContentfulPaint"]
         return Load(
             fcp_s=_seconds(vitals["firstContentfulPaint"]),
-            lcp=LargestPaint(
-                time_s=largest["time"] / 1000,
-                url=largest["url"],
-                selector=largest["selector"],
-                snippet=largest["snippet"],
-                is_lazy=largest["isLazy"],
-                is_high_priority=largest["isHigh"],
-            )
-            if largest and largest["time"] > 0
-            else None,
+            lcp=read_largest_paint(vitals["largestContentfulPaint"]),
             shifts=tuple(
                 LayoutShift(each["time"] / 1000, float(each["value"]), each["source"])
                 for each in vitals["layoutShifts"]
@@ -319,15 +323,6 @@ class _Look:
 
     async def _layout(self) -> Layout:
         return read_layout(await self._ask("layout.js"))
-
-    async def _screenshot(self) -> bytes:
-        picture = await self._cdp.send(
-            "Page.captureScreenshot", {"format": "webp", "quality": 60, "captureBeyondViewport": False}
-        )
-        data = base64.b64decode(picture["data"])
-        if len(data) > SCREENSHOT_BYTES:
-            raise BrowserFailed("The picture of the page is too large to be kept.")
-        return data
 
     async def _axe(self) -> AxeReport:
         """Raises `BrowserFailed` when the page makes it take too much of the processor."""

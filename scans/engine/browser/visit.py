@@ -31,11 +31,12 @@ class Part(StrEnum):
     LAYOUT = "layout"
     MACHINE_SPEED = "machine speed"
     AXE = "axe"
+    FILMSTRIP = "filmstrip"
 
 
 READ_BY: Mapping[ScanType, frozenset[Part]] = {
     ScanType.SECURITY: frozenset(),
-    ScanType.PERFORMANCE: frozenset({Part.COVERAGE, Part.LAYOUT, Part.MACHINE_SPEED}),
+    ScanType.PERFORMANCE: frozenset({Part.COVERAGE, Part.LAYOUT, Part.MACHINE_SPEED, Part.FILMSTRIP}),
     ScanType.ACCESSIBILITY: frozenset({Part.AXE}),
     ScanType.SEO: frozenset({Part.LAYOUT}),
 }

@@ -30,6 +30,7 @@
     } : null,
     // Emulation of a phone marks early shifts as caused by input; there was none.
     layoutShifts: shifts.map((each) => ({time: each.startTime, value: each.value, source: shown(each)})),
+    began: performance.timeOrigin, // milliseconds since 1970
     load: navigation.loadEventEnd || null,
     renderBlocking: blocking,
   };

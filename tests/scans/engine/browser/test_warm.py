@@ -198,8 +198,8 @@ def test_a_page_is_judged_whatever_it_does_to_scripts_and_people(browser: WarmBr
     assert seen.layout
     assert seen.layout.markup
     assert "Some text to look at." in seen.layout.markup
-    assert seen.screenshot
-    assert seen.screenshot.startswith(b"RIFF")
+    assert seen.first_screen
+    assert seen.first_screen.data.startswith(b"RIFF")
     assert seen.axe
     assert seen.axe.violations["image-alt"].nodes[0].snippet.startswith("<img")
     assert "html-has-lang" in seen.axe.passes
@@ -250,7 +250,7 @@ def test_where_axe_core_itself_is_led_into_a_loop_the_rest_is_still_judged(
     assert seen.problems["axe"].endswith("judge the page in the browser within 2 seconds of processor time.")
     assert seen.first.fcp_s
     assert seen.layout
-    assert seen.screenshot
+    assert seen.first_screen
 
 
 def test_a_page_that_never_ends_loading_is_judged_as_far_as_it_came(browser: WarmBrowser, site: Site) -> None:

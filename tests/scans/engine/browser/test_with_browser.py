@@ -19,6 +19,7 @@ from scans.engine.browser.evidence import (
     Layout,
     Load,
     LoadedRequest,
+    PagePicture,
     Viewport,
 )
 from scans.engine.browser.visit import Browser, BrowserFailed, Visit
@@ -36,7 +37,7 @@ from scans.net.client import Network
 from tests.scans.engine.cast import target
 
 NOTHING = Load(None, None, (), None, 0.0, 0.0, ())
-SEEN = BrowserLoad("Chromium 150", NOTHING, screenshot=b"RIFF")
+SEEN = BrowserLoad("Chromium 150", NOTHING, first_screen=PagePicture(b"RIFF", 412, 823, {}))
 LAID_OUT = replace(SEEN, layout=Layout("<p>Text", {}, (), (), Viewport(412, 823, 1.75)))
 
 
