@@ -35,7 +35,7 @@ def test_links() -> None:
     [
         "",
         "Element's background color could not be determined due to a background image",
-        "insufficient color contrast of 2 (foreground color: red, background color: #fff). Expected contrast ratio of 3",
+        "insufficient color contrast of 2 (foreground color: red, background color: #fff). Expected ratio of 3",
     ],
 )
 def test_what_says_no_ratio_stays(why: str) -> None:
