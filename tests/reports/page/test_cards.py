@@ -89,7 +89,8 @@ def test_a_report_that_holds_the_first_places_only_does_not_call_them_all() -> N
 
 def test_what_a_passed_check_has_seen_is_folded() -> None:
     found = card(status="pass", severity=None, evidence=[{"path": "/a"}, {"path": "/b"}])
-    (details,) = found.xpath("//details")
+    # Within the card itself, which is folded as a whole.
+    (details,) = found.xpath("//details//details")
     assert details.xpath("summary/span/text()") == ["2"]
     assert len(details.xpath(".//tbody/tr")) == 2
 
@@ -124,13 +125,14 @@ def test_no_evidence_breaks_out_of_its_cell(evidence: list[dict[str, Any]]) -> N
     found = card(id="color-contrast", evidence=evidence)
     elements = {each.tag for each in found.iter() if isinstance(each.tag, str)}
     assert elements <= {
-        *("li", "svg", "use", "div", "h4", "p", "span", "strong", "code", "button", "details", "summary"),
+        *("a", "li", "svg", "use", "div", "h4", "p", "span", "strong", "code", "button", "details", "summary"),
         *("table", "thead", "tbody", "tr", "th", "td", "dl", "dt", "dd", "rect"),
     }
     assert {name for each in found.iter() for name in each.keys()} <= {  # noqa: SIM118  # attributes
         *("class", "id", "aria-hidden", "aria-label", "href", "hidden", "type", "scope", "title", "data-label"),
-        *("data-copy", "aria-describedby", "viewbox", "width", "height", "fill"),
+        *("data-copy", "data-severity", "aria-describedby", "rel", "viewbox", "width", "height", "fill"),
     }
+    assert all(each.startswith(("#", "/", "https://")) for each in found.xpath("//@href"))
     for row in found.xpath("//tr"):
         assert len(row) == len(found.xpath("//tr")[0]) or row.getparent().getparent() is not found.xpath("//table")[0]
 
