@@ -46,7 +46,12 @@ TABLE: dict[str, tuple[str, str, str]] = {
     # The operator has named nobody.
     ".well-known/security.txt": ("404 404 404 404 404 404", NONE, ""),
     "docs/": (ALL, NONE, ""),
+    "docs/checks/": (ALL, NONE, ""),
+    "docs/checks/<str:check_id>": (ALL, NONE, ""),
+    "docs/api/<slug:group>": (ALL, NONE, ""),
+    "docs/<slug:guide>": (ALL, NONE, ""),
     "docs": (ONWARD, ONWARD, "/docs/"),
+    "docs/checks": (ONWARD, ONWARD, "/docs/checks/"),
     "login": (ONWARD, ONWARD, "/login/"),
     "signup": (ONWARD, ONWARD, "/signup/"),
     "dashboard": (ONWARD, ONWARD, "/dashboard/"),

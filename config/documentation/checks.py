@@ -54,6 +54,7 @@ class CheckEntry:
     category: str
     category_weight: int
     category_weight_without_browser: int | None
+    weight_of_all: int
     share_percent: float
     severity: str
     evidence: tuple[str, ...]

@@ -155,8 +155,9 @@ class _Reader:
         )
 
     def _answer(self, status: str, response: Schema) -> Answer:
-        content = response.get("content", {})
-        media_type, found = next(iter(content.items()), ("", {}))
+        content: dict[str, dict[str, Any]] = response.get("content", {})
+        media_type = next(iter(content), "")
+        found = content.get(media_type, {})
         headers = (
             (name, each["description"]) for name, each in response.get("headers", {}).items() if "$ref" not in each
         )
