@@ -344,7 +344,7 @@ def test_who_may_does_change_something(world: World) -> None:
             "account/sessions/",
             "account/sessions/<str:session_id>/end",
         ),
-        *("organizations/new", "organizations/switch", "login/", "logout/", "signup/"),
+        *("organizations/new", "organizations/switch", "login/", "logout/", "signup/", "docs/checks"),
         # One's own e-mails are nobody else's business.
         "o/<slug:organization>/settings/weekly-digest",
         # Enabled already; and the only owner stays.

@@ -212,6 +212,8 @@ class _Reader:
         if kind == "array":
             inner = self._resolved(schema["items"]).get("type", "any")
             kind = f"array of {inner}s"
+        elif isinstance(values := schema.get("additionalProperties"), dict) and values:
+            kind = f"object of {self._resolved(values).get('type', 'any')}s"
         elif schema.get("format") in ("date-time", "uri"):
             kind = {"date-time": "time", "uri": "URL"}[schema["format"]]
         return f"{kind} or null" if schema.get("nullable") else kind
@@ -235,7 +237,7 @@ def _limits(schema: Schema) -> Iterator[str]:
         elif high is not None:
             yield f"at most {high:,}{noun}"
         elif low:
-            yield f"at least {low:,}{noun}"
+            yield "not empty" if low == 1 and noun else f"at least {low:,}{noun}"
     if "default" in schema:
         yield f"default {schema['default']}"
 

@@ -14,6 +14,7 @@ from lxml import html
 
 from config.documentation.checks import entries, search
 from config.documentation.fixes import SERVERS, fixes
+from config.documentation.sources import SOURCES
 from scans.engine import catalogue
 from scans.engine.catalogue import checks
 from scans.engine.findings import ScanType
@@ -90,6 +91,9 @@ def test_a_page_says_where_its_check_differs_from_other_tools() -> None:
 def test_sources_lead_to_where_they_can_be_read() -> None:
     page = shown("/docs/checks/hsts")
     assert "https://www.rfc-editor.org/rfc/rfc6797#section-6.1" in page.xpath(".//a/@href")
+    assert "https://www.w3.org/TR/CSP3/" in shown("/docs/checks/csp-syntax").xpath(".//a/@href")
+    texts = {each for check in CATALOGUE.values() for each in check.references}
+    assert all(any(text.startswith(name) for text in texts) for name in SOURCES)
 
 
 @pytest.mark.parametrize("check_id", ["nothing", "HSTS", "hsts ", "hsts%2f..", "%3Cscript%3E"])
