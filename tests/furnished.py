@@ -142,6 +142,10 @@ def _scans(home: Member, rows: int, now: datetime, results: Mapping[ScanType, Sc
         "expired_id": expired.id,
         "failed_id": failed.id,
         "host": SITES[0],
+        # Of the documentation.
+        "check_id": "hsts",
+        "group": "scans",
+        "guide": "errors",
         "export_format": "json",
     }
     for n in range(max(2, rows // 2)):

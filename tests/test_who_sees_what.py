@@ -52,7 +52,12 @@ TABLE: dict[str, tuple[str, str, str]] = {
     # The operator has named nobody.
     ".well-known/security.txt": ("404 404 404 404 404 404", NONE, ""),
     "docs/": (ALL, NONE, ""),
+    "docs/checks/": (ALL, NONE, ""),
+    "docs/checks/<str:check_id>": (ALL, NONE, ""),
+    "docs/api/<slug:group>": (ALL, NONE, ""),
+    "docs/<slug:guide>": (ALL, NONE, ""),
     "docs": (ONWARD, ONWARD, "/docs/"),
+    "docs/checks": (ONWARD, ONWARD, "/docs/checks/"),
     "login": (ONWARD, ONWARD, "/login/"),
     "signup": (ONWARD, ONWARD, "/signup/"),
     "dashboard": (ONWARD, ONWARD, "/dashboard/"),
@@ -345,7 +350,7 @@ def test_who_may_does_change_something(world: World) -> None:
             "account/sessions/",
             "account/sessions/<str:session_id>/end",
         ),
-        *("organizations/new", "organizations/switch", "login/", "logout/", "signup/"),
+        *("organizations/new", "organizations/switch", "login/", "logout/", "signup/", "docs/checks"),
         # One's own e-mails are nobody else's business.
         "o/<slug:organization>/settings/weekly-digest",
         # Enabled already; and the only owner stays.

@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from config.documentation.contents import resolver
 from config.documentation.documents import chunks, inline
 from config.documentation.fixes import ServerFix, fixes
+from config.documentation.sources import source
 from reports.page.references import ReferenceLink, reference
 from scans.engine.findings import ScanType
 
@@ -54,6 +55,7 @@ class CheckEntry:
     category: str
     category_weight: int
     category_weight_without_browser: int | None
+    weight_of_all: int
     share_percent: float
     severity: str
     evidence: tuple[str, ...]
@@ -67,7 +69,7 @@ class CheckEntry:
 
     @property
     def sources(self) -> list[ReferenceLink]:
-        return [reference(each) for each in self.references]
+        return [ReferenceLink(each, reference(each).url or source(each)) for each in self.references]
 
     @property
     def fixes(self) -> tuple[ServerFix, ...]:

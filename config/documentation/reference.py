@@ -155,8 +155,9 @@ class _Reader:
         )
 
     def _answer(self, status: str, response: Schema) -> Answer:
-        content = response.get("content", {})
-        media_type, found = next(iter(content.items()), ("", {}))
+        content: dict[str, dict[str, Any]] = response.get("content", {})
+        media_type = next(iter(content), "")
+        found = content.get(media_type, {})
         headers = (
             (name, each["description"]) for name, each in response.get("headers", {}).items() if "$ref" not in each
         )
@@ -211,6 +212,8 @@ class _Reader:
         if kind == "array":
             inner = self._resolved(schema["items"]).get("type", "any")
             kind = f"array of {inner}s"
+        elif isinstance(values := schema.get("additionalProperties"), dict) and values:
+            kind = f"object of {self._resolved(values).get('type', 'any')}s"
         elif schema.get("format") in ("date-time", "uri"):
             kind = {"date-time": "time", "uri": "URL"}[schema["format"]]
         return f"{kind} or null" if schema.get("nullable") else kind
@@ -234,7 +237,7 @@ def _limits(schema: Schema) -> Iterator[str]:
         elif high is not None:
             yield f"at most {high:,}{noun}"
         elif low:
-            yield f"at least {low:,}{noun}"
+            yield "not empty" if low == 1 and noun else f"at least {low:,}{noun}"
     if "default" in schema:
         yield f"default {schema['default']}"
 

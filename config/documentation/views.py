@@ -19,7 +19,7 @@ from django.utils.text import Truncator
 from django.views.decorators.http import require_safe
 
 from config.documentation.checks import CheckEntry, entries, search
-from config.documentation.contents import GUIDES, OVERVIEW, Guide, Link, guide_of, navigation, rendered, resolver
+from config.documentation.contents import GUIDES, OVERVIEW, Link, guide_of, navigation, rendered, resolver
 from config.documentation.documents import Heading, anchor_of, code_block, inline
 from config.documentation.reference import GROUPS, api
 from scans.engine.findings import ScanType
@@ -54,29 +54,25 @@ def overview(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def guide(request: HttpRequest, slug: str) -> HttpResponse:
+def guide_page(request: HttpRequest, guide: str) -> HttpResponse:
     """A document of docs/."""
-    found = guide_of(slug)
+    found = guide_of(guide)
     if found is None:
         raise Http404
-    return _shown(request, _guide_page(found))
-
-
-def _guide_page(found: Guide) -> Page:
     html, headings = rendered(found)
-    return Page(found.title, found.description, html, headings)
+    return _shown(request, Page(found.title, found.description, html, headings))
 
 
 @require_safe
-def group(request: HttpRequest, slug: str) -> HttpResponse:
+def group_page(request: HttpRequest, group: str) -> HttpResponse:
     """The operations of one group of the API."""
-    if slug not in map(anchor_of, GROUPS):
+    if group not in map(anchor_of, GROUPS):
         raise Http404
-    return _shown(request, _group_page(slug))
+    return _shown(request, _group(group))
 
 
 @functools.cache
-def _group_page(slug: str) -> Page:
+def _group(slug: str) -> Page:
     """Kept, as it has thousands of cells and stays the same for as long as the process lives."""
     found = api().groups[slug]
     context = {

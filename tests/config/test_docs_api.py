@@ -294,7 +294,7 @@ def test_the_table_of_errors_is_complete() -> None:
     handler = (ROOT / "config" / "api" / "errors.py").read_text(encoding="utf-8")
     answered = {(int(status), code) for status, code in re.findall(r'return (\d{3}), "([A-Z_]+)"', handler)}
     assert len(answered) > 5
-    rows = [(int(status), code) for status, code, _ in table("status")]
+    rows = [(int(status), code) for status, code, *_ in table("status")]
     assert len(rows) == len(set(rows))
     assert set(rows) == refusals | answered
 
@@ -305,7 +305,7 @@ def test_the_table_of_reasons_why_scans_fail_is_complete() -> None:
     raised.remove("BROWSER_FAILED")  # makes a scan partial at most
     written = set(re.findall(r'ScanError\(\s*"([A-Z_]+)"', sources()))
     assert {"NO_CHECK_RAN", "SCAN_INTERRUPTED", "INTERNAL_ERROR"} <= written
-    assert {code for code, _ in table("code")} == raised | written
+    assert {code for code, *_ in table("code")} == raised | written
 
 
 def test_the_table_of_plans_shows_a_fresh_installation(db: None) -> None:

@@ -14,7 +14,11 @@ from scans.engine.plan import needs_browser
 from tests.command_line import run, run_here, start
 
 CATALOGUE = [check for scan_type in ScanType for check in checks(scan_type)]
-FIELDS = {"id", "name", "found", "type", "category", "severity", "needs_browser", "fix", "references"}
+FIELDS = {
+    *("id", "name", "found", "why", "judged", "type", "category", "category_weight", "category_weight_without_browser"),
+    *("share_percent", "severity", "evidence", "caps", "html_only", "error_pages", "measured", "needs_browser", "fix"),
+    *("references", "weight_of_all"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +44,7 @@ def test_json_lists_every_check() -> None:
         assert (each["type"], each["category"]) == (check.type, check.category.name)
         assert each["severity"] in ("critical", "high", "medium", "low")
         assert each["fix"]
+        assert each["evidence"]
         assert each["needs_browser"] is needs_browser(check)
 
 

@@ -54,6 +54,7 @@ def _as_dict(check: Check, names: Mapping[str, str]) -> dict[str, Any]:
         "category": check.category.name,
         "category_weight": check.category.weight,
         "category_weight_without_browser": check.category.static_weight,
+        "weight_of_all": sum({each.category: each.category.weight for each in checks(check.type)}.values()),
         "share_percent": round(100 * share, 1),
         "severity": check.severity,
         "evidence": list(dict.fromkeys(names[each.evidence.__name__] for each in needs)),

@@ -128,7 +128,7 @@ def test_the_list_says_what_why_and_until_when_and_ends_it(home: Member) -> None
     assert "Nothing is muted" in text_of(member.get(mutes_of(home)))
     mute(member, home, scan, until=until(5), path_prefix="/shop")
     said = solid(member.get(mutes_of(home)))
-    for each in ("exposed-git", "below example.com/shop", REASON, "Ends soon"):
+    for each in ("Git repository is not public", "below example.com/shop", REASON, "Ends soon"):
         assert each.replace(" ", "") in said
     (row,) = Mute.objects.all()
     assert member.post(f"{mutes_of(home)}{row.id}/end")["Location"] == mutes_of(home)

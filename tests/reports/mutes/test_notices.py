@@ -45,12 +45,13 @@ def test_who_muted_is_told_once_a_week_before(staffed: Member) -> None:
     muted(staffed, "csp-present", by="member", days=30)
     announce_mutes()
     announce_mutes()
-    assert told() == [("member-1@people.test", "The mute of hsts on example.com ends soon")]
+    assert told() == [("member-1@people.test", "The mute of “HTTP Strict Transport Security” on example.com ends soon")]
     (mail,) = Mail.objects.all()
     for body in (mail.text, mail.html):
         assert "Accepted." in body
         assert "csp-present" not in body
         assert f"/o/{staffed.organization.slug}/mutes/" in body
+    assert "http://localhost:8000/docs/checks/hsts" in mail.html
 
 
 def test_owners_are_told_of_what_keys_and_people_without_the_role_have_muted(staffed: Member) -> None:
