@@ -42,5 +42,14 @@ COPY requirements-browser.txt ./
 RUN pip install --no-cache-dir --require-hashes -r requirements-browser.txt
 USER app
 
+# For builds: `website-scan` and Chromium, with neither a service nor an entrypoint, so that a job brings its own commands.
+FROM browser AS command
+USER root
+COPY pyproject.toml README.md LICENSE ./
+RUN pip install --no-cache-dir --no-deps .
+USER app
+WORKDIR /tmp
+CMD ["website-scan", "--help"]
+
 # Without a target, the image is the one without Chromium.
 FROM service

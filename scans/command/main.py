@@ -39,10 +39,14 @@ def run(arguments: Sequence[str], program: str = PROGRAM) -> int:
 def _scan_and_judge(options: Options) -> int:
     files = [each.path for each in options.documents] + [options.write_baseline]
     refuse_what_cannot_be_written(filter(None, files))
-    accepted = read_baseline(options.baseline) if options.baseline else None
+    # The first time there is none to read: website-scan.toml names the file that is about to be written.
+    is_first = options.baseline == options.write_baseline and not (options.baseline and options.baseline.exists())
+    accepted = read_baseline(options.baseline) if options.baseline and not is_first else None
     # Whoever has accepted what there was wants to hear of all that is new, if nothing else is said.
     is_about_news = accepted is not None and not options.under and options.fail_on is None
     gate = Gate(options.under, Severity.LOW if is_about_news else options.fail_on)
+    if options.write_baseline and accepted is None:
+        gate = Gate()  # all that is found is accepted
     progress = ProgressLine(is_quiet=options.is_quiet)
     judged: list[Judged] = []
     output = Output(options)

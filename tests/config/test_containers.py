@@ -57,10 +57,11 @@ def command_of(service: str) -> list[str]:
 
 
 def test_the_image_is_pinned_to_hashes_and_does_not_run_as_root() -> None:
-    assert of("FROM") == ["python:3.12-slim-bookworm AS service", "service AS browser", "service"]
+    stages = ["python:3.12-slim-bookworm AS service", "service AS browser", "browser AS command", "service"]
+    assert of("FROM") == stages
     assert any("--require-hashes -r requirements.txt" in run for run in of("RUN"))
     names = [name for name, _ in instructions()]
-    assert of("USER") == ["app", "root", "app"]
+    assert of("USER") == ["app", "root", "app", "root", "app"]
     assert names.index("USER") < names.index("CMD")
     assert any("--require-hashes -r requirements-browser.txt" in run for run in of("RUN"))
     assert set(re.findall(r"(\w+)=", " ".join(of("ENV")))) <= OF_PYTHON | set(read_variables())

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.command_line import ROOT
-from tests.sites.sample import sample_site
 from tests.sites.server import Site
 
-FOLDERS = ("accounts", "config", "reports", "scans", "static", "templates", "webhooks")
-FILES = ("pyproject.toml", "README.md", "LICENSE")
 # What takes long to load, and neither help nor a refusal needs.
 HEAVY = (
     "celery",
@@ -34,31 +28,6 @@ HEAVY = (
 pytestmark = pytest.mark.xdist_group("installed")
 
 
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the packages are; what they depend on is the interpreter's own."""
-    folder = tmp_path_factory.mktemp("installed")
-    source = folder / "source"
-    source.mkdir()
-    for each in FOLDERS:
-        shutil.copytree(ROOT / each, source / each, ignore=shutil.ignore_patterns("__pycache__"))
-    for each in FILES:
-        shutil.copy(ROOT / each, source)
-    options = ("--offline", "--no-deps", "--no-build-isolation", "--python", sys.executable, "--quiet")
-    subprocess.run(
-        [sys.executable, "-m", "uv", "pip", "install", *options, "--target", folder / "packages", source],
-        check=True,
-        timeout=300,
-    )
-    return folder / "packages"
-
-
-@pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
-    with sample_site() as running:
-        yield running
-
-
 def website_scan(
     installed: Path, *arguments: str, cwd: Path | str = "/", **variables: str
 ) -> subprocess.CompletedProcess[str]:
@@ -67,11 +36,11 @@ def website_scan(
     return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=100)
 
 
-def test_it_scans_and_shows_without_the_repository(installed: Path, site: Site, tmp_path: Path) -> None:
+def test_it_scans_and_shows_without_the_repository(installed: Path, shop: Site, tmp_path: Path) -> None:
     """Data, templates and style sheets are installed, and what is started can be."""
-    url = f"{site.url_as('localhost')}/"
+    url = f"{shop.url_as('localhost')}/"
     allowed = ("--allow-network", "127.0.0.0/8", "--format", "html", "--output", "report.html")
-    ran = website_scan(installed, url, *allowed, cwd=tmp_path, SCAN_CA_BUNDLE=str(site.ca_file))
+    ran = website_scan(installed, url, *allowed, cwd=tmp_path, SCAN_CA_BUNDLE=str(shop.ca_file))
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "", "")
     shown = (tmp_path / "report.html").read_text()
     assert all(f"{each} report" in shown for each in ("Security", "Performance", "Accessibility", "SEO"))
