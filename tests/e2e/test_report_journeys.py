@@ -1,0 +1,319 @@
+"""Finding one's way in a report: by clicks, by keys, without scripts, and on paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from axe_playwright_python.base import AXE_SCRIPT
+from django.test import Client
+from playwright.sync_api import Page, expect
+
+from scans.engine import scoring
+from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, ScanType, Severity
+from scans.engine.result import AppliedCap, CategoryResult, CheckResult, CheckStatus
+from scans.engine.scoring import Cap
+from scans.visits.claims import claim_scan, finish_scan
+from tests.e2e.pages import ORIGIN, Rendered, Rendering, Window, window
+from tests.e2e.test_axe_of_pages import ALL_RULES, CONTRAST, LAYOUT, violations
+from tests.world import browser_of, make_result, make_scan, member_of, person_of
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("pages"), pytest.mark.django_db]
+
+# As forms send their fields; the page itself leaves out what is empty.
+QUERIES = ("", "?q=&severity=&show=failed", "?q=hero+h1&severity=&show=", "?severity=low", "?q=nowhere")
+VISIBLE = "[...document.querySelectorAll('.report .check')].filter(each => each.checkVisibility()).map(each => each.id)"
+OPEN_ALL = "document.querySelectorAll('details:not(.drop)').forEach(each => { each.open = true; })"
+CONTENTS = "document.querySelector('.contents [popover]').showPopover()"
+KEYS = "document.querySelector('.contents [popover]').hidePopover(); document.getElementById('keys').showModal()"
+CAPS = (Cap(79, "Two or more critical checks failed.", severity=CRITICAL, count=2),)
+
+
+def check(id: str, status: CheckStatus, severity: Severity, **columns: Any) -> CheckResult:
+    found = None if status == "pass" else severity
+    title = id.replace("-", " ").capitalize()
+    fix = None if status == "pass" else f"Fix {id}."
+    return CheckResult(id, title, title, status, found, severity, f"Seen: {id}.", fix, **columns)
+
+
+def categories() -> tuple[CategoryResult, ...]:
+    """Ten categories of 25 checks; far down in the fourth is the contrast."""
+    contrast = check(
+        "color-contrast",
+        "fail",
+        HIGH,
+        evidence=({"selector": "h1.hero", "ratio": 1.2}, {"selector": "p", "ratio": 4.3}),
+    )
+    names = "Names ARIA Forms Colour_and_layout Keyboard Structure Language Media Time Touch"
+    found = []
+    for n, name in enumerate(each.replace("_", " ") for each in names.split()):
+        slug = name.split()[0].lower()
+        checks = [check(f"{slug}-pass-{m}", "pass", MEDIUM) for m in range(22)]
+        checks.append(check(f"{slug}-fail", "fail", CRITICAL if n < 2 else MEDIUM) if n < 6 else checks.pop())
+        checks.append(check(f"{slug}-warn", "warn", LOW) if n < 6 else check(f"{slug}-fine", "pass", LOW))
+        found.append(CategoryResult(slug, name, 10, (contrast, *checks) if n == 3 else tuple(checks)))
+    return tuple(found)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Window]:
+    with window() as running:
+        yield running
+
+
+@pytest.fixture
+def rendering() -> Rendering:
+    """A long report, for its owner, and as the server answers its filters."""
+    home = member_of("Larkspur")
+    scan = make_scan(home, type="accessibility")
+    judged = categories()
+    score = scoring.score(judged, CAPS)
+    result = replace(
+        make_result(scan),
+        type=ScanType.ACCESSIBILITY,
+        categories=score.categories,
+        score=score.value,
+        grade=score.grade,
+        caps=tuple(AppliedCap(cap.limit, cap.reason) for cap in score.held),
+        scoring=scoring.basis(judged, CAPS),
+    )
+    claim = claim_scan(scan.id)
+    assert claim is not None
+    assert finish_scan(claim, result)
+    client = browser_of(person_of(home, "owner", "ada@people.test"))
+    return Rendering({query: _ask(client, f"/report/{scan.id}{query}") for query in QUERIES}, {})
+
+
+def _ask(client: Client, path: str) -> Rendered:
+    response = client.get(path, SERVER_NAME="localhost")
+    assert response.status_code == 200
+    headers = {name: value for name, value in response.headers.items() if name != "Content-Length"}
+    return Rendered(path, 200, headers, response.content)
+
+
+def in_view(page: Page, selector: str) -> bool:
+    """Whether it begins on the screen."""
+    return bool(
+        page.locator(selector).evaluate(
+            "each => { const { top } = each.getBoundingClientRect(); return top >= 0 && top + 24 <= innerHeight; }"
+        )
+    )
+
+
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+def test_a_report_of_250_checks_is_understood_from_its_first_screen(
+    browser: Window, rendering: Rendering, width: int, height: int
+) -> None:
+    def look(page: Page) -> list[str]:
+        article = page.get_by_role("article")
+        expect(article.locator(".score")).to_be_visible()
+        expect(article.locator(".cap")).to_contain_text("Held at 79: two or more critical checks failed")
+        expect(article.locator(".counts.severities")).to_contain_text("2 critical")
+        expect(article.locator(".first li")).to_have_count(5)
+        selectors = [".score", ".cap", ".counts", ".severities", ".first li:last-child"]
+        return [each for each in selectors if not in_view(page, f".report {each} >> nth=0")]
+
+    viewport = {"width": width, "height": height}
+    assert browser.look(rendering, "", look, viewport=viewport) == []
+
+
+def test_from_the_first_screen_to_the_contrast_in_two(browser: Window, rendering: Rendering) -> None:
+    def look(page: Page) -> None:
+        page.get_by_role("navigation", name="Contents").get_by_role("link", name="Colour and layout").click()
+        page.keyboard.press("j")
+        assert page.evaluate("document.activeElement.id") == "check-color-contrast"
+        assert in_view(page, "#check-color-contrast")
+        page.goto(page.url.partition("#")[0])
+        page.keyboard.press("/")
+        page.keyboard.insert_text("contrast")
+        assert page.evaluate(VISIBLE) == ["check-color-contrast"]
+
+    browser.look(rendering, "", look, viewport={"width": 1440, "height": 900})
+
+
+def test_filters_answer_at_once_and_stay_in_the_address(browser: Window, rendering: Rendering) -> None:
+    def look(page: Page) -> None:
+        status = page.get_by_role("status")
+        total = len(page.locator(".report .check").all())
+        expect(status).to_have_text(f"{total} of {total} shown")
+        expect(page.get_by_role("button", name="Apply")).to_be_hidden()
+        page.get_by_label("Failed").check()
+        expect(status).to_have_text(f"7 of {total} shown")
+        assert page.url.endswith("?show=failed")
+        assert all(each.endswith(("-fail", "-contrast")) for each in page.evaluate(VISIBLE))
+        page.get_by_label("Severity", exact=True).select_option("critical")
+        assert page.url.endswith("?show=failed&severity=critical")
+        assert page.evaluate(VISIBLE) == ["check-names-fail", "check-aria-fail"]
+        # What only holds findings that are left out is not there either.
+        assert page.locator(".report .category:visible").count() == 2
+        page.get_by_role("link", name="Show all").click()
+        expect(status).to_have_text(f"{total} of {total} shown")
+        assert "?" not in page.url
+        page.get_by_role("searchbox").fill("HERO h1")
+        assert page.evaluate(VISIBLE) == ["check-color-contrast"]
+        assert page.url.endswith("?q=HERO+h1")
+        page.get_by_role("searchbox").fill("nowhere")
+        expect(page.get_by_text("No finding fits.")).to_be_visible()
+        # A link to what is left out brings it back.
+        page.locator(".first a").first.click()
+        assert in_view(page, "#check-names-fail")
+        expect(status).to_have_text(f"{total} of {total} shown")
+        # What is asked for is counted from the top as well.
+        page.get_by_role("region", name="Result").get_by_role("link", name="6 low").click()
+        assert len(page.evaluate(VISIBLE)) == 6
+        assert page.url.endswith("?severity=low")
+
+    browser.look(rendering, "", look)
+
+
+def test_scripts_and_server_show_the_same(browser: Window, rendering: Rendering) -> None:
+    for name in QUERIES:
+        served = browser.look(rendering, name, lambda page: page.evaluate(VISIBLE), java_script_enabled=True)
+        refiltered = browser.look(
+            rendering,
+            name,
+            lambda page: page.evaluate(f"() => {{ document.forms.findings.requestSubmit(); return {VISIBLE}; }}"),
+        )
+        if name:
+            assert served == refiltered
+        assert bool(served) is (name != "?q=nowhere")
+
+
+def test_keys_go_from_finding_to_finding_and_stay_out_of_fields(browser: Window, rendering: Rendering) -> None:
+    def look(page: Page) -> None:
+        def at() -> str:
+            return str(page.evaluate("document.activeElement.id"))
+
+        for expected in ("check-names-fail", "check-names-warn", "check-aria-fail"):
+            page.keyboard.press("j")
+            assert at() == expected
+            assert in_view(page, f"#{expected}")
+        page.keyboard.press("k")
+        assert at() == "check-names-warn"
+        page.keyboard.press("Control+j")
+        page.keyboard.press("Alt+k")
+        assert at() == "check-names-warn"
+        page.keyboard.press("/")
+        assert at() == "q"
+        page.keyboard.type("jk/?")
+        assert page.get_by_role("searchbox").input_value() == "jk/?"
+        expect(page.get_by_role("dialog")).to_be_hidden()
+        page.get_by_role("searchbox").fill("")
+        page.get_by_role("button", name="Keys").click()
+        dialog = page.get_by_role("dialog", name="Keys")
+        expect(dialog).to_be_visible()
+        dialog.get_by_label("Use these keys").uncheck()
+        page.keyboard.press("Escape")
+        page.locator("#check-aria-fail").evaluate("each => { each.tabIndex = -1; each.focus(); }")
+        page.keyboard.press("j")
+        assert at() == "check-aria-fail"
+        page.reload()
+        page.keyboard.press("?")
+        expect(dialog).to_be_hidden()
+
+    browser.look(rendering, "", look, viewport={"width": 1280, "height": 720})
+
+
+def test_a_link_opens_what_is_folded_away(browser: Window, rendering: Rendering) -> None:
+    def look(page: Page) -> None:
+        passed = page.locator("#check-colour-pass-3")
+        expect(passed).to_be_hidden()
+        page.goto(f"{page.url}#check-colour-pass-3")
+        expect(passed).to_be_visible()
+        expect(page.locator("#check-time-fine")).to_be_hidden()
+        page.evaluate("location.hash = 'check-time-fine'")
+        assert in_view(page, "#check-time-fine")
+        # And a narrow page has its contents behind a button.
+        page.locator(".contents .button").click()
+        page.get_by_role("navigation", name="Contents").get_by_role("link", name="Keyboard").click()
+        expect(page.locator(".contents [popover]")).to_be_hidden()
+        assert in_view(page, "#category-5")
+
+    browser.look(rendering, "", look, viewport={"width": 390, "height": 844})
+
+
+def test_without_scripts_the_server_filters(browser: Window, rendering: Rendering) -> None:
+    def look(page: Page) -> None:
+        page.get_by_label("Failed").check()
+        page.get_by_role("button", name="Apply").click()
+        assert page.url.endswith("?q=&severity=&show=failed#findings")
+        expect(page.get_by_role("status")).to_contain_text("7 of ")
+        expect(page.locator("#check-color-contrast")).to_be_visible()
+        expect(page.locator("#check-names-warn")).to_be_hidden()
+        expect(page.get_by_label("Failed")).to_be_checked()
+        page.get_by_role("link", name="Show all").click()
+        expect(page.locator("#check-names-warn")).to_be_visible()
+        page.get_by_role("link", name="Colour and layout").click()
+        assert in_view(page, "#category-4")
+        page.goto(f"{page.url.partition('#')[0]}#check-colour-pass-3")
+        expect(page.locator("#check-colour-pass-3")).to_be_visible()
+        # What only scripts can do is not offered.
+        expect(page.get_by_role("button", name="Keys")).to_be_hidden()
+        expect(page.get_by_role("button", name="Copy")).to_have_count(0)
+
+    browser.look(rendering, "", look, java_script_enabled=False, viewport={"width": 1280, "height": 720})
+
+
+def test_a_fix_is_copied(browser: Window, rendering: Rendering) -> None:
+    def look(page: Page) -> str:
+        page.locator("#check-color-contrast").get_by_role("button", name="Copy").first.click()
+        return str(page.evaluate("navigator.clipboard.readText()"))
+
+    permissions = ["clipboard-read", "clipboard-write"]
+    assert browser.look(rendering, "", look, permissions=permissions) == "Fix color-contrast."
+
+
+def test_paper_has_everything_but_what_is_clicked(browser: Window, rendering: Rendering) -> None:
+    def look(page: Page) -> int:
+        page.emulate_media(media="print")
+        for each in (".contents", ".finder", ".toolbar", ".anchor"):
+            expect(page.locator(f".report {each}").first).to_be_hidden()
+        # Every fold is open.
+        expect(page.locator("#check-colour-pass-3 h4")).to_be_visible()
+        expect(page.locator("#check-time-fine h4")).to_be_visible()
+        page.emulate_media(media="screen")
+        return len(page.pdf(prefer_css_page_size=True))
+
+    assert browser.look(rendering, "", look) > 10_000
+
+
+@pytest.mark.parametrize("name", ["", "?q=&severity=&show=failed", "?q=nowhere"])
+def test_every_state_is_accessible_in_both_themes_at_every_width(
+    browser: Window, rendering: Rendering, name: str
+) -> None:
+    def look(page: Page) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        page.evaluate(AXE_SCRIPT)
+        views = (
+            ("", "light", ALL_RULES),
+            (OPEN_ALL, "dark", CONTRAST),
+            (CONTENTS, "light", LAYOUT),
+            (KEYS, "dark", LAYOUT),
+        )
+        for action, theme, rules in views:
+            page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+            page.evaluate(f"() => {{ {action} }}")
+            for width in (320, 390, 768, 1440):
+                page.set_viewport_size({"width": width, "height": 900})
+                if page.evaluate("document.scrollingElement.scrollWidth") > width:
+                    found[f"scrolls at {width} after {action}"] = True
+            if action == CONTENTS:
+                page.set_viewport_size({"width": 390, "height": 844})
+            if broken := violations(page, rules):
+                found[f"axe, {theme}, {action}"] = broken
+        return found
+
+    assert browser.look(rendering, name, look) == {}
+
+
+def test_addresses_of_findings_are_of_this_page(browser: Window, rendering: Rendering) -> None:
+    """On a filtered page, links lead to findings that are left out there."""
+
+    def look(page: Page) -> str:
+        page.locator(".first a").first.click()
+        return page.url
+
+    path = rendering.pages[""].path
+    assert browser.look(rendering, "?severity=low", look) == f"{ORIGIN}{path}#check-names-fail"
