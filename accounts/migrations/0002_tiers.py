@@ -2,18 +2,18 @@
 
 from django.db import migrations
 
-# name: (scans a month, concurrent scans, requests a minute, webhooks, schedules)
+# name: (scans a month, concurrent scans, requests a minute, webhooks, monitors, pages of an audit, shortest interval)
 TIERS = {
-    "free": (100, 2, 60, 3, 1),
-    "pro": (2_000, 10, 300, 10, 25),
-    "business": (20_000, 50, 1_200, 25, 250),
-    "enterprise": (200_000, 200, 6_000, 100, 2_500),
+    "free": (100, 2, 60, 3, 1, 10, "day"),
+    "pro": (2_000, 10, 300, 10, 25, 100, "6h"),
+    "business": (20_000, 50, 1_200, 25, 250, 1_000, "hour"),
+    "enterprise": (200_000, 200, 6_000, 100, 2_500, 10_000, "hour"),
 }
 
 
 def seed(apps, schema_editor):
     Tier = apps.get_model("accounts", "Tier")
-    for name, (scans, concurrent, requests, webhooks, schedules) in TIERS.items():
+    for name, (scans, concurrent, requests, webhooks, schedules, pages, interval) in TIERS.items():
         Tier.objects.get_or_create(
             name=name,
             defaults={
@@ -22,6 +22,8 @@ def seed(apps, schema_editor):
                 "requests_per_minute": requests,
                 "webhooks": webhooks,
                 "schedules": schedules,
+                "pages_per_audit": pages,
+                "shortest_interval": interval,
             },
         )
 

@@ -15,7 +15,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-import yaml
 from django.conf import settings as django_settings
 from django.http import HttpResponse
 from django.test import Client
@@ -33,6 +32,7 @@ from scans.models import Audit, Scan
 from scans.net.errors import NetError
 from scans.net.targets import InvalidUrl
 from scans.policy import scan_policy
+from tests.generated import description
 from tests.sites.sample import sample_site
 from tests.sites.server import Answer
 from tests.world import attempt_deliveries, finished_scan, make_scan, member_of
@@ -257,7 +257,7 @@ def add_earlier_report(scan_id: str) -> None:
 
 
 def endpoints() -> set[tuple[str, str]]:
-    described = yaml.safe_load((ROOT / "openapi.yaml").read_text(encoding="utf-8"))["paths"]
+    described = description()["paths"]
     return {
         (method.upper(), re.sub(r"\{\w+\}", "{id}", path))
         for path, methods in described.items()

@@ -10,14 +10,14 @@ from typing import Any
 
 import jsonschema
 import pytest
-import yaml
 from django.core.management import call_command
 
 from config.api.pagination import MAX_OFFSET
 from reports.serializers import GRADES
+from tests.generated import description
 
 ROOT = Path(__file__).resolve().parents[2]
-DESCRIPTION: dict[str, Any] = yaml.safe_load((ROOT / "openapi.yaml").read_text(encoding="utf-8"))
+DESCRIPTION = description()
 
 
 @pytest.mark.parametrize(

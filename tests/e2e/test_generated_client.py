@@ -10,11 +10,10 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.config.stack.processes import wait_until
 from tests.e2e.conftest import Running
-from tests.generated import DESCRIPTION, generate_client
+from tests.generated import description, generate_client
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
 
@@ -26,7 +25,7 @@ class Consumer:
     """Calls operations by their IDs, and notes which."""
 
     def __init__(self, base: str, key: str) -> None:
-        described = yaml.safe_load(DESCRIPTION.read_text(encoding="utf-8"))["paths"].values()
+        described = description()["paths"].values()
         self.rooms = {
             operation["operationId"]: operation["tags"][0].lower()
             for methods in described

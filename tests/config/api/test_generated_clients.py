@@ -7,15 +7,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import yaml
 
-from tests.generated import DESCRIPTION, generate_client
+from tests.generated import DESCRIPTION, description, generate_client
 
 
 def test_a_python_client_is_generated_without_a_warning(tmp_path: Path) -> None:
     said = generate_client(tmp_path / "client")
     assert "arning" not in said
-    described = yaml.safe_load(DESCRIPTION.read_text(encoding="utf-8"))["paths"].values()
+    described = description()["paths"].values()
     operations = {operation["operationId"] for methods in described for operation in methods.values()}
     modules = {path.stem for path in (tmp_path / "client" / "api").glob("*/*.py")} - {"__init__"}
     assert modules == operations

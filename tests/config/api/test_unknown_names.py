@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from django.urls import URLPattern, get_resolver
 
 from config.api.views import ApiView, UnknownPath
+from tests.generated import description
 from tests.world import Member
 
-ROOT = Path(__file__).resolve().parents[3]
-DESCRIPTION = yaml.safe_load((ROOT / "openapi.yaml").read_text(encoding="utf-8"))
 OPERATIONS = [
     pytest.param(method, path, operation, id=operation["operationId"])
-    for path, methods in DESCRIPTION["paths"].items()
+    for path, methods in description()["paths"].items()
     for method, operation in methods.items()
 ]
 # What each body needs before it is looked for what it should not have.
