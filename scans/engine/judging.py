@@ -14,7 +14,7 @@ from scans.engine.browser.evidence import BrowserLoad
 from scans.engine.browser.waterfall import waterfall
 from scans.engine.catalogue import Category, Check, caps, catalogue_version
 from scans.engine.catalogue import checks as checks_of
-from scans.engine.exhibits import exhibits
+from scans.engine.exhibits.collection import exhibits
 from scans.engine.findings import Fail, Finding, Fix, NotApplicable, Pass, ScanType, Server, Warn
 from scans.engine.fingerprints import EVIDENCE_ITEMS
 from scans.engine.illustrations import pictures

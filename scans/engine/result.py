@@ -145,7 +145,7 @@ class ScanResult:
     scoring: Mapping[str, Any] | None = None
     # What the report page tells beside the checks: final_url, address, duration_s, …
     facts: Mapping[str, str | int | float] = field(default_factory=dict)
-    # What the report page shows beside the checks (`scans.engine.exhibits`).
+    # What the report page shows beside the checks (`scans.engine.exhibits.collection`).
     exhibits: Mapping[str, Any] = field(default_factory=dict)
     # What a browser saw: the first screen as WebP, and the load.
     screenshot: bytes | None = None

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scans.engine.browser.evidence import BrowserLoad
-from scans.engine.exhibits import MAX_WEIGHTS, Exhibits, exhibits
+from scans.engine.exhibits.collection import Exhibits, exhibits
+from scans.engine.exhibits.weights import MAX_WEIGHTS
 from scans.engine.findings import ScanType
 from scans.engine.page.evidence import Document, Page
 from scans.engine.page.references import ResourceKind
