@@ -35,6 +35,7 @@ def build_report(scan: Scan, result: ScanResult) -> dict[str, Any]:
         "export": _encoded(export),
         "facts": dict(result.facts),
         "scoring": result.scoring,
+        "exhibits": dict(result.exhibits),
         "waterfall": asdict(result.waterfall) if result.waterfall else None,
         "screenshot": result.screenshot,
         "page_picture": result.pictures.page if result.pictures else None,

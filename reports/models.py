@@ -25,6 +25,8 @@ class Report(models.Model):
     facts = models.JSONField(default=dict)
     # What the score was worked out from, so that it can be without what is muted; None in reports from before.
     scoring = models.JSONField(null=True, blank=True)
+    # What its page shows beside the checks: response headers, previews and the like; None in reports from before.
+    exhibits = models.JSONField(null=True, blank=True)
     # What a browser saw: the load, and the first screen as WebP.
     waterfall = models.JSONField(null=True, blank=True)
     screenshot = models.BinaryField(null=True)

@@ -69,6 +69,7 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
             muting_of(mutes, found, seen.membership),
             chosen=chosen,
             check_pages=reverse("docs-checks"),
+            exhibits=found.exhibits,
         ),
         "report": found,
         # On a page with findings left out, links to findings go to the page with all of them.

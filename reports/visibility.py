@@ -22,7 +22,10 @@ from scans.models import Audit, Scan
 AUDIT = "scan__audit_page__audit"
 
 
-LARGE = ("body", "export", "facts", "scoring", "waterfall", "screenshot", "page_picture", "film", "pictures")
+LARGE = (
+    *("body", "export", "facts", "scoring", "exhibits", "waterfall"),
+    *("screenshot", "page_picture", "film", "pictures"),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from reports.mutes.matching import Covered
 from reports.page.cards import CheckCard, card_of
 from reports.page.evidence.columns import column
 from reports.page.evidence.tables import written
+from reports.page.exhibits.exhibits import Exhibits, exhibits_of
 from reports.page.explanations import ACCESSIBILITY_NOTE, category_meaning, grade_meaning
 from reports.page.filters import EVERYTHING, Filter, FilterBar, filter_bar
 from reports.page.held import Held, held
@@ -138,6 +139,7 @@ class ReportPage:
     facts: tuple[Fact, ...]
     coverage: CoverageSummary
     waterfall: WaterfallChart | None
+    exhibits: Exhibits
     muted: tuple[CheckCard, ...]  # in none of the categories
     without_muted: ScoreWithout | None
     prefix: str
@@ -156,8 +158,9 @@ def report_page(
     prefix: str = "",
     chosen: Filter = EVERYTHING,
     check_pages: str = "",
+    exhibits: Mapping[str, Any] | None = None,
 ) -> ReportPage:
-    """The page of a report; `document` is the JSON export, `requests` the stored waterfall.
+    """The page of a report; `document` is the JSON export, `requests` and `exhibits` are stored with it.
 
     `prefix` tells the anchors of several reports in one file apart; what is not `chosen` is hidden. `check_pages` is
     where the checks' pages are, `/docs/checks/` of the service; empty where there is no service.
@@ -208,6 +211,7 @@ def report_page(
         facts=tuple(_fact(name, value) for name, value in facts.items() if name not in COVERAGE),
         coverage=_coverage(document, facts),
         waterfall=waterfall(requests),
+        exhibits=exhibits_of(document, exhibits, prefix),
         muted=tuple(sorted((card for each in cards for card in each if card.is_muted), key=_weight)),
         without_muted=without_muted(muting.scoring, muted),
         prefix=prefix,

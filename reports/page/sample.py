@@ -26,13 +26,15 @@ class Sample:
     document: Mapping[str, Any]
     facts: Mapping[str, Any]
     waterfall: Mapping[str, Any] | None
+    exhibits: Mapping[str, Any] | None
     has_screenshot: bool
 
     @property
     def page(self) -> ReportPage:
         """Without links to the shop."""
         facts = {name: value for name, value in self.facts.items() if name != "final_url"}
-        return replace(report_page(self.document, facts | {"notice": NOTICE}, self.waterfall), link=None)
+        page = report_page(self.document, facts | {"notice": NOTICE}, self.waterfall, exhibits=self.exhibits)
+        return replace(page, link=None)
 
 
 @functools.cache

@@ -10,6 +10,9 @@ from urllib.parse import unquote, urlsplit
 from scans.engine.messages import size
 
 WIDTH = 1000
+MAX_TICKS = 6
+STEPS_MS = tuple(digit * 10**power for power in range(12) for digit in (1, 2, 5))
+LAST_TICK = 0.94  # of the time: what is written beside a later one would not fit
 LEAST = 4  # so that the shortest request can be seen
 
 
@@ -29,6 +32,7 @@ class Bar:
     receive: int
     is_blocking: bool
     is_failed: bool
+    is_third_party: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +44,28 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
+class Tick:
+    """A line of the time axis."""
+
+    text: str
+    at: int
+
+    @property
+    def percent(self) -> float:
+        return 100 * self.at / WIDTH
+
+
+@dataclass(frozen=True, slots=True)
 class WaterfallChart:
     bars: tuple[Bar, ...]
     marks: tuple[Mark, ...]
+    ticks: tuple[Tick, ...]
     seconds: str
     left_out: int
+
+    @property
+    def third_parties(self) -> int:
+        return sum(bar.is_third_party for bar in self.bars)
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -62,9 +83,17 @@ def waterfall(stored: Mapping[str, Any] | None) -> WaterfallChart | None:
         marks=tuple(
             Mark(name, name.lower().replace(" ", "-"), _seconds(at), _place(at, total)) for name, at in stored["marks"]
         ),
+        ticks=_ticks(total),
         seconds=_seconds(total),
         left_out=stored["left_out"],
     )
+
+
+def _ticks(total: int) -> tuple[Tick, ...]:
+    """From 0 on, in steps of 1, 2 or 5 times a power of ten, the last of them before the end; at most six."""
+    step = next(each for each in STEPS_MS if total <= MAX_TICKS * each)
+    places = range(0, total, step)
+    return tuple(Tick(f"{at / 1000:g} s", _place(at, total)) for at in places if at <= LAST_TICK * total)
 
 
 def _bar(row: Mapping[str, Any], total: int, own_host: str) -> Bar:
@@ -83,6 +112,8 @@ def _bar(row: Mapping[str, Any], total: int, own_host: str) -> Bar:
         receive=max(end - response, LEAST),
         is_blocking=row["is_blocking"],
         is_failed=row["is_failed"],
+        # Reports from before do not tell; another host of theirs is named beside the file.
+        is_third_party=row.get("is_third_party", False),
     )
 
 

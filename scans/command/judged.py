@@ -27,6 +27,7 @@ class Judged:
     facts: Mapping[str, Any] = field(default_factory=dict)
     scoring: Mapping[str, Any] | None = None
     waterfall: Mapping[str, Any] | None = None
+    exhibits: Mapping[str, Any] = field(default_factory=dict)
     screenshot: bytes | None = None  # the first screen as WebP
     accepted: Mapping[str, str] = field(default_factory=dict)
     accepted_score: int | None = None

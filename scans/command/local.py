@@ -103,7 +103,12 @@ def _judged(result: ScanResult) -> Judged:
         document["error"] = asdict(result.error)
     waterfall = asdict(result.waterfall) if result.waterfall else None
     return Judged(
-        document, facts=result.facts, scoring=result.scoring, waterfall=waterfall, screenshot=result.screenshot
+        document,
+        facts=result.facts,
+        scoring=result.scoring,
+        waterfall=waterfall,
+        exhibits=result.exhibits,
+        screenshot=result.screenshot,
     )
 
 

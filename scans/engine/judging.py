@@ -14,6 +14,7 @@ from scans.engine.browser.evidence import BrowserLoad
 from scans.engine.browser.waterfall import waterfall
 from scans.engine.catalogue import Category, Check, caps, catalogue_version
 from scans.engine.catalogue import checks as checks_of
+from scans.engine.exhibits.collection import exhibits
 from scans.engine.findings import Fail, Finding, Fix, NotApplicable, Pass, ScanType, Server, Warn
 from scans.engine.fingerprints import EVIDENCE_ITEMS
 from scans.engine.illustrations import pictures
@@ -201,6 +202,7 @@ class Judgement:
             error=error,
             scoring=None if error else scoring.basis(categories, caps),
             facts=self._facts((completed_at - started_at).total_seconds()),
+            exhibits={} if error else exhibits(self.type, self.evidence),
             screenshot=seen.first_screen.data if seen and seen.first_screen else None,
             pictures=pictures(self.type, seen, (each for _, each in self.results)),
             waterfall=waterfall(seen.first) if seen and self.type is ScanType.PERFORMANCE else None,

@@ -11,6 +11,7 @@ from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from operator import itemgetter
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 from scans.engine.findings import EvidenceItem
@@ -47,6 +48,7 @@ def redacted(result: ScanResult, given: OriginCredentials | None) -> ScanResult:
         skipped_checks=tuple(replace(each, reason=clean(each.reason)) for each in result.skipped_checks),
         error=result.error and replace(result.error, message=clean(result.error.message)),
         facts=facts,
+        exhibits=_all_of(result.exhibits, clean),
         waterfall=waterfall
         and replace(waterfall, rows=tuple(replace(each, url=clean(each.url)) for each in waterfall.rows)),
     )
@@ -59,6 +61,15 @@ def _notice(facts: Mapping[str, str | int | float], given: OriginCredentials) ->
         f"The page answers with status {facts['status']}. The scan's credentials are for {given.origin} only: where it "
         "redirects to another origin, or its certificate is not trusted, they are not sent."
     )
+
+
+def _all_of(value: Any, clean: Callable[[str], str]) -> Any:
+    """A JSON value with every text in it cleaned; names are ours."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {name: _all_of(each, clean) for name, each in value.items()}
+    return [_all_of(each, clean) for each in value] if isinstance(value, list) else value
 
 
 def _category(category: CategoryResult, clean: Callable[[str], str]) -> CategoryResult:

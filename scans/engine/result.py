@@ -96,6 +96,7 @@ class WaterfallRow:
     status: int | None
     is_blocking: bool
     is_failed: bool
+    is_third_party: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +145,8 @@ class ScanResult:
     scoring: Mapping[str, Any] | None = None
     # What the report page tells beside the checks: final_url, address, duration_s, …
     facts: Mapping[str, str | int | float] = field(default_factory=dict)
+    # What the report page shows beside the checks (`scans.engine.exhibits.collection`).
+    exhibits: Mapping[str, Any] = field(default_factory=dict)
     # What a browser saw: the first screen as WebP, and the load.
     screenshot: bytes | None = None
     pictures: Pictures | None = None

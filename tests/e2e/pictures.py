@@ -54,6 +54,7 @@ def test_the_shop_is_scanned(db: None) -> None:
             "document": report.document,
             "facts": report.facts,
             "waterfall": report.waterfall,
+            "exhibits": report.exhibits,
             "has_screenshot": report.screenshot is not None,
         }
         text = json.dumps(kept, indent=1, ensure_ascii=False)

@@ -9,7 +9,7 @@ from typing import Literal
 
 # `code` is what somebody copies, `mono` what only has to be read letter by letter; `address` is a URL or a path.
 # `short` is a word or two.
-Kind = Literal["text", "short", "mono", "code", "address", "number", "moment", "colour"]
+Kind = Literal["text", "short", "mono", "code", "address", "number", "moment", "contrast"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,8 @@ COLUMNS: Mapping[str, Column] = {
     "canonical": Column("Canonical URL", "address"),
     "cipher": Column("Cipher", "mono"),
     "closed": Column("Connections closed", "number"),
-    "colours": Column("Colours", "colour"),
     "comment": Column("Comment", "code"),
-    "contrast": Column("Contrast", "short"),
+    "contrast": Column("Contrast", "contrast"),
     "cookie": Column("Cookie", "mono"),
     "crawler": Column("Crawler", "mono"),
     "document_seconds": Column("Document alone", "number", "s"),
@@ -60,6 +59,7 @@ COLUMNS: Mapping[str, Column] = {
     "file": Column("File", "address"),
     "font_display": Column("font-display", "mono"),
     "format": Column("Format", "short"),
+    "from": Column("From", "address"),
     "gzip_would_save_bytes": Column("gzip would save", "number", BYTES),
     "header": Column("Header", "mono"),
     "header_bytes": Column("Headers", "number", BYTES),
@@ -138,8 +138,8 @@ COLUMNS: Mapping[str, Column] = {
     "style_sheet": Column("Style sheet", "address"),
     "subject": Column("Subject"),
     "text": Column("Text"),
-    "text_size": Column("Text size", "short"),
     "title": Column("Title"),
+    "to": Column("To", "address"),
     "top_px": Column("Distance from the top", "number", "px"),
     "try": Column("Try", "number"),
     "ttfb_ms": Column("Time to first byte", "number", "ms"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 CHECKS = frozenset({"color-contrast", "link-in-text-block"})
 COLOUR = r"#[0-9a-fA-F]{6}"
@@ -18,17 +19,25 @@ LINK = re.compile(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """Such as "4.31:1, needs 4.5:1 at 12px", and the colours of the text and of what it is read against, as #rrggbb."""
+
+    text: str
+    colours: tuple[str, str]
+
+
 def told(item: Mapping[str, object]) -> Mapping[str, object]:
-    """The item with `contrast`, `colours`, `text_size` in place of a sentence that tells a ratio; else as it was."""
+    """The item with a `Contrast` in place of a sentence that tells a ratio; else as it was."""
     why = str(item.get("why", ""))
     if found := TEXT.search(why):
         ratio, front, back, text_size, weight, needed = found.groups()
         bold = ", bold" if weight == "bold" else ""
-        text = {"text_size": f"{text_size}{bold}"} if text_size else {}
+        at = f" at {text_size}{bold}" if text_size else ""
     elif found := LINK.search(why):
         ratio, needed, front, back = found.groups()
-        text = {}
+        at = ""
     else:
         return item
     rest = {name: value for name, value in item.items() if name != "why"}
-    return {"contrast": f"{ratio}:1, needs {needed}:1", "colours": f"{front} on {back}", **text} | rest
+    return {"contrast": Contrast(f"{ratio}:1, needs {needed}:1{at}", (front, back))} | rest

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from reports.page.evidence.columns import BYTES, Column, column
+from reports.page.evidence.contrasts import Contrast
 from scans.engine.fingerprints import EVIDENCE_ITEMS
 
 # Characters of a value on the page. Sites choose how long their addresses and headers are, and thousands of them stand
@@ -151,6 +152,8 @@ def cell(value: object, kind: str = "text") -> Cell:
         return Cell("Yes" if value else "No")
     if isinstance(value, int | float):
         return Cell(f"{value:,}")
+    if isinstance(value, Contrast):
+        return Cell(value.text, colours=value.colours)
     text = str(value)
     if len(text) > MAX_CELL:
         return Cell(f"{text[:MAX_CELL]}… ({len(text):,} characters; the JSON export has them all)")
@@ -161,8 +164,6 @@ def cell(value: object, kind: str = "text") -> Cell:
             return address(text)
         case "moment":
             return Cell(moment(text))
-        case "colour":
-            return Cell(text, colours=tuple(text.split(" on ")))
     return Cell(text)
 
 

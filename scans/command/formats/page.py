@@ -57,7 +57,13 @@ def _shown(judged: Judged, anchor: str, check_pages: str) -> Mapping[str, Any]:
         muting = Muting(_accepted(judged), judged.scoring, shows_rules=False, mute_url="")
         prefix = f"{anchor}-"
         shown["page"] = report_page(
-            judged.document, judged.facts, judged.waterfall, muting, prefix, check_pages=check_pages
+            judged.document,
+            judged.facts,
+            judged.waterfall,
+            muting,
+            prefix,
+            check_pages=check_pages,
+            exhibits=judged.exhibits,
         )
     if judged.screenshot is not None:
         shown["screenshot"] = f"data:image/webp;base64,{base64.b64encode(judged.screenshot).decode('ascii')}"

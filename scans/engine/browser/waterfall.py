@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from scans.engine.browser.evidence import Load
 from scans.engine.messages import excerpt
+from scans.engine.page.registrable_domain import is_same_site
 from scans.engine.result import Waterfall, WaterfallRow
 
 MAX_ROWS = 60
@@ -23,6 +26,7 @@ def waterfall(load: Load) -> Waterfall | None:
     shown = load.requests[:MAX_ROWS]
     ends = [each.end_s for each in shown if each.end_s is not None]
     total_ms = max([1, *(at for _, at in seen), *(round(1000 * end) for end in ends)])
+    own = _host(shown[0].url)
     rows = []
     for each in shown:
         start_ms = min(round(1000 * each.start_s), total_ms)
@@ -39,6 +43,14 @@ def waterfall(load: Load) -> Waterfall | None:
                 status=each.status,
                 is_blocking=each.is_blocking,
                 is_failed=bool(each.error) or (each.status or 0) >= 400,
+                is_third_party=not is_same_site(_host(each.url), own),
             )
         )
     return Waterfall(tuple(rows), tuple(seen), total_ms, len(load.requests) - len(shown) + load.left_out)
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""

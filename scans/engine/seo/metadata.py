@@ -42,7 +42,8 @@ ARIAL = {
     for character in characters
 }
 FIGURE = 556
-TITLE_SIZE_PX = 20  # in Google's results on a desktop
+# Google's results on a desktop: a title is one line of Arial in this size.
+TITLE_SIZE_PX = 20
 
 CANONICAL, HREFLANG, ROBOTS, TITLE = "canonical link", "hreflang link", "robots meta", "title"
 
@@ -55,6 +56,8 @@ class SocialMetadata:
     image: str = ""
     url: str = ""
     card: str = ""
+    description: str = ""
+    site_name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +100,11 @@ def width(text: str) -> int:
 
 def title_px(text: str) -> int:
     """About how many pixels a title takes in a list of results: in Arial, each Chinese letter a square."""
-    return round(sum(map(_advance, text)) * TITLE_SIZE_PX / 1000)
+    return round(sum(map(advance, text)) * TITLE_SIZE_PX / 1000)
 
 
-def _advance(character: str) -> int:
+def advance(character: str) -> int:
+    """The room of a character in thousandths of the size of its letters."""
     if unicodedata.category(character) in ("Mn", "Me", "Cf", "Cc"):
         return 0
     if unicodedata.east_asian_width(character) in "WF":
@@ -121,6 +125,8 @@ def read_social_metadata(document: Document) -> SocialMetadata:
         image=next((found[name] for name in found if name in ("og:image", "og:image:url", "og:image:secure_url")), ""),
         url=found.get("og:url", ""),
         card=found.get("twitter:card", ""),
+        description=found.get("og:description", ""),
+        site_name=found.get("og:site_name", ""),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import timedelta
 from typing import Any
 
@@ -11,10 +11,13 @@ import pytest
 from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
 
 from accounts.models import Membership, User
 from reports.models import Report
 from reports.page.report_page import report_page
+from reports.page.waterfall import waterfall
 from scans.engine.findings import CRITICAL, HIGH, LOW
 from scans.engine.result import AppliedCap, CategoryResult, CheckResult, OmittedCheck, Waterfall, WaterfallRow
 from scans.models import Scan
@@ -245,8 +248,8 @@ def test_categories_with_something_to_mend_come_first() -> None:
 
 WATERFALL = Waterfall(
     rows=(
-        WaterfallRow("https://example.com/", "document", 0, 100, 200, 5000, 200, False, False),
-        WaterfallRow(f"https://evil.test/{EVIL}", "script", 200, 300, 1000, 40_000, 404, True, True),
+        WaterfallRow("https://example.com/", "document", 0, 100, 200, 5000, 200, False, False, False),
+        WaterfallRow(f"https://evil.test/{EVIL}", "script", 200, 300, 1000, 40_000, 404, True, True, True),
     ),
     marks=(("First paint", 500), ("Loaded", 1000)),
     total_ms=1000,
@@ -280,6 +283,32 @@ def test_the_load_is_drawn_request_by_request(home: Member) -> None:
     assert not page.xpath("//img[@onerror]")
     assert "3 more requests" in page.text_content()
     assert "First paint" in page.text_content()
+    assert [row.get("class") for row in rows] == ["kind-document", "kind-script is-failed third-party"]
+    assert "of a third party" in rows[1].text_content()
+    axis = page.xpath("//div[@class='waterfall-axis']//*[local-name()='text']")
+    assert [(each.text, each.get("x")) for each in axis] == [
+        *(("0 s", "0.0%"), ("0.2 s", "20.0%"), ("0.4 s", "40.0%"), ("0.6 s", "60.0%"), ("0.8 s", "80.0%")),
+    ]
+
+
+def test_a_load_that_was_stored_without_its_third_parties_is_drawn() -> None:
+    stored = asdict(WATERFALL)
+    for row in stored["rows"]:
+        del row["is_third_party"]
+    drawn = waterfall(stored)
+    assert drawn is not None
+    assert drawn.third_parties == 0
+
+
+@given(st.integers(min_value=1, max_value=10**8))
+def test_the_time_axis_has_a_few_ticks_at_round_times(total_ms: int) -> None:
+    drawn = waterfall(asdict(replace(WATERFALL, total_ms=total_ms)))
+    assert drawn is not None
+    places = [tick.at for tick in drawn.ticks]
+    assert 1 <= len(places) <= 7
+    assert places[0] == 0
+    assert places == sorted(places)
+    assert max(places) <= 950
 
 
 def test_the_screenshot_is_shown_to_members_only(home: Member, stranger: Member) -> None:

@@ -13,8 +13,8 @@ from scans.engine.findings import ScanType
 from tests.furnished import real_result
 
 ENGINE = Path(__file__).parents[4] / "scans" / "engine"
-# What `contrasts` makes of a sentence.
-MADE_HERE = {"contrast", "colours", "text_size"}
+# What `contrasts` makes of a sentence, and `exhibits` of redirects.
+MADE_HERE = {"contrast", "from", "to"}
 # Told by the page in its own way, or not at all.
 UNSHOWN = {"ancestry"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reports.page.evidence.contrasts import told
+from reports.page.evidence.contrasts import Contrast, told
 from scans.engine.browser.axe import axe_source
 
 
@@ -14,9 +14,7 @@ def test_text() -> None:
         "font size: 9.0pt (12px), font weight: bold). Expected contrast ratio of 4.5:1"
     )
     assert told({"selector": "#a", "why": why, "wcag": "1.4.3"}) == {
-        "contrast": "2.64:1, needs 4.5:1",
-        "colours": "#9aa0a6 on #ffffff",
-        "text_size": "12px, bold",
+        "contrast": Contrast("2.64:1, needs 4.5:1 at 12px, bold", ("#9aa0a6", "#ffffff")),
         "selector": "#a",
         "wcag": "1.4.3",
     }
@@ -27,7 +25,7 @@ def test_links() -> None:
         "The link has insufficient color contrast of 1.2:1 with the surrounding text. (Minimum contrast is 3:1, "
         "link text: #111111, surrounding text: #000000)"
     )
-    assert told({"why": why}) == {"contrast": "1.2:1, needs 3:1", "colours": "#111111 on #000000"}
+    assert told({"why": why}) == {"contrast": Contrast("1.2:1, needs 3:1", ("#111111", "#000000"))}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,63 @@
+"""The page in a list of search results and as a shared link, as the scan has cut and stored them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+BETWEEN = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """`trail` is the address as engines write it: the host, then the folders."""
+
+    site: str
+    trail: str
+    title: str
+    description: str
+    is_hidden: bool  # search engines are asked not to show the page
+
+
+@dataclass(frozen=True, slots=True)
+class SharedLink:
+    """`image` is an address that nobody loads here: the site would learn who reads the report."""
+
+    host: str
+    title: str
+    description: str
+    image: str
+    is_large: bool
+
+
+def search_result(stored: Mapping[str, str], checks: Mapping[str, Mapping[str, Any]]) -> SearchResult:
+    host, path = _host_and_path(stored["url"])
+    folders = [unquote(each) for each in path.split("/") if each]
+    indexable = checks.get("is-indexable")
+    return SearchResult(
+        site=stored["site"] or host,
+        trail=BETWEEN.join([host, *folders]),
+        title=stored["title"],
+        description=stored["description"],
+        is_hidden=indexable is not None and indexable["status"] == "fail",
+    )
+
+
+def shared_link(stored: Mapping[str, str]) -> SharedLink:
+    return SharedLink(
+        host=_host_and_path(stored["url"])[0],
+        title=stored["title"],
+        description=stored["description"],
+        image=stored["image"],
+        is_large=stored["card"] == "summary_large_image",
+    )
+
+
+def _host_and_path(url: str) -> tuple[str, str]:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url, ""
+    return parts.netloc, parts.path
