@@ -3,7 +3,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("reports", "0005_pictures"),
+        ("reports", "0001_initial"),
     ]
 
     operations = [
