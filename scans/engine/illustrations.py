@@ -1,4 +1,4 @@
-"""What a report shows of the page beside its findings: where on a picture the elements are that they name, and the load."""
+"""What a report shows of the page beside its findings: where on a picture the named elements are, and the load."""
 
 from __future__ import annotations
 
