@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from django.conf import settings as django_settings
+from django.contrib.staticfiles import finders
 from django.http import HttpResponse
 from django.test import Client
 from lxml import etree, html
