@@ -53,16 +53,17 @@ def held(
     if not document["caps"]:
         return NOT_HELD
     found = uncapped(scoring) if scoring is not None else None
-    caps = tuple(
-        _cap(cap, sorted(_counted(found, number)), checks, prefix) for number, cap in enumerate(document["caps"])
-    )
+    caps = tuple(_cap(cap, _counted(found, number), checks, prefix) for number, cap in enumerate(document["caps"]))
     if found is None:
         return Held(caps, None, {}, frozenset())
     return Held(caps, found.value, found.points, frozenset().union(*found.held_by))
 
 
-def _counted(found: Uncapped | None, number: int) -> frozenset[str]:
-    return found.held_by[number] if found is not None and number < len(found.held_by) else frozenset()
+def _counted(found: Uncapped | None, number: int) -> list[str]:
+    """The IDs of those that the cap counts, first what weighs most."""
+    if found is None or number >= len(found.held_by):
+        return []
+    return sorted(found.held_by[number], key=lambda id: (-found.points[id], id))
 
 
 def _cap(cap: Mapping[str, Any], ids: list[str], checks: Mapping[str, Mapping[str, Any]], prefix: str) -> HeldCap:

@@ -143,14 +143,15 @@ def uncapped(stored: Mapping[str, Any]) -> Uncapped | None:
     if stored["rules"] != RULES_VERSION:
         return None
     categories, caps = _restored_basis(stored)
-    exact = _weighted_mean(categories)
+    parts = [_kept(category) for category in categories]
+    exact = _mean(parts)
     results = [result for category in categories for result in category.checks]
     held = sorted((cap for cap in caps if cap.limit < exact and cap.holds(results)), key=lambda cap: cap.limit)
     return Uncapped(
         rounded(exact),
         {
-            result.id: _points(categories, (), category, result, exact)
-            for category in categories
+            result.id: _points_in(parts, number, category, result, exact)
+            for number, category in enumerate(categories)
             for result in category.checks
             if result.status != "pass"
         },
@@ -270,7 +271,10 @@ def _percent(kept: float, judged: float) -> float:
 
 
 def _weighted_mean(categories: Sequence[CategoryResult]) -> float:
-    parts = [_kept(category) for category in categories]
+    return _mean([_kept(category) for category in categories])
+
+
+def _mean(parts: Sequence[tuple[float, float]]) -> float:
     return _percent(sum(kept for kept, _ in parts), sum(judged for _, judged in parts))
 
 
@@ -300,6 +304,17 @@ def _points(
         for each in categories
     ]
     return round(_overall(changed, caps) - exact, 1)
+
+
+def _points_in(
+    parts: Sequence[tuple[float, float]], number: int, category: CategoryResult, result: CheckResult, exact: float
+) -> float:
+    """As `_points` without caps, with what is left of the other categories worked out once: pages are asked for often."""
+    if not result.weighs or _credit(result) == 1.0:
+        return 0.0
+    mended = _as_passed(result)
+    changed = _kept(replace(category, checks=tuple(mended if each is result else each for each in category.checks)))
+    return round(_mean([*parts[:number], changed, *parts[number + 1 :]]) - exact, 1)
 
 
 def rounded(value: float) -> int:

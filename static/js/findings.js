@@ -6,12 +6,13 @@ const form = document.getElementById("findings");
 const checks = [...document.querySelectorAll(".report .check")];
 const texts = new Map();
 
-// What is searched: the texts of a finding, not those of its buttons.
+// What is searched: what was found, the fix and the evidence, as the server does; not labels, buttons and sources.
 function textOf(check) {
   if (!texts.has(check)) {
     const copy = check.cloneNode(true);
-    for (const each of copy.querySelectorAll("button, .fix strong, .tags, .anchor, .muted, .mute, .check-body > details > summary")) each.remove();
-    texts.set(check, copy.textContent.toLowerCase());
+    for (const each of copy.querySelectorAll("button")) each.remove();
+    const parts = [...copy.querySelectorAll("h4, .message, .fix span, td, dd, .sources code")];
+    texts.set(check, parts.map((each) => each.textContent).join("\n").toLowerCase());
   }
   return texts.get(check);
 }
