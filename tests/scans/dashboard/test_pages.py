@@ -44,6 +44,8 @@ def page_of(response: HttpResponse) -> html.HtmlElement:
 def text_of(response: HttpResponse) -> str:
     """The words, with the addresses in one piece."""
     whole = html.fromstring(response.content.decode().replace("<wbr>", ""))
+    for each in whole.find_class("url"):
+        each.text, each[:] = each.text_content(), ()
     return " ".join(" ".join(whole.itertext()).split())
 
 
