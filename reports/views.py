@@ -29,6 +29,7 @@ from reports.page.reader_muting import muting_of
 from reports.page.references import safe_link
 from reports.page.report_page import report_page
 from reports.page.sample import SCREENSHOT, sample_of
+from reports.page.steps import steps_of
 from reports.services import ReportsNotComparable, require_comparable
 from reports.visibility import Seen, seen_by, set_sharing
 from scans.models import Scan
@@ -51,7 +52,7 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
     if seen.membership and seen.is_expired:
         return _expired(request, context)
     if not scan.is_final:
-        return render(request, "report/running.html", context)
+        return render(request, "report/running.html", context | {"steps": steps_of(scan)})
     if scan.status == Scan.Status.FAILED:
         return render(request, "report/failed.html", context | {"advice": advice(scan.error_code)})
     has_screenshot = ExpressionWrapper(Q(screenshot__isnull=False), BooleanField())
@@ -89,12 +90,14 @@ def sample(request: HttpRequest, scan_type: str) -> HttpResponse:
     if scan_type not in Scan.Type.values:
         return _not_found(request)
     found = sample_of(scan_type)
+    chosen = Filter.asked_by(request.GET, scan_type)
     context = {
         "shell": "base.html",
         # Its addresses lead to the sample's own.
         "scan": Scan(id=f"sample/{scan_type}", type=scan_type, url=found.document["url"]),
         "report": found,
-        "page": found.page,
+        "page": found.page(chosen, reverse("docs-checks")),
+        "own_path": request.path if chosen.is_active else "",
         "link": None,
         "samples": Scan.Type.choices,
         "base_url": settings.BASE_URL,
@@ -147,7 +150,8 @@ def progress(request: HttpRequest, seen: Seen) -> HttpResponse:
         return redirect("report-page", seen.scan.id)
     if seen.scan.status != request.GET.get("status"):
         return HttpResponseClientRefresh()
-    return render(request, "report/_progress.html", {"scan": seen.scan, "is_fragment": True})
+    context = {"scan": seen.scan, "steps": steps_of(seen.scan), "is_fragment": True}
+    return render(request, "report/_progress.html", context)
 
 
 @require_safe
@@ -195,7 +199,9 @@ def share(request: HttpRequest, seen: Seen) -> HttpResponse:
     if set_sharing(seen, is_shared=is_shared):
         shared, private = "Anybody with the link can read this report now.", "Only members can read this report now."
         messages.success(request, shared if is_shared else private)
-    return redirect("report-page", seen.scan.id)
+    page = reverse("report-page", args=[seen.scan.id])
+    # Once, the link and how it looks elsewhere stand open.
+    return redirect(f"{page}?shared=now" if is_shared else page)
 
 
 def _context(seen: Seen) -> dict[str, Any]:

@@ -240,6 +240,7 @@ def _webhooks(organization: Organization, rows: int, now: datetime, scan_id: str
             webhook=webhooks[0],
             event=event,
             status=statuses[n % 3],
+            attempts_made=3,
             created_at=now - timedelta(minutes=9 * n),
             next_attempt_at=now + timedelta(minutes=n + 3),
             finished_at=now if n % 3 else None,

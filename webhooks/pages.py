@@ -2,38 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
-from django.db.models import Prefetch, Q
+from django.db.models import BinaryField, Prefetch, Q
+from django.db.models.functions import Length, Substr
 from django.utils import timezone
 
 from accounts import access
 from accounts.models import Membership
 from config.web import keyset
-from webhooks.models import Attempt, Delivery, EventKind, Webhook
+from webhooks.delivery.schedule import PAUSES
+from webhooks.models import Attempt, Delivery, Event, EventKind, Webhook
 from webhooks.services import deliveries_of
 
 PAGE_SIZE = 20
 MAX_ATTEMPTS_SHOWN = 10
+MAX_PAYLOAD_SHOWN = 4096  # bytes
+MOST_ATTEMPTS = len(PAUSES) + 1
 # For so long the page asks again what became of a delivery that waits.
 WATCHED = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True)
+class State:
+    """How a delivery stands, in words, and the tone of its badge."""
+
+    name: str
+    tone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
-    """A delivery in the log, with its last attempts, the latest first."""
+    """A delivery in the log, with its last attempts, the latest first.
+
+    `payload` is what its event says, indented to be read; of a long one the beginning as it is, and `is_cut`.
+    """
 
     delivery: Delivery
     attempts: Sequence[Attempt]
+    payload: str
+    is_cut: bool
 
     @property
     def moment(self) -> str:
         """When the event happened, in UTC; also what HTML's <time> takes, with a Z."""
         return f"{self.delivery.created_at:%Y-%m-%d %H:%M:%S}"
+
+    @property
+    def state(self) -> State:
+        delivery = self.delivery
+        if delivery.status == Delivery.Status.DELIVERED:
+            return State("Delivered", "good")
+        if delivery.status == Delivery.Status.FAILED:
+            return State("Failed", "bad")
+        if not delivery.webhook.enabled:
+            return State("On hold")
+        if delivery.is_sending:
+            return State("Sending", "accent")
+        if delivery.attempts_made:
+            return State(f"Retrying, {delivery.attempts_made + 1} of {MOST_ATTEMPTS}", "warn")
+        return State("Waiting")
 
     @property
     def last(self) -> Attempt | None:
@@ -87,8 +120,9 @@ def log(webhook: Webhook, query: Mapping[str, str]) -> Log:
         [rows.prefetch_related(attempts)], query, size=PAGE_SIZE, filters=filters, match=match if filters else None
     )
     now = timezone.now()
+    payloads = _payloads([delivery.event_id for delivery in page.rows])
     entries = [
-        Entry(delivery, delivery.last_attempts)  # type: ignore[attr-defined]  # set by the prefetch
+        Entry(delivery, delivery.last_attempts, *payloads[delivery.event_id])  # type: ignore[attr-defined]  # prefetched
         for delivery in page.rows
     ]
     is_watched = any(
@@ -96,3 +130,19 @@ def log(webhook: Webhook, query: Mapping[str, str]) -> Log:
         for delivery in page.rows
     )
     return Log(entries, page, status, event, is_watched)
+
+
+def _payloads(event_ids: Iterable[str]) -> dict[str, tuple[str, bool]]:
+    """What events say, by their IDs: no more of each than is shown, and whether that is not all."""
+    beginning = Substr("body", 1, MAX_PAYLOAD_SHOWN, output_field=BinaryField())
+    rows = Event.objects.filter(id__in=list(event_ids)).annotate(beginning=beginning, bytes=Length("body"))
+    return {
+        id: (_readable(bytes(sent)), False)
+        if length <= MAX_PAYLOAD_SHOWN
+        else (bytes(sent).decode(errors="ignore"), True)
+        for id, sent, length in rows.values_list("id", "beginning", "bytes")
+    }
+
+
+def _readable(body: bytes) -> str:
+    return json.dumps(json.loads(body), indent=2, ensure_ascii=False)

@@ -28,6 +28,7 @@ from accounts.members import (
 )
 from accounts.members import invite as invite_member
 from accounts.models import Invitation, Membership
+from accounts.pages.audit_log import label, line
 from accounts.pages.forms import AuditFilterForm, InvitationForm, PageForm, RoleForm, SettingsForm
 from accounts.pages.login import limit_mails, mail_not_sent
 from accounts.roles import MemberRequest, page_of, requires
@@ -196,11 +197,11 @@ def audit_log(request: MemberRequest) -> HttpResponse:
     )
     context = {
         "section": "audit",
-        "events": [(event, audit.ACTIONS.get(event.action, event.action)) for event in events],
+        "lines": [line(event) for event in events],
         "older": events[-1].id if more else None,
         "is_first": not asked.get("before"),
         "action": asked.get("action", ""),
-        "actions": audit.ACTIONS,
+        "actions": [(each, label(each)) for each in audit.ACTIONS],
     }
     return render(request, "accounts/audit.html", context)
 

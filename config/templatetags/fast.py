@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from jinja2 import Environment
 
-from config.templatetags.reading import breakable, grouped, relative
+from config.templatetags.reading import breakable, grouped, one_line, relative
 
 register = template.Library()
 
@@ -24,6 +24,6 @@ def jinja(name: str, **context: object) -> SafeString:
 def environment(**options: Any) -> Environment:
     """What those templates know beside Jinja2's own."""
     made = Environment(**options)  # noqa: S701  # Django asks for escaping
-    made.filters |= {"breakable": breakable, "grouped": grouped, "relative": relative}
+    made.filters |= {"breakable": breakable, "grouped": grouped, "one_line": one_line, "relative": relative}
     made.globals["address"] = reverse
     return made

@@ -14,6 +14,10 @@ register = template.Library()
 
 # The slashes after the scheme stay together.
 MARKS = re.compile(r"[./:]+")
+SCHEME = re.compile(r"https?://")
+# Characters of an address that its end keeps, and of a tip that still shows whole.
+END = 12
+MAX_TITLE = 500
 # "36 hours ago" says more than "2 days ago".
 UNITS = (("day", timedelta(days=1)), ("hour", timedelta(hours=1)), ("minute", timedelta(minutes=1)))
 UNITS_FROM = 1.5
@@ -23,6 +27,24 @@ UNITS_FROM = 1.5
 def breakable(address: object) -> SafeString:
     """The address as HTML that breaks after "/", "." and ":" where a line is too short for it, not within a word."""
     return SafeString(MARKS.sub(r"\g<0><wbr>", escape(str(address))))
+
+
+@register.filter
+def one_line(address: object) -> SafeString:
+    """The address as HTML for one line: its middle gives way where there is no room, host and end stay.
+
+    Nothing is left out of the text, so that copying, searching and reading it out give all of it.
+    """
+    text = str(address)
+    found = SCHEME.match(text)
+    scheme = found[0] if found else ""
+    rest = text[len(scheme) :]
+    at = len(rest) - END if len(rest) > 2 * END else 0
+    parts = (("scheme", scheme), ("start", rest[:at]), ("", rest[at:]))
+    shown = "".join(
+        f'<span class="{name}">{escape(part)}</span>' if name else escape(part) for name, part in parts if part
+    )
+    return SafeString(f'<span class="url" title="{escape(text[:MAX_TITLE])}">{shown}</span>')
 
 
 @register.filter

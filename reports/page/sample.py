@@ -12,6 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from reports.mutes.matching import NO_MUTES
+from reports.page.filters import Filter
+from reports.page.muting import Muting
 from reports.page.report_page import ReportPage, report_page
 
 FOLDER = Path(__file__).resolve().parent / "samples"
@@ -25,15 +28,24 @@ class Sample:
 
     document: Mapping[str, Any]
     facts: Mapping[str, Any]
+    scoring: Mapping[str, Any] | None
     waterfall: Mapping[str, Any] | None
     exhibits: Mapping[str, Any] | None
     has_screenshot: bool
 
-    @property
-    def page(self) -> ReportPage:
-        """Without links to the shop."""
-        facts = {name: value for name, value in self.facts.items() if name != "final_url"}
-        page = report_page(self.document, facts | {"notice": NOTICE}, self.waterfall, exhibits=self.exhibits)
+    def page(self, chosen: Filter, check_pages: str) -> ReportPage:
+        """As `report_page` makes it, without links to the shop."""
+        facts = {name: value for name, value in self.facts.items() if name != "final_url"} | {"notice": NOTICE}
+        muting = Muting(NO_MUTES, self.scoring, shows_rules=False, mute_url="")
+        page = report_page(
+            self.document,
+            facts,
+            self.waterfall,
+            muting,
+            exhibits=self.exhibits,
+            chosen=chosen,
+            check_pages=check_pages,
+        )
         return replace(page, link=None)
 
 

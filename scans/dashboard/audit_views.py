@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
@@ -98,7 +99,9 @@ def share(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
         shared = "Anybody with the link can read this and its reports now."
         private = "Only members can read this now, and those of its reports that are not shared themselves."
         messages.success(request, shared if is_shared else private)
-    return redirect("audit-page", seen.audit.id)
+    page = reverse("audit-page", args=[seen.audit.id])
+    # Once, the link and how it looks elsewhere stand open.
+    return redirect(f"{page}?shared=now" if is_shared else page)
 
 
 def _mutes_of(seen: SeenAudit) -> AuditMutes:

@@ -29,3 +29,34 @@ addEventListener("submit", (event) => {
 addEventListener("pageshow", () => {
   for (const form of document.forms) form.ariaBusy = null;
 });
+
+// Moments stand in the page in UTC, and it says so. Where scripts run they are in the zone of the reader, UTC in the tip;
+// "3 days ago" stays as it is.
+const FORMS = [
+  [/^\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?$/, (part) => `${part.year}-${part.month}-${part.day} ${part.hour}:${part.minute}`],
+  [/^\d+ \p{L}+ \d{4}, \d\d:\d\d(:\d\d)? UTC$/u, (part) => `${+part.day} ${part.name} ${part.year}, ${part.hour}:${part.minute}`],
+];
+const NUMBERS = { year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" };
+const partsOf = (moment, options) => Object.fromEntries(new Intl.DateTimeFormat("en-GB", options).formatToParts(moment).map((each) => [each.type, each.value]));
+const zoneAt = (moment) => partsOf(moment, { timeZoneName: "short" }).timeZoneName;
+
+function showLocally(root) {
+  for (const each of root.querySelectorAll("time[datetime]")) {
+    const text = each.textContent.trim();
+    const moment = new Date(each.dateTime.replace(" ", "T"));
+    const [form, write] = FORMS.find(([pattern]) => pattern.test(text)) ?? [];
+    if (!form || Number.isNaN(moment.getTime())) continue;
+    const part = { ...partsOf(moment, NUMBERS), name: partsOf(moment, { month: "long" }).month };
+    const seconds = form.exec(text)[1] ? `:${part.second}` : "";
+    const zone = text.endsWith("UTC") ? ` ${zoneAt(moment)}` : "";
+    each.title = text.endsWith("UTC") ? text : `${text} UTC`;
+    each.textContent = write(part) + seconds + zone;
+  }
+  for (const each of root.querySelectorAll("th")) {
+    if (each.textContent.endsWith("(UTC)")) each.textContent = each.textContent.replace("(UTC)", `(${zoneAt(new Date())})`);
+  }
+}
+if (Intl.DateTimeFormat().resolvedOptions().timeZone !== "UTC") {
+  showLocally(document);
+  document.addEventListener("htmx:load", (event) => showLocally(event.target.parentElement ?? event.target));
+}

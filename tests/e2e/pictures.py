@@ -53,6 +53,7 @@ def test_the_shop_is_scanned(db: None) -> None:
         kept = {
             "document": report.document,
             "facts": report.facts,
+            "scoring": report.scoring,
             "waterfall": report.waterfall,
             "exhibits": report.exhibits,
             "has_screenshot": report.screenshot is not None,

@@ -73,7 +73,7 @@ def test_strangers_learn_nothing_of_the_organization(home: Member) -> None:
     page, text = page_of(seen), text_of(seen)
     assert home.organization.name not in text
     assert "Shared" not in text
-    assert not page.xpath("//form | //*[@id='history'] | //nav[@aria-label='Dashboard']")
+    assert not page.xpath("//form[@method='post'] | //*[@id='history'] | //nav[@aria-label='Dashboard']")
     assert not [
         href
         for href in page.xpath("//@href")

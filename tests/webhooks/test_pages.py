@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.test import Client
@@ -13,7 +14,8 @@ from accounts.models import AuditEvent, Membership, Tier
 from config import encryption
 from tests.scans.dashboard.test_pages import browser_of, page_of, text_of
 from tests.world import Member, finished_scan, register_webhook
-from webhooks.models import Attempt, Delivery, FormerSecret, Webhook
+from webhooks.delivery.schedule import PAUSES
+from webhooks.models import Attempt, Delivery, Event, FormerSecret, Webhook
 
 NEVER = "wh_" + "0" * 22
 CHANGES = ["edit", "enable", "disable", "delete", "rotate", "test", "recover", f"deliveries/dlv_{'0' * 22}/replay"]
@@ -309,6 +311,55 @@ def test_the_log_shows_attempts_and_escapes_what_was_answered(home: Member, rece
     assert "Not public. DOMAIN_BLOCKED Nothing was sent." in text
     assert b"<script>alert" not in page.content
     assert page_of(page).xpath("//ol[@class='attempts']//pre/code/text()") == [EVIL]
+
+
+def test_the_log_says_how_a_delivery_stands_and_when_it_is_tried_next(home: Member, receiver: Webhook) -> None:
+    now = timezone.now()
+    retried = delivery_of(receiver, home, attempts_made=1, next_attempt_at=now + timedelta(minutes=30))
+    Attempt.objects.create(delivery=retried, at=now, latency_ms=8, response_status=503, response_body="Later")
+    client = browser_of(home, "admin")
+    path = f"/o/home/webhooks/{receiver.id}"
+    page = page_of(client.get(path))
+    (badge,) = page.xpath("//*[@class='entry']/span[contains(@class, 'badge')]")
+    assert (badge.text, badge.get("class")) == (f"Retrying, 2 of {len(PAUSES) + 1}", "badge warn")
+    assert "503 in 8 ms, next try in 30 minutes" in text_of(client.get(path))
+    # What was sent stands beside what was answered.
+    sent, answered = page.xpath("//*[@class='exchange']//pre/code/text()")
+    assert json.loads(sent) == json.loads(bytes(retried.event.body))
+    assert answered == "Later"
+    (button,) = page.xpath("//*[@class='entry']//button")
+    assert button.text == "Retry now"
+    assert client.post(button.getparent().get("action")).status_code == 302
+    retried.refresh_from_db()
+    assert retried.next_attempt_at <= timezone.now()
+
+
+@pytest.mark.parametrize(
+    ("columns", "words", "tone"),
+    [
+        ({"status": "delivered"}, "Delivered", "good"),
+        ({"status": "failed"}, "Failed", "bad"),
+        ({"attempts_made": 0}, "Waiting", ""),
+        ({"lease_expires_at": datetime(2999, 1, 1, tzinfo=UTC)}, "Sending", "accent"),
+    ],
+)
+def test_every_state_of_a_delivery_has_its_word(
+    home: Member, receiver: Webhook, columns: dict[str, object], words: str, tone: str
+) -> None:
+    delivery_of(receiver, home, **columns)
+    page = page_of(browser_of(home, "viewer").get(f"/o/home/webhooks/{receiver.id}"))
+    (badge,) = page.xpath("//*[@class='entry']/span[contains(@class, 'badge')]")
+    assert (badge.text, badge.get("class").split()[1:]) == (words, [tone] if tone else [])
+
+
+def test_of_a_long_payload_the_beginning_shows(home: Member, receiver: Webhook) -> None:
+    body = json.dumps({"text": "é" * 5000}, ensure_ascii=False).encode()
+    Event.objects.filter(deliveries=delivery_of(receiver, home)).update(body=body)
+    page = page_of(browser_of(home, "viewer").get(f"/o/home/webhooks/{receiver.id}"))
+    (shown,) = page.xpath("//*[@class='exchange']//pre/code/text()")
+    assert shown.startswith('{"text": "é')
+    assert shown.endswith("é…")
+    assert 4000 < len(shown.encode()) <= 4096 + 3
 
 
 def test_the_log_shows_the_last_attempts_of_many(home: Member, receiver: Webhook) -> None:

@@ -247,8 +247,7 @@ def test_the_log_tells_who_did_what(home: Member, stranger: Member, admin: Clien
     page = admin.get("/o/home/audit/").content.decode()
     assert "<strong>admin@people.<wbr>test</strong> created the API key <strong>&lt;b&gt;bold&lt;/<wbr>b&gt;" in page
     assert (
-        "<strong>The service</strong> registered the webhook <strong>https://<wbr>receiver.<wbr>test/<wbr></strong>"
-        in page
+        "<strong>The service</strong> added the webhook <strong>https://<wbr>receiver.<wbr>test/<wbr></strong>" in page
     )
     assert "not for home" not in page
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import get_args
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 
 from reports.models import Report
+from reports.page.steps import NAMES
+from scans.engine.result import Phase
 from tests.reports.people import page_of, person, text_of
 from tests.world import Member, finished_scan, make_scan
 
@@ -28,7 +31,21 @@ def test_the_page_of_a_running_scan_asks_for_its_progress(home: Member) -> None:
     assert fragment.content.strip().startswith(b"<title>42 %")
     (again,) = page_of(fragment).xpath("//*[@hx-get]")
     assert (again.get("id"), again.get("hx-get")) == (asking.get("id"), asking.get("hx-get"))
-    assert "42 % Checking, 9 of 31 checks done" in text_of(fragment)
+    assert "Checking what was found 9 of 31" in text_of(fragment)
+
+
+def test_the_steps_are_those_that_the_engine_tells_of(home: Member) -> None:
+    client = person(home.organization)
+    assert list(NAMES) == list(get_args(Phase))
+    for number, phase in enumerate(list(NAMES)[:-1]):
+        status = "queued" if phase == "queued" else "scanning"
+        scan = make_scan(home, status=status, phase=phase)
+        steps = page_of(client.get(f"/report/{scan.id}")).xpath("//ol[contains(@class, 'steps')]/li")
+        assert [each.get("class") for each in steps] == ["is-done"] * number + ["is-current"] + ["is-ahead"] * (
+            4 - number
+        )
+        (current,) = (each for each in steps if each.get("aria-current") == "step")
+        assert current.findtext("strong") == NAMES[phase]
 
 
 @pytest.mark.parametrize("status", ["scanning", "completed", "failed"])

@@ -1,0 +1,95 @@
+"""The audit log as people read it: a sentence for each event."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from django.urls import reverse
+
+from accounts.audit import ACTIONS
+from accounts.models import AuditEvent
+
+PLACE = re.compile(r"\{([^{}]+)\}")
+# Details that say what it was done to: they lead there instead of being told.
+PAGES = {"scan": "report-page", "audit": "audit-page"}
+UNTOLD = frozenset({*PAGES, "monitor", "webhook", "badge", "api_key"})
+WORDS = {True: "on", False: "off", None: "none", "": "none"}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a sentence; `is_name` for what comes from the event, `url` where that leads somewhere."""
+
+    text: str
+    is_name: bool = False
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An event: who, what they did, and what else is known of it, such as "name: Bakery, before Bäckerei"."""
+
+    event: AuditEvent
+    actor: str
+    parts: tuple[Part, ...]
+    rest: tuple[str, ...]
+
+
+def line(event: AuditEvent) -> Line:
+    """The sentence of an event, also of one whose action is not known here any more."""
+    values = {"target": event.target, **dict(_flat(event.details))}
+    parts: list[Part] = []
+    told: set[str] = set()
+    for clause in ACTIONS.get(event.action, (f"{event.action} {{target}}",)):
+        names = PLACE.findall(clause)
+        if not all(values.get(name) for name in names):
+            continue
+        told.update(name.partition(".")[0] for name in names)
+        for number, text in enumerate(PLACE.split(clause)):
+            if text and number % 2:
+                parts.append(Part(values[text], is_name=True, url=_url(event) if text == "target" else ""))
+            elif text:
+                parts.append(Part(text))
+    key = event.details.get("api_key")
+    actor = event.actor_email or (f"The API key {key}" if key else "The service")
+    return Line(event, actor, tuple(parts), tuple(_rest(event.details, told)))
+
+
+def label(action: str) -> str:
+    """An action in the list to choose from, such as "Created the API key"."""
+    said = PLACE.sub("", ACTIONS[action][0]).strip()
+    return f"{said[0].upper()}{' '.join(said[1:].split())}"
+
+
+def _flat(details: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    for name, value in details.items():
+        if isinstance(value, Mapping):
+            yield from ((f"{name}.{each}", _shown(value.get(each))) for each in ("from", "to"))
+        else:
+            yield name, _shown(value)
+
+
+def _rest(details: Mapping[str, object], told: set[str]) -> Iterator[str]:
+    for name, value in details.items():
+        if name in told or name in UNTOLD:
+            continue
+        words = name.replace("_", " ")
+        if isinstance(value, Mapping):
+            yield f"{words}: {_shown(value.get('to'))}, before: {_shown(value.get('from'))}"
+        else:
+            yield f"{words}: {_shown(value)}"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value))
+    if value is None or isinstance(value, (bool, str)):
+        return WORDS.get(value, str(value))
+    return str(value)
+
+
+def _url(event: AuditEvent) -> str:
+    found = ((name, event.details.get(key)) for key, name in PAGES.items())
+    return next((reverse(name, args=[id]) for name, id in found if isinstance(id, str)), "")

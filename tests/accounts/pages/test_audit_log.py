@@ -1,0 +1,90 @@
+"""The audit log: every kind of event is a sentence, and a hostile name in it stays text."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from django.conf import settings
+from lxml import html
+
+from accounts import audit
+from accounts.audit import ACTIONS
+from accounts.models import User
+from accounts.pages.audit_log import label, line
+from tests.world import Member, browser_of, person_of
+
+ROOMS = ("accounts", "scans", "reports", "webhooks")
+
+
+def said(home: Member, action: str, target: str = "", actor: User | None = None, **details: object) -> str:
+    """The sentence with who did it, and what follows it."""
+    found = line(audit.record(home.organization, actor, action, target, **details))
+    words = f"{found.actor} {''.join(part.text for part in found.parts)}"
+    return " | ".join((words, *found.rest))
+
+
+@pytest.fixture
+def ann(home: Member) -> User:
+    return person_of(home, "admin", "ann@people.test")
+
+
+def test_events_are_sentences(home: Member, ann: User) -> None:
+    assert said(home, "key.created", "CI (wss_abc…)", ann, scope="read", ends="never") == (
+        "ann@people.test created the API key CI (wss_abc…) (read), which ends: never"
+    )
+    assert said(home, "member.role_changed", "bob@people.test", ann, role={"from": "viewer", "to": "admin"}) == (
+        "ann@people.test changed the role of bob@people.test from viewer to admin"
+    )
+    assert said(home, "member.role_changed", "bob@people.test") == "The service changed the role of bob@people.test"
+    assert said(home, "organization.changed", "Bakery", ann, shares_reports={"from": True, "to": False}) == (
+        "ann@people.test changed the settings of Bakery | shares reports: off, before: on"
+    )
+    assert said(home, "mute.created", "hsts on example.com", api_key="CI", path="/shop", reason="Known") == (
+        "The API key CI muted hsts on example.com below /shop: Known"
+    )
+    assert said(home, "scan.created", "https://example.com/", ann, scan="scan_x", type="seo") == (
+        "ann@people.test started a scan of https://example.com/ (seo)"
+    )
+    assert said(home, "no.longer.known", "x", ann, more=[1, 2]) == "ann@people.test no.longer.known x | more: 1, 2"
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_every_kind_of_event_has_a_sentence_and_a_name(home: Member, action: str) -> None:
+    words = said(home, action, "TARGET")
+    assert words.startswith("The service ")
+    assert "{" not in words
+    assert not words.endswith((" ", ":", ","))
+    assert label(action)[0].isupper()
+    assert "{" not in label(action)
+    # Two that read alike could not be told apart in the list to choose from; a scan of a page is one of an audit, too.
+    alike = [each for each in ACTIONS if label(each) == label(action)]
+    assert len(alike) == 1 or {each.partition(".")[0] for each in alike} == {"scan", "audit"}
+
+
+def test_whatever_is_recorded_is_a_known_kind() -> None:
+    """Names of actions stand in the code as texts with a dot; each whose beginning is one of ours has a sentence."""
+    beginnings = {each.partition(".")[0] for each in ACTIONS}
+    events = {"scan.completed", "scan.failed", "scan.partial", "audit.completed", "audit.failed"}
+    events |= {"monitor.changed", "monitor.failed", "monitor.recovered"}
+    found = set()
+    for path in (path for room in ROOMS for path in (settings.BASE_DIR / room).rglob("*.py")):
+        for call in (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)):
+            name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+            if name in ("record", "record_by", "_record", "_note", "note_membership"):
+                found |= {
+                    each.value for each in call.args if isinstance(each, ast.Constant) and isinstance(each.value, str)
+                }
+    recorded = {each for each in found if each.partition(".")[0] in beginnings and "." in each} - events
+    assert len(recorded) > 25
+    assert recorded <= set(ACTIONS)
+
+
+def test_a_hostile_name_is_text(home: Member, ann: User) -> None:
+    audit.record(home.organization, ann, "key.created", "<script>alert(1)</script>", scope="<b>x</b>", ends="never")
+    audit.record(home.organization, ann, "scan.created", "https://example.com/", scan="scan_abc")
+    page = html.fromstring(browser_of(ann).get(f"/o/{home.organization.slug}/audit/").content.decode())
+    (log,) = page.xpath("//ol[contains(@class, 'audit-log')]")
+    assert "<script>alert(1)</script>" in log.text_content()
+    assert log.xpath(".//script | .//b") == []
+    assert log.xpath(".//a/@href") == ["/report/scan_abc"]
