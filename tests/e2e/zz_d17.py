@@ -1,7 +1,10 @@
 """pictures of chosen pages: NAMES=a,b WIDTHS=390,1440 OUT=dir"""
 import os
 from pathlib import Path
-from tests.e2e.pages import PAGES, render_pages, window
+
+from tests.e2e.pages import render_pages, window
+
+
 def test_shots(db):
     rendering = render_pages()
     out = Path(os.environ["OUT"]); out.mkdir(exist_ok=True, parents=True)
