@@ -57,7 +57,7 @@ soak: $(DEV) ## Scan hostile sites for minutes and watch what the worker holds (
 faults: $(DEV) ## Scan with a browser that keeps dying, and look for what it leaves behind (ARGS="--scans 50")
 	@$(BIN)/python -m benchmarks.faults $(ARGS)
 
-dogfood: $(DEV) ## Start the service, let it scan its own pages, print how they did
+dogfood: $(DEV) ## Start the service, let it scan and gate its own pages, print how they did
 	@$(BIN)/python -m benchmarks.dogfood
 
 screenshots: $(DEV) ## Picture every page at three widths in both themes, in var/screenshots
