@@ -26,7 +26,18 @@ from config.web.views import favicon, landing, licence, manifest, openapi, robot
 from reports.api import ReportCsv, ReportDiff, ReportExport, ReportMutes, ReportSarif, ReportView
 from reports.mutes import views as mute_views
 from reports.mutes.api import MuteCollection, MuteItem
-from reports.views import compare, export, progress, report, sample, sample_screenshot, screenshot, share
+from reports.views import (
+    compare,
+    export,
+    film_frame,
+    page_picture,
+    progress,
+    report,
+    sample,
+    sample_screenshot,
+    screenshot,
+    share,
+)
 from scans.api import ScanCollection, ScanItem, ScanListing, UsageView
 from scans.audits.api import AuditCollection, AuditCsv, AuditExport, AuditFindings, AuditItem, AuditPages, AuditSarif
 from scans.badges.api import BadgeCollection, BadgeItem
@@ -192,6 +203,8 @@ urlpatterns = [
     path("report/sample/<str:scan_type>", sample, name="sample"),
     path("report/sample/<str:scan_type>/screenshot.webp", sample_screenshot),
     path("report/<any:scan_id>/screenshot.webp", screenshot, name="report-screenshot"),
+    path("report/<any:scan_id>/page.webp", page_picture, name="report-page-picture"),
+    path("report/<any:scan_id>/film/<int:number>.jpg", film_frame, name="report-film-frame"),
     path("report/<any:scan_id>/export/<str:export_format>", export, name="report-page-export"),
     path("report/<any:scan_id>/diff", compare, name="report-compare"),
     path("report/<any:scan_id>/progress", progress, name="report-progress"),

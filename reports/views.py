@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -25,6 +26,7 @@ from reports.mutes.services import active_mutes
 from reports.page.explanations import advice
 from reports.page.filters import Filter
 from reports.page.history import history, other_reports
+from reports.page.pictures import Pictures, frame_of, pictures_of
 from reports.page.reader_muting import muting_of
 from reports.page.references import safe_link
 from reports.page.report_page import report_page
@@ -56,7 +58,12 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
     if scan.status == Scan.Status.FAILED:
         return render(request, "report/failed.html", context | {"advice": advice(scan.error_code)})
     has_screenshot = ExpressionWrapper(Q(screenshot__isnull=False), BooleanField())
-    found = seen.reports().defer("body", "screenshot").annotate(has_screenshot=has_screenshot).first()
+    found = (
+        seen.reports()
+        .defer("body", "screenshot", "page_picture", "film")
+        .annotate(has_screenshot=has_screenshot)
+        .first()
+    )
     if found is None:
         return _expired(request, context) if seen.membership else _not_found(request)
     document = found.document
@@ -71,6 +78,7 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
             chosen=chosen,
             check_pages=reverse("docs-checks"),
             exhibits=found.exhibits,
+            pictures=_pictures(found.pictures, scan.id),
         ),
         "report": found,
         # On a page with findings left out, links to findings go to the page with all of them.
@@ -159,6 +167,35 @@ def progress(request: HttpRequest, seen: Seen) -> HttpResponse:
 def screenshot(request: HttpRequest, seen: Seen) -> HttpResponse:
     """The first screen of the page as the browser of the scan saw it."""
     picture = seen.reports().values_list("screenshot", flat=True).first()
+    return _picture(request, seen, picture, "image/webp")
+
+
+@require_safe
+@_for_who_may_see
+def page_picture(request: HttpRequest, seen: Seen) -> HttpResponse:
+    """The page as far down as findings name something, as the browser of the scan saw it."""
+    picture = seen.reports().values_list("page_picture", flat=True).first()
+    return _picture(request, seen, picture, "image/webp")
+
+
+@require_safe
+@_for_who_may_see
+def film_frame(request: HttpRequest, seen: Seen, number: int) -> HttpResponse:
+    """One of the screens while the page loaded, from 0 on."""
+    film, stored = seen.reports().values_list("film", "pictures").first() or (None, None)
+    return _picture(request, seen, frame_of(film, stored, number), "image/jpeg")
+
+
+def _pictures(stored: Mapping[str, Any] | None, scan_id: str) -> Pictures:
+    return pictures_of(
+        stored,
+        screenshot=reverse("report-screenshot", args=[scan_id]),
+        page=reverse("report-page-picture", args=[scan_id]),
+        frame=lambda number: reverse("report-film-frame", args=[scan_id, number]),
+    )
+
+
+def _picture(request: HttpRequest, seen: Seen, picture: bytes | memoryview | None, content_type: str) -> HttpResponse:
     if picture is None:
         return _not_found(request)
     # It never changes, but whether it may be seen does: browsers keep it, and ask every time.
@@ -167,7 +204,7 @@ def screenshot(request: HttpRequest, seen: Seen) -> HttpResponse:
     if etag in parse_etags(request.headers.get("If-None-Match", "")):
         response = HttpResponseNotModified()
     else:
-        response = HttpResponse(bytes(picture), content_type="image/webp")
+        response = HttpResponse(bytes(picture), content_type=content_type)
     response["ETag"] = etag
     response["Cache-Control"] = "private, no-cache"
     return response

@@ -169,6 +169,8 @@ TABLE: dict[str, tuple[str, str, str]] = {
     # The scan has ended, and a browser did not see it.
     "report/<any:scan_id>/progress": ("302 302 302 302 404 login", NONE, "/report/{scan_id}"),
     "report/<any:scan_id>/screenshot.webp": ("404 404 404 404 404 login", NONE, ""),
+    "report/<any:scan_id>/page.webp": ("404 404 404 404 404 login", NONE, ""),
+    "report/<any:scan_id>/film/<int:number>.jpg": ("404 404 404 404 404 login", NONE, ""),
     "report/<any:scan_id>/export/<str:export_format>": (OURS, NONE, ""),
     "report/<any:scan_id>/share": (NONE, TO_MEMBERS, "/report/{scan_id}"),
     # Whoever has the address sees the grades.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from reports.page.evidence import contrasts
@@ -11,6 +11,7 @@ from reports.page.evidence.sentences import headline
 from reports.page.evidence.tables import Table, tables
 from reports.page.metrics import CONCERNED, UNITS
 from reports.page.muting import MutedPart
+from reports.page.pictures import Crop
 from reports.page.references import CriterionLink, ReferenceLink, criterion, reference
 from reports.page.standing import Standing, standing
 
@@ -49,6 +50,7 @@ class CheckCard:
     holds: bool = False
     metrics: tuple[str, ...] = ()
     is_hidden: bool = False
+    crops: Mapping[int, Crop] = field(default_factory=dict)  # by the number of the item of evidence
 
     @property
     def later_win(self) -> str:
@@ -67,6 +69,7 @@ def card_of(
     later: float = 0.0,
     holds: bool = False,
     is_hidden: bool = False,
+    crops: Mapping[int, Crop] | None = None,
 ) -> CheckCard:
     """The card of a check of a JSON export; what is muted of it and can be, holds and is hidden, the caller knows."""
     named = [(text, criterion(text)) for text in exported["references"]]
@@ -102,6 +105,7 @@ def card_of(
         holds=holds,
         metrics=CONCERNED.get(exported["id"], ()),
         is_hidden=is_hidden,
+        crops=crops or {},
     )
 
 

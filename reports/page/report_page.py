@@ -24,6 +24,7 @@ from reports.page.filters import EVERYTHING, Filter, FilterBar, filter_bar
 from reports.page.held import Held, held
 from reports.page.metrics import Metric, metrics
 from reports.page.muting import NOTHING_MUTED, Muting, ScoreWithout, muted_parts, without_muted
+from reports.page.pictures import NO_PICTURES, Crop, Pictures
 from reports.page.references import page_url, safe_link
 from reports.page.waterfall import WaterfallChart, waterfall
 
@@ -140,6 +141,8 @@ class ReportPage:
     coverage: CoverageSummary
     waterfall: WaterfallChart | None
     exhibits: Exhibits
+    pictures: Pictures
+    largest: Crop | None  # of the largest contentful paint
     muted: tuple[CheckCard, ...]  # in none of the categories
     without_muted: ScoreWithout | None
     prefix: str
@@ -159,6 +162,7 @@ def report_page(
     chosen: Filter = EVERYTHING,
     check_pages: str = "",
     exhibits: Mapping[str, Any] | None = None,
+    pictures: Pictures = NO_PICTURES,
 ) -> ReportPage:
     """The page of a report; `document` is the JSON export, `requests` and `exhibits` are stored with it.
 
@@ -180,6 +184,7 @@ def report_page(
                 holds,
                 chosen,
                 page_url(check_pages, check["id"]),
+                pictures,
             )
             for check in category["checks"]
         ]
@@ -212,6 +217,8 @@ def report_page(
         coverage=_coverage(document, facts),
         waterfall=waterfall(requests),
         exhibits=exhibits_of(document, exhibits, prefix),
+        pictures=pictures,
+        largest=pictures.crops(by_id["lcp"]).get(0) if "lcp" in by_id else None,
         muted=tuple(sorted((card for each in cards for card in each if card.is_muted), key=_weight)),
         without_muted=without_muted(muting.scoring, muted),
         prefix=prefix,
@@ -227,6 +234,7 @@ def _card(
     holds: Held,
     chosen: Filter,
     page: str,
+    pictures: Pictures,
 ) -> CheckCard:
     is_muted = covered is not None and covered.is_whole
     return card_of(
@@ -240,6 +248,7 @@ def _card(
         holds=check["id"] in holds.held_by,
         is_hidden=not chosen.fits(check),
         page_url=page,
+        crops=pictures.crops(check),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from scans.engine.findings import Severity
 from scans.engine.fingerprints import EVIDENCE_ITEMS, fingerprints
+from scans.engine.result import Pictures
 
 IN_BASELINE = "in the baseline"
 SEVERITIES = [str(each) for each in Severity]
@@ -29,6 +30,7 @@ class Judged:
     waterfall: Mapping[str, Any] | None = None
     exhibits: Mapping[str, Any] = field(default_factory=dict)
     screenshot: bytes | None = None  # the first screen as WebP
+    pictures: Pictures | None = None
     accepted: Mapping[str, str] = field(default_factory=dict)
     accepted_score: int | None = None
 

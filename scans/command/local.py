@@ -109,6 +109,7 @@ def _judged(result: ScanResult) -> Judged:
         waterfall=waterfall,
         exhibits=result.exhibits,
         screenshot=result.screenshot,
+        pictures=result.pictures,
     )
 
 

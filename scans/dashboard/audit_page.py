@@ -188,7 +188,11 @@ def type_report(scan: Scan, now: datetime, membership: Membership | None) -> Typ
         return TypeReport(scan, url, None, None, advice(scan.error_code) if scan.error_code else "")
     reports = access.rows(Report, scan.organization_id).filter(scan_id=scan.id, expires_at__gt=now)
     has_screenshot = ExpressionWrapper(Q(screenshot__isnull=False), BooleanField())
-    report = reports.defer("body", "screenshot", "waterfall").annotate(has_screenshot=has_screenshot).first()
+    report = (
+        reports.defer("body", "screenshot", "page_picture", "film", "pictures", "waterfall")
+        .annotate(has_screenshot=has_screenshot)
+        .first()
+    )
     page = None
     if report is not None:
         muting = muting_of(active_mutes(scan.organization_id, now), report, membership)

@@ -32,6 +32,7 @@ def pictures(scan_type: ScanType, seen: BrowserLoad | None, results: Iterable[Ch
         page=picture.data if picture and crops and is_of_page else None,
         film=b"".join(each.data for each in frames) or None,
         places={
+            "of": "page" if is_of_page else "screenshot",
             "size": [picture.width, picture.height] if picture else None,
             "crops": crops,
             "frames": [[each.at_ms, list(each.marks), len(each.data)] for each in frames],

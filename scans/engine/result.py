@@ -113,9 +113,8 @@ class Waterfall:
 class Pictures:
     """For the eye: `page` is WebP, `film` the JPEGs of the load one behind another.
 
-    `places` is JSON: the picture's `size` in CSS pixels (of `page`, else of the screenshot), boxes on it as `crops`
-    ([left, top, width, height] by check ID and number of the item of evidence), and `frames` (milliseconds, marks,
-    bytes).
+    `places` is JSON: whether crops are `of` the page or the screenshot, the `size` of that in CSS pixels, `crops` on it
+    ([left, top, width, height] by check ID and number of the item of evidence), and `frames` (ms, marks, bytes).
     """
 
     page: bytes | None

@@ -13,20 +13,22 @@ from django.utils import timezone
 from accounts.models import AuditEvent, Membership
 from config.web import shared_pages
 from reports.models import Report
+from scans.engine.result import Pictures
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of
 from tests.world import Member, finished_scan, make_result, make_scan
 
-PARTS = ("", "/screenshot.webp", "/export/json", "/export/sarif", "/export/csv")
+PARTS = ("", "/screenshot.webp", "/page.webp", "/film/0.jpg", "/export/json", "/export/sarif", "/export/csv")
+PICTURES = Pictures(b"RIFF", b"JPEG", {"of": "page", "size": None, "crops": {}, "frames": [[0, [], 4]]})
 
 
 def seen_scan(member: Member) -> Scan:
-    """A scan whose report has a screenshot, too."""
+    """A scan whose report has pictures, too."""
     scan = make_scan(member)
     claim = claim_scan(scan.id)
     assert claim is not None
-    assert finish_scan(claim, make_result(scan, screenshot=b"RIFF....WEBP"))
+    assert finish_scan(claim, make_result(scan, screenshot=b"RIFF....WEBP", pictures=PICTURES))
     return scan
 
 

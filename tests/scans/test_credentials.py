@@ -222,8 +222,8 @@ def test_they_stand_nowhere_afterwards(
             answers[f"{scan_type} page"] = member.get(f"/report/{id}").content
             assert member.post(f"/report/{id}/share", {"shared": "on"}).status_code == 302
             answers[f"{scan_type} shared"] = Client().get(f"/report/{id}").content
-            if scan.report.screenshot is not None:
-                answers[f"{scan_type} screenshot"] = bytes(scan.report.screenshot)
+            for name in ("screenshot", "page_picture", "film"):
+                answers[f"{scan_type} {name}"] = bytes(getattr(scan.report, name) or b"")
         close_browser()
         _warm.cache_clear()
     attempt_deliveries()

@@ -5,7 +5,6 @@ The one format that loads Django, for the templates are those of the service.
 
 from __future__ import annotations
 
-import base64
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -18,12 +17,13 @@ from django.utils.safestring import SafeString
 from config import __version__
 from reports.mutes.matching import MuteRule, Mutes, host_and_path
 from reports.page.muting import Muting
+from reports.page.pictures import NO_PICTURES, Pictures, data_url, pictures_in_file
 from reports.page.references import safe_link
 from reports.page.report_page import report_page
 from scans.command.judged import Judged, Outcome
 from scans.engine.findings import ScanType
 
-STYLE_SHEETS = ("site.css", "report.css", "evidence.css")
+STYLE_SHEETS = ("site.css", "report.css", "evidence.css", "pictures.css")
 LIBRARIES = {each: f"config.templatetags.{each}" for each in ("fast", "reading")}
 
 
@@ -64,10 +64,22 @@ def _shown(judged: Judged, anchor: str, check_pages: str) -> Mapping[str, Any]:
             prefix,
             check_pages=check_pages,
             exhibits=judged.exhibits,
+            pictures=_pictures(judged, prefix),
         )
-    if judged.screenshot is not None:
-        shown["screenshot"] = f"data:image/webp;base64,{base64.b64encode(judged.screenshot).decode('ascii')}"
+    shown["screenshot"] = data_url("image/webp", judged.screenshot)
     return shown
+
+
+def _pictures(judged: Judged, prefix: str) -> Pictures:
+    if judged.pictures is None:
+        return NO_PICTURES
+    return pictures_in_file(
+        judged.pictures.places,
+        screenshot=judged.screenshot,
+        page=judged.pictures.page,
+        film=judged.pictures.film,
+        prefix=prefix,
+    )
 
 
 def _accepted(judged: Judged) -> Mutes:

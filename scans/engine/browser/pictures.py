@@ -152,8 +152,14 @@ def _distinct(selectors: Iterable[str]) -> list[str]:
 
 async def first_screen(cdp: CDPSession, world: int, selectors: Sequence[str]) -> PagePicture | None:
     """The screen as it is, in the device's own pixels. Raises `BrowserFailed`, Playwright's `Error`."""
+    return await _screen(cdp, world, selectors, SCREEN_QUALITIES, SCREEN_BYTES)
+
+
+async def _screen(
+    cdp: CDPSession, world: int, selectors: Sequence[str], qualities: Iterable[int], most_bytes: int
+) -> PagePicture | None:
     before = await _places(cdp, world, selectors)
-    data = await _picture(cdp, SCREEN_QUALITIES, SCREEN_BYTES, {"captureBeyondViewport": False})
+    data = await _picture(cdp, qualities, most_bytes, {"captureBeyondViewport": False})
     if data is None:
         return None
     view = (await cdp.send("Page.getLayoutMetrics"))["cssLayoutViewport"]
@@ -175,12 +181,16 @@ async def page_picture(cdp: CDPSession, world: int, selectors: Sequence[str]) ->
 
 
 async def _page_picture(cdp: CDPSession, world: int, selectors: Sequence[str]) -> PagePicture | None:
+    if (await cdp.send("Page.getLayoutMetrics"))["cssVisualViewport"]["scale"] != 1:
+        # A page that is wider than the screen is shown smaller, and would be laid out anew; so it shows more at once.
+        return await _screen(cdp, world, selectors, PAGE_QUALITIES, PAGE_BYTES)
     before = await _places(cdp, world, selectors)
     lowest = max((top + height for _, top, _, height in filter(None, before["boxes"])), default=0)
     width = int(before["page"]["width"])
     if not lowest or not width:
         return None
     height = min(lowest + MARGIN, int(before["page"]["height"]), MAX_HEIGHT * width // WIDTH)
+    # For an instant Chromium lays the page out anew, also in the size that it has.
     clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": WIDTH / width}
     data = await _picture(cdp, PAGE_QUALITIES, PAGE_BYTES, {"captureBeyondViewport": True, "clip": clip})
     if data is None:

@@ -23,7 +23,7 @@ from scans.engine.browser import main_thread
 from scans.engine.browser.evidence import BrowserLoad, Load
 from scans.engine.browser.load import SCREEN, visit_page
 from scans.engine.browser.processes import Usage
-from scans.engine.browser.visit import Visit
+from scans.engine.browser.visit import Part, Visit
 from scans.engine.performance.vitals import Markup, cumulative_layout_shift, simulated
 from scans.net.browser import find_browser, launch_options
 from scans.net.client import Network
@@ -114,7 +114,9 @@ async def _all_pages(site: Site) -> dict[str, Seen]:
             for name in PAGES:
                 with BrowserProxy(network) as proxy:
                     await browser.start_tracing(categories=CATEGORIES)
-                    visit = Visit(f"{site.url}/{name}", proxy, POLICY.user_agent, TIME_LIMIT_S)
+                    # Taking the picture of the page makes it lay itself out, which the trace would have, too.
+                    parts = frozenset(Part) - {Part.AXE}
+                    visit = Visit(f"{site.url}/{name}", proxy, POLICY.user_agent, TIME_LIMIT_S, parts=parts)
                     load = await visit_page(browser, visit, lambda: Usage(0, 0.0, 0.0))
                     trace = json.loads(await browser.stop_tracing())
                     found[name] = Seen(load, trace["traceEvents"])

@@ -1,0 +1,133 @@
+"""From what is stored of a report's pictures to what its page shows (templates/jinja2/report/pictures.html)."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from scans.engine.messages import excerpt
+
+# CSS pixels of the page. What stands around an element tells where it is; of a tall one the beginning is enough.
+AROUND_X, AROUND_Y = 40, 28
+LEAST_WIDTH, LEAST_HEIGHT = 200, 90
+MAX_HEIGHT = 240
+OUTLINE = 3
+SELECTOR_LENGTH = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Crop:
+    """A piece of the picture `of` the page, with an element outlined. All sizes in CSS pixels of that page.
+
+    `view` is left, top, width and height of the piece, `outline` those of the element's frame within the picture.
+    """
+
+    of: str
+    size: tuple[int, int]
+    view: tuple[int, int, int, int]
+    outline: tuple[int, int, int, int]
+    selector: str
+    alt: str
+
+
+@dataclass(frozen=True, slots=True)
+class FilmFrame:
+    """The screen at some time of the load; `marks` are those that it is the first to show."""
+
+    url: str
+    seconds: str
+    marks: tuple[str, ...]
+    alt: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """Of one report. `boxes` by check ID and number of the item of evidence; `id` and `url` are the whole picture's."""
+
+    id: str = ""
+    url: str = ""
+    size: tuple[int, int] = (0, 0)
+    boxes: Mapping[str, Mapping[str, list[int]]] | None = None
+    frames: tuple[FilmFrame, ...] = ()
+
+    def crops(self, check: Mapping[str, Any]) -> dict[int, Crop]:
+        """For a check of the JSON export: its pictures by the number of the item of evidence."""
+        found: dict[str, tuple[int, Crop]] = {}
+        for number, box in (self.boxes or {}).get(check["id"], {}).items():
+            selector = str(check["evidence"][int(number)].get("selector", ""))
+            # An element that is named twice is shown once.
+            found.setdefault(selector, (int(number), self._crop(box, selector)))
+        return dict(found.values())
+
+    def _crop(self, box: list[int], selector: str) -> Crop:
+        left, top, width, height = box
+        shown = min(height, MAX_HEIGHT)
+        x, across = _around(left, width, AROUND_X, LEAST_WIDTH, self.size[0])
+        y, down = _around(top, shown, AROUND_Y, LEAST_HEIGHT, self.size[1])
+        return Crop(
+            of=self.id,
+            size=self.size,
+            view=(x, y, across, down),
+            outline=(left - OUTLINE, top - OUTLINE, width + 2 * OUTLINE, height + 2 * OUTLINE),
+            selector=selector,
+            alt=f"Screenshot of {excerpt(selector, SELECTOR_LENGTH)}, outlined, with what is around it",
+        )
+
+
+NO_PICTURES = Pictures()
+
+
+def pictures_of(
+    stored: Mapping[str, Any] | None, *, screenshot: str, page: str, frame: Callable[[int], str], prefix: str = ""
+) -> Pictures:
+    """What is stored of them, with the addresses under which a page finds them."""
+    if not stored:
+        return NO_PICTURES
+    width, height = stored["size"] or (0, 0)
+    return Pictures(
+        id=f"{prefix}picture",
+        url=page if stored["of"] == "page" else screenshot,
+        size=(width, height),
+        boxes=stored["crops"],
+        frames=tuple(_frame(frame(number), at_ms, marks) for number, (at_ms, marks, _) in enumerate(stored["frames"])),
+    )
+
+
+def pictures_in_file(
+    stored: Mapping[str, Any] | None, *, screenshot: bytes | None, page: bytes | None, film: bytes | None, prefix: str
+) -> Pictures:
+    """The same as data: addresses, for a document that needs no server."""
+    return pictures_of(
+        stored,
+        screenshot=data_url("image/webp", screenshot),
+        page=data_url("image/webp", page),
+        frame=lambda number: data_url("image/jpeg", frame_of(film, stored, number)),
+        prefix=prefix,
+    )
+
+
+def data_url(media_type: str, content: bytes | None) -> str:
+    """Empty without content."""
+    return f"data:{media_type};base64,{base64.b64encode(content).decode('ascii')}" if content else ""
+
+
+def frame_of(film: bytes | memoryview | None, stored: Mapping[str, Any] | None, number: int) -> bytes | None:
+    """One JPEG of the film, or None if there are not as many."""
+    if film is None or stored is None or number >= len(stored["frames"]):
+        return None
+    begins = sum(size for _, _, size in stored["frames"][:number])
+    return bytes(film[begins : begins + stored["frames"][number][2]])
+
+
+def _frame(url: str, at_ms: int, marks: list[str]) -> FilmFrame:
+    seconds = f"{at_ms / 1000:.2f} s"
+    told = f": {' and '.join(marks).lower()}" if marks else ""
+    return FilmFrame(url, seconds, tuple(marks), f"The screen after {seconds}{told}")
+
+
+def _around(begins: int, length: int, around: int, least: int, whole: int) -> tuple[int, int]:
+    """Where a piece with some surroundings begins within the whole, and how long it is."""
+    size = min(whole, max(least, length + 2 * around))
+    return max(0, min(begins - (size - length) // 2, whole - size)), size

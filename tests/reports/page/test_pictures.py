@@ -1,0 +1,143 @@
+"""Pictures on the page of a report: pieces of one picture, each where its finding is, and the film of the load."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from reports.models import Report
+from reports.page.pictures import NO_PICTURES, frame_of, pictures_in_file, pictures_of
+from scans.engine.browser.evidence import Box, BrowserLoad, Frame, Load, PagePicture
+from scans.engine.findings import HIGH, ScanType
+from scans.engine.illustrations import MAX_CROPS, pictures
+from scans.engine.result import CheckResult, Pictures
+from scans.models import Scan
+from scans.visits.claims import claim_scan, finish_scan
+from tests.reports.people import page_of, person
+from tests.world import Member, make_result, make_scan
+
+PLACES = {
+    "of": "page",
+    "size": [412, 2000],
+    "crops": {"image-alt": {"0": [10, 1900, 60, 3000], "2": [400, 0, 12, 20]}},
+    "frames": [[0, [], 5], [340, ["First paint", "Largest paint"], 6]],
+}
+FILM = b"firstsecond"
+CHECK = {"id": "image-alt", "evidence": [{"selector": "#<b>"}, {"selector": "img"}, {"selector": "i"}]}
+
+
+def check_result(selectors: list[str], id: str = "image-alt") -> CheckResult:
+    evidence = tuple({"selector": each} for each in selectors)
+    return CheckResult(id, "Name", "Title", "fail", HIGH, HIGH, "Message", evidence=evidence)
+
+
+def load(boxes: dict[str, Box], *frames: Frame) -> BrowserLoad:
+    nothing = Load(None, None, (), None, 0.0, 0.0, ())
+    return BrowserLoad(
+        "Chromium 150",
+        nothing,
+        first_screen=PagePicture(b"screen", 412, 823, {"#hero": Box(1, 2, 3, 4)}),
+        page_picture=PagePicture(b"page", 412, 2000, boxes),
+        frames=frames,
+    )
+
+
+def test_boxes_are_kept_by_the_number_of_the_evidence_that_names_the_element() -> None:
+    found = pictures(ScanType.ACCESSIBILITY, load({"img": Box(1, 2, 30, 40)}), [check_result(["p", "img"])])
+    assert found is not None
+    assert found.page == b"page"
+    assert found.places["crops"] == {"image-alt": {"1": [1, 2, 30, 40]}}
+
+
+def test_a_finding_has_as_many_pictures_as_its_page_shows_places() -> None:
+    names = [f"#n{at}" for at in range(20)]
+    found = pictures(ScanType.ACCESSIBILITY, load(dict.fromkeys(names, Box(1, 2, 30, 40))), [check_result(names)])
+    assert found is not None
+    assert len(found.places["crops"]["image-alt"]) == MAX_CROPS
+
+
+def test_selectors_that_are_cut_to_the_same_text_have_no_picture() -> None:
+    begins = "x" * 400
+    boxes = {f"{begins} > a": Box(1, 2, 30, 40), f"{begins} > b": Box(5, 6, 30, 40)}
+    assert pictures(ScanType.ACCESSIBILITY, load(boxes), [check_result([begins[:299] + "…"])]) is None
+
+
+def test_only_performance_keeps_the_film_and_other_types_look_at_the_first_screen() -> None:
+    seen = load({}, Frame(0, (), b"a"), Frame(90, ("First paint",), b"bc"))
+    found = pictures(ScanType.PERFORMANCE, seen, [check_result(["#hero"], "lcp")])
+    assert found is not None
+    assert (found.page, found.film) == (None, b"abc")
+    assert found.places["of"] == "screenshot"
+    assert found.places["frames"] == [[0, [], 1], [90, ["First paint"], 2]]
+    seo = pictures(ScanType.SEO, seen, [check_result(["#hero"])])
+    assert seo is not None
+    assert seo.film is None
+    assert pictures(ScanType.SECURITY, load({}), []) is None
+    assert pictures(ScanType.SECURITY, None, []) is None
+
+
+def test_a_piece_has_something_around_it_and_stays_within_the_picture() -> None:
+    shown = pictures_of(PLACES, screenshot="/s", page="/p", frame=lambda number: f"/{number}")
+    crops = shown.crops(CHECK)
+    assert shown.url == "/p"
+    assert sorted(crops) == [0, 2]
+    for each in crops.values():
+        left, top, width, height = each.view
+        assert left >= 0 <= top
+        assert left + width <= 412
+        assert top + height <= 2000
+        assert width >= 140
+    assert [each.marks for each in shown.frames] == [(), ("First paint", "Largest paint")]
+    assert shown.frames[1].alt == "The screen after 0.34 s: first paint and largest paint"
+
+
+def test_an_element_that_is_named_twice_is_shown_once() -> None:
+    twice = CHECK | {"evidence": [{"selector": "i"}, {}, {"selector": "i"}]}
+    shown = pictures_of(PLACES, screenshot="/s", page="/p", frame=str)
+    assert sorted(shown.crops(twice)) == [0]
+
+
+def test_frames_are_cut_out_of_the_film() -> None:
+    assert [frame_of(FILM, PLACES, number) for number in range(3)] == [b"first", b"second", None]
+    assert frame_of(None, PLACES, 0) is None
+    assert frame_of(FILM, None, 0) is None
+
+
+def test_in_a_file_they_are_data_and_reports_from_before_have_none() -> None:
+    shown = pictures_in_file(PLACES, screenshot=None, page=b"page", film=FILM, prefix="report-1-")
+    assert (shown.id, shown.url) == ("report-1-picture", "data:image/webp;base64,cGFnZQ==")
+    assert shown.frames[0].url == "data:image/jpeg;base64,Zmlyc3Q="
+    assert pictures_in_file(None, screenshot=None, page=None, film=None, prefix="") is NO_PICTURES
+
+
+def pictured(member: Member) -> Scan:
+    scan = make_scan(member, type="performance")
+    claim = claim_scan(scan.id)
+    assert claim is not None
+    assert finish_scan(claim, make_result(scan, pictures=Pictures(b"RIFF....WEBP", FILM, PLACES | {"crops": {}})))
+    return scan
+
+
+@pytest.mark.django_db
+def test_they_are_as_private_as_the_report_and_end_with_it(home: Member, stranger: Member) -> None:
+    scan = pictured(home)
+    member = person(home.organization)
+    sources = page_of(member.get(f"/report/{scan.id}")).xpath("//ol[@class='film']//img/@src")
+    assert len(sources) == 2
+    for source, content, kind in (
+        (sources[1], b"second", "image/jpeg"),
+        (f"/report/{scan.id}/page.webp", b"RIFF....WEBP", "image/webp"),
+    ):
+        found = member.get(source)
+        assert (found.content, found["Content-Type"]) == (content, kind)
+        assert found["Cache-Control"] == "private, no-cache"
+        assert member.get(source, headers={"If-None-Match": found["ETag"]}).status_code == 304
+        assert person(stranger.organization).get(source).status_code == 404
+        assert Client().get(source).status_code == 302
+    assert member.get(f"/report/{scan.id}/film/2.jpg").status_code == 404
+    Report.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert member.get(sources[1]).status_code == 404
+    assert member.get(f"/report/{scan.id}/page.webp").status_code == 404
