@@ -309,7 +309,7 @@ def _points(
 def _points_in(
     parts: Sequence[tuple[float, float]], number: int, category: CategoryResult, result: CheckResult, exact: float
 ) -> float:
-    """As `_points` without caps, with what is left of the other categories worked out once: pages are asked for often."""
+    """As `_points` without caps, with what is left of the other categories worked out once: pages are asked often."""
     if not result.weighs or _credit(result) == 1.0:
         return 0.0
     mended = _as_passed(result)
