@@ -6,15 +6,17 @@ A scan cannot log in, so that a second address, 127.0.0.2, takes every visitor f
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import ssl
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +49,7 @@ START_S, SCAN_S = 60.0, 120.0
 
 
 class SignedInMiddleware:
-    """Takes whoever asks the owner's address for the owner. In no product's settings."""
+    """Takes whoever asks the owner's address for the owner, and what came through `_tls` for HTTPS. In no product's."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self._get_response = get_response
@@ -55,6 +57,7 @@ class SignedInMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         from accounts.models import User
 
+        request.META["HTTP_X_FORWARDED_PROTO"] = "https"
         if request.get_host().startswith(f"{OWNER}:"):
             request.user = User.objects.get(email=EMAIL)
         return self._get_response(request)
@@ -197,21 +200,19 @@ def _share(scan_id: str) -> None:
 
 @contextmanager
 def _service(folder: Path, port: int) -> Iterator[None]:
-    """The programs of `manage.py up`, web with TLS and on both addresses."""
+    """The programs of `manage.py up`, and TLS in front of web, on both addresses."""
     from config.stack.management.commands.up import programs
 
+    plain = free_port(STRANGER)
     env = dict(os.environ) | {"PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges"}
-    running = []
     with (folder / "service.log").open("wb") as log:
-        for program in programs(folder, port, env):
-            command = list(program.command)
-            if program.name == "web":
-                command[command.index("--bind") + 1] = f"{STRANGER}:{port}"
-                command += ["--bind", f"{OWNER}:{port}"]
-                command += ["--certfile", str(folder / "site.pem"), "--keyfile", str(folder / "key.pem")]
-            running.append(subprocess.Popen(command, cwd=BASE_DIR, env=env, stdout=log, stderr=log))
+        running = [
+            subprocess.Popen(each.command, cwd=BASE_DIR, env=env, stdout=log, stderr=log)
+            for each in programs(folder, plain, env)
+        ]
         try:
-            yield
+            with _tls(folder, port, plain):
+                yield
         except BaseException:
             print((folder / "service.log").read_text(errors="replace")[-6_000:])
             raise
@@ -224,6 +225,39 @@ def _service(folder: Path, port: int) -> Iterator[None]:
                 except subprocess.TimeoutExpired:
                     process.kill()
                     process.wait()
+
+
+@contextmanager
+def _tls(folder: Path, port: int, plain: int) -> Iterator[None]:
+    """Ends TLS on both addresses, as a proxy does in front of a service, and hands the bytes on."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(folder / "site.pem", folder / "key.pem")
+
+    async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        with suppress(OSError):
+            while data := await source.read(65_536):
+                sink.write(data)
+                await sink.drain()
+        sink.close()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            inner_reader, inner_writer = await asyncio.open_connection(STRANGER, plain)
+        except OSError:
+            writer.close()
+        else:
+            await asyncio.gather(pump(reader, inner_writer), pump(inner_reader, writer))
+
+    loop = asyncio.new_event_loop()
+    starting = asyncio.start_server(serve, [STRANGER, OWNER], port, ssl=context)
+    loop.run_until_complete(starting)
+    thread = threading.Thread(target=loop.run_forever, name="tls", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
 
 
 def _certificate(folder: Path) -> Path:
