@@ -33,6 +33,7 @@ def document(check_id: str = "hsts") -> dict[str, Any]:
     }
     return {
         "id": "",
+        "report_id": "",
         "type": "security",
         "url": "https://example.com/",
         "score": 80,
