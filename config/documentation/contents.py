@@ -97,9 +97,15 @@ GUIDES = (
     ),
     Guide(
         "command",
-        "Command and CI gate",
-        "Scan from a shell or in CI with website-scan: gates, baselines, formats and configuration.",
+        "The command",
+        "Scan from a shell with website-scan, with or without a service: gate, baseline, formats and configuration.",
         "command.md",
+    ),
+    Guide(
+        "ci",
+        "In a build",
+        "Gate a build in five minutes: recipes to copy for GitHub Actions, GitLab, Jenkins and any shell.",
+        "ci.md",
     ),
     Guide(
         "scoring",
