@@ -16,6 +16,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -248,15 +249,19 @@ def _tls(folder: Path, port: int, plain: int) -> Iterator[None]:
         else:
             await asyncio.gather(pump(reader, inner_writer), pump(inner_reader, writer))
 
-    loop = asyncio.new_event_loop()
-    starting = asyncio.start_server(serve, [STRANGER, OWNER], port, ssl=context)
-    loop.run_until_complete(starting)
-    thread = threading.Thread(target=loop.run_forever, name="tls", daemon=True)
+    async def listen() -> None:
+        await asyncio.start_server(serve, [STRANGER, OWNER], port, ssl=context)
+        started.set_result((asyncio.get_running_loop(), ended := asyncio.Event()))
+        await ended.wait()
+
+    started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
+    thread = threading.Thread(target=asyncio.run, args=[listen()], name="tls", daemon=True)
     thread.start()
+    loop, ended = started.result(START_S)
     try:
         yield
     finally:
-        loop.call_soon_threadsafe(loop.stop)
+        loop.call_soon_threadsafe(ended.set)
         thread.join()
 
 
