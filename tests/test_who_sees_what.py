@@ -172,14 +172,14 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "report/<any:scan_id>/page.webp": ("404 404 404 404 404 login", NONE, ""),
     "report/<any:scan_id>/film/<int:number>.jpg": ("404 404 404 404 404 login", NONE, ""),
     "report/<any:scan_id>/export/<str:export_format>": (OURS, NONE, ""),
-    "report/<any:scan_id>/share": (NONE, TO_MEMBERS, "/report/{scan_id}"),
+    "report/<any:scan_id>/share": (NONE, TO_MEMBERS, r"/report/{scan_id}\?shared=now"),
     # Whoever has the address sees the grades.
     "badge/<str:badge_id>.svg": (ALL, NONE, ""),
     "audit/<any:audit_id>": (OURS, NONE, ""),
     # A browser without htmx asks for the page itself.
     "audit/<any:audit_id>/progress": ("302 302 302 302 404 login", NONE, "/audit/{audit_id}"),
     "audit/<any:audit_id>/export/<str:export_format>": (OURS, NONE, ""),
-    "audit/<any:audit_id>/share": (NONE, TO_MEMBERS, "/audit/{audit_id}"),
+    "audit/<any:audit_id>/share": (NONE, TO_MEMBERS, r"/audit/{audit_id}\?shared=now"),
 }
 
 # What is posted, so that whoever may, changes something; without a row here, nothing.
@@ -396,7 +396,7 @@ def test_strangers_learn_nothing_of_a_scan_in_whatever_state(world: World, state
     scan_id = world.furnished.ids[f"{state}_id"]
     never = "scan_" + "0" * 22
     for route in [each for each in pages() if each.startswith("report/<")]:
-        ids = {"export_format": "csv"}
+        ids = {"export_format": "csv", "number": 0}
         path, nowhere = address(route, ids | {"scan_id": scan_id}), address(route, ids | {"scan_id": never})
         for who, expected in (("outsider", "404"), ("anonymous", "login")):
             method, data = ("post", {"shared": "on"}) if route.endswith("/share") else ("get", None)
@@ -410,7 +410,7 @@ def test_strangers_learn_nothing_of_a_scan_in_whatever_state(world: World, state
 def test_strangers_learn_nothing_of_an_audit_in_whatever_state(world: World, state: str) -> None:
     audit_id = world.furnished.ids[f"{state}_id"]
     for route in [each for each in pages() if each.startswith("audit/")]:
-        ids = {"export_format": "csv"}
+        ids = {"export_format": "csv", "number": 0}
         path, nowhere = (address(route, ids | {"audit_id": each}) for each in (audit_id, "aud_" + "0" * 22))
         for who, expected in (("outsider", "404"), ("anonymous", "login")):
             method, data = ("post", {"shared": "on"}) if route.endswith("/share") else ("get", None)

@@ -23,7 +23,7 @@ from reports.page.report_page import report_page
 from scans.command.judged import Judged, Outcome
 from scans.engine.findings import ScanType
 
-STYLE_SHEETS = ("site.css", "report.css", "evidence.css", "pictures.css")
+STYLE_SHEETS = ("site.css", "report.css", "evidence.css")
 LIBRARIES = {each: f"config.templatetags.{each}" for each in ("fast", "reading")}
 
 
