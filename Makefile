@@ -10,8 +10,8 @@ CANDIDATES := python3 python3.13 python3.12 python3.11
 BIN := .venv/bin
 RUNTIME := .venv/.runtime
 DEV := .venv/.dev
-# How many tests run at once, one more than most machines have cores: some wait. Each has its own database.
-TEST_PROCESSES ?= 3
+# How many tests run at once: two for each core that most machines of CI have, for many wait. Each has its own database.
+TEST_PROCESSES ?= 4
 ARGS ?=
 # Each process would compile all of our code again; tests run in several, and the service is some.
 unexport PYTHONDONTWRITEBYTECODE
