@@ -444,7 +444,12 @@ def test_a_database_that_does_not_answer_is_asked_again(
     assert Event.objects.count() == 1
 
 
-def test_a_run_asks_the_database_as_often_however_many_reports_there_are(owner: Member, site: Judged) -> None:
+def test_a_run_asks_the_database_as_often_however_many_reports_there_are(
+    owner: Member, site: Judged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(looking, "PAGES_AT_ONCE", 5)
+    monkeypatch.setattr(looking, "ROWS_AT_ONCE", 12)
+
     def queries(name: str, count: int) -> int:
         paths = [f"/{name}{each}" for each in range(count)]
         home, run = running(owner, site, *paths, types=["security", "performance", "accessibility", "seo"])
@@ -464,7 +469,7 @@ def test_whatever_a_page_writes_the_event_stays_small(owner: Member, site: Judge
     home.look()
     for path in paths:
         site.of[path] = tuple(
-            finding(f"check{each}", HIGH, *(f"#{path[1]}{number}" + "\U0001f4a9" * 300 for number in range(20)))
+            finding(f"check{each}", HIGH, *(f"#{path[1]}{number}" + "\U0001f4a9" * 300 for number in range(6)))
             for each in range(80)
         )
     found = home.look()
