@@ -92,6 +92,7 @@ class Action:
             env={name: value for name, value in os.environ.items() if name in ("HOME", "PATH") or name[:4] == "PIP_"}
             | {
                 "PIP_RETRIES": "1",
+                "PIP_NO_COMPILE": "0",  # pip's way of saying yes: Python compiles what is imported, a part of it all
                 "GITHUB_ACTION_PATH": str(self.folder),
                 "GITHUB_OUTPUT": str(output),
                 "GITHUB_STEP_SUMMARY": str(summary),
