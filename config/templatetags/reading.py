@@ -39,7 +39,11 @@ def one_line(address: object) -> SafeString:
     found = SCHEME.match(text)
     scheme = found[0] if found else ""
     rest = text[len(scheme) :]
-    at = len(rest) - END if len(rest) > 2 * END else 0
+    at = 0
+    if len(rest) > 2 * END:
+        # Before a slash where there is one: who has the address read out hears a pause there.
+        slash = rest.rfind("/", len(rest) - 2 * END, -1)
+        at = slash if slash > 0 else len(rest) - END
     parts = (("scheme", scheme), ("start", rest[:at]), ("", rest[at:]))
     shown = "".join(
         f'<span class="{name}">{escape(part)}</span>' if name else escape(part) for name, part in parts if part

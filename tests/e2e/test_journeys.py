@@ -268,12 +268,12 @@ def share(person: Person, visitor: Person, scan: dict[str, Any]) -> None:
 
     person.page.goto(address)
     assert not is_seen()
-    person.page.locator("summary", has_text="Share").click()
+    person.page.locator(".toolbar summary", has_text="Share").click()
     person.press("Share with a link")
     person.told("Anybody with the link can read this report now.")
     assert is_seen()
     assert ORGANIZATION not in visitor.page.content()
-    person.page.locator("summary", has_text="Shared").click()
+    # The panel is open: it shows the link.
     person.press("Stop sharing")
     person.told("Only members can read this report now.")
     assert not is_seen()
