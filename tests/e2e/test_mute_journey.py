@@ -13,7 +13,7 @@ from tests.e2e.test_journeys import Journey, Person, browser, sign_up, travel, w
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
 
-CHECK = "csp-present"
+CHECK, NAME = "csp-present", "Content Security Policy"
 
 
 def test_a_finding_is_muted_and_shows_again(running: Running, travel: Callable[[Journey], None]) -> None:  # noqa: F811
@@ -42,9 +42,9 @@ def test_a_finding_is_muted_and_shows_again(running: Running, travel: Callable[[
         expect(ada.page.locator(f"#check-{CHECK}").get_by_role("link", name="Mute…")).to_have_count(0)
 
         ada.section("Muted")
-        row = ada.page.get_by_role("row", name=CHECK)
+        row = ada.page.get_by_role("row", name=NAME)
         expect(row).to_contain_text("on all of localhost")
-        row.get_by_role("button", name=f"Stop muting {CHECK}").click()
+        row.get_by_role("button", name=f"Stop muting {NAME}").click()
         ada.told("Not muted any more: the finding shows again.")
         ada.told("Nothing is muted")
         ada.page.goto(report)
