@@ -16,7 +16,8 @@ from typing import Any
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 DOCUMENTS = ("api.md", "mutes.md", "audits.md", "monitors.md")
-EXCHANGE = re.compile(r"^```bash\n(curl .*?)^```\n+```http\nHTTP/1\.1 (\d+) (.*?)^```$", re.M | re.S)
+LINES = r"[^\n]*\n(?:(?!```)[^\n]*\n)*+"
+EXCHANGE = re.compile(rf"^```bash\n(curl {LINES})```\n++```http\nHTTP/1\.1 (\d++) ({LINES})```$", re.M)
 MEDIA_TYPE = re.compile(r"^Content-Type: ([^;\n]+)", re.M)
 # As a document begins: `export ID=scan_...`.
 VARIABLE = re.compile(r"^export (\w+)=([a-z]+)_\.\.\.", re.M)

@@ -14,7 +14,7 @@ from django.core.management import call_command
 
 from config.api.pagination import MAX_OFFSET
 from reports.serializers import GRADES
-from tests.generated import description
+from tests.generated import as_json_schema, description
 
 ROOT = Path(__file__).resolve().parents[2]
 DESCRIPTION = description()
@@ -79,16 +79,6 @@ def examples() -> Iterator[tuple[str, dict[str, Any], Any]]:
                 for each in content.values():
                     if "example" in each:
                         yield operation["operationId"], each["schema"], each["example"]
-
-
-def as_json_schema(value: Any) -> Any:
-    """OpenAPI 3.0 says `nullable` where JSON Schema has a type."""
-    if isinstance(value, list):
-        return [as_json_schema(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    schema = {name: as_json_schema(each) for name, each in value.items() if name != "nullable"}
-    return {"anyOf": [schema, {"type": "null"}]} if value.get("nullable") is True else schema
 
 
 def test_every_example_is_what_its_schema_says() -> None:

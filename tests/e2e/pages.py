@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import mimetypes
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -54,6 +55,8 @@ PARTS = (
     "/badge/{badge_id}.svg",
     "/badge/{page_badge_id}.svg",
 )
+# Those that a report with a browser has, as many as its load gave.
+PICTURE = re.compile(r"/report/\w+/(?:film/\d+\.jpg|page\.webp)")
 
 
 @dataclass(frozen=True)
@@ -253,7 +256,9 @@ def render_pages() -> Rendering:
     furnished = furnish(ROWS, {ScanType.SECURITY: real_result(ScanType.SECURITY), ScanType.PERFORMANCE: seen})
     people, ids = _people(furnished), _ids(furnished)
     pages = {name: ask(shown, people.get(shown.who), ids) for name, shown in PAGES.items()}
-    parts = [ask(Shown(each), people["operator" if "admin" in each else "owner"], ids) for each in PARTS]
+    pictures = {each for page in pages.values() for each in PICTURE.findall(page.body.decode())}
+    asked = (*PARTS, *sorted(pictures))
+    parts = [ask(Shown(each), people["operator" if "admin" in each else "owner"], ids) for each in asked]
     return Rendering(pages, {each.path: each for each in parts})
 
 

@@ -21,6 +21,7 @@ from scans.command.formats.markdown import code, escaped
 from scans.command.formats.text import colored, plain, text
 from scans.command.judged import IN_BASELINE, Judged, Outcome
 from scans.engine.findings import ScanType, Severity
+from tests.generated import as_json_schema, description
 from tests.reports.sarif import assert_sarif
 from tests.scans.command.reports import failed, found, judged
 
@@ -68,6 +69,19 @@ def test_json_is_one_document_however_many_were_finished(name: str) -> None:
     assert single == found["reports"][1]
     assert json.loads(formatted(name, outcome(REPORTS[1], asked=2)))["reports"] == [single]
     assert (single["checks_left_out"] if name == "json" else len(single["omitted_checks"])) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "operation"), [("json", "/v1/report/{scan_id}"), ("full", "/v1/report/{scan_id}/export")]
+)
+def test_json_is_what_the_api_says_of_its_reports(name: str, operation: str) -> None:
+    api = as_json_schema(description())
+    content = api["paths"][operation]["get"]["responses"]["200"]["content"]["application/json"]
+    schema = content["schema"] | {"components": api["components"]}
+    for each in json.loads(formatted(name, outcome(*REPORTS[:2])))["reports"]:
+        jsonschema.validate(each, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**each, "score": "A+"}, schema)
 
 
 def test_sarif_is_one_log_with_a_run_for_each_type() -> None:
