@@ -93,7 +93,7 @@ def test_a_copied_link_makes_no_account_of_an_address_that_nobody_has_proved(
     mail.outbox.clear()
     response = client.post(copied, {"password": PASSWORD})
     assert response.status_code == 200
-    assert "a link to make your account and join" in response.content.decode()
+    assert "a link to create your account and join" in response.content.decode()
     assert not User.objects.filter(email=EMAIL).exists()
     assert client.post(link_in_mail(EMAIL), {"password": PASSWORD}).status_code == 302
     assert role_of(home) == "member"

@@ -157,7 +157,7 @@ def test_who_belongs_nowhere_is_shown_how_to_begin(db: None) -> None:
     client = browser_of(User.objects.create_user(ADA))
     assert client.get("/dashboard/")["Location"] == "/organizations/new"
     assert client.get("/organizations/new").status_code == 200
-    assert "You belong to no organization" in client.get("/organizations/").content.decode()
+    assert "You are not in any organization" in client.get("/organizations/").content.decode()
 
 
 def test_leaving_takes_a_confirmation(home: Member) -> None:

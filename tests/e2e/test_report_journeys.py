@@ -158,7 +158,7 @@ def test_filters_answer_at_once_and_stay_in_the_address(browser: Window, renderi
         for words in ("copy", "how to fix", "selector", "nowhere"):
             page.get_by_role("searchbox").fill(words)
             assert page.evaluate(VISIBLE) == [], words
-        expect(page.get_by_text("No finding fits.")).to_be_visible()
+        expect(page.get_by_text("No finding matches.")).to_be_visible()
         # A link to what is left out brings it back.
         page.locator(".first a").first.click()
         assert in_view(page, "#check-names-fail")

@@ -168,6 +168,6 @@ def test_a_mail_of_a_key_in_use_names_its_former_secret(home: Member, ada: User)
     ApiKey.objects.update(expires_at=timezone.now() + timedelta(days=2))
     told()
     text = Mail.objects.get().text
-    assert "Its present secret has never been used." in text
+    assert "Its current secret has never been used." in text
     assert f"{home.plaintext[:12]}…, last used on" in text
     assert "192.0.2.9" in text

@@ -102,7 +102,7 @@ def test_members_are_told_of_an_expired_report_and_others_nothing(home: Member, 
     response = person(home.organization).get(f"/report/{scan.id}")
     assert response.status_code == 404
     text = text_of(response)
-    assert "This report is not kept any more" in text
+    assert "This report is no longer available" in text
     assert "Its score was 71, grade C." in text
     assert scan.url in text
     other = person(stranger.organization).get(f"/report/{scan.id}")
