@@ -76,7 +76,9 @@ def invite(*, actor: Membership, email: str, role: str) -> Invitation:
     pending = access.rows(Invitation, actor.organization_id).filter(accepted_at=None, revoked_at=None)
     pending.filter(email__iexact=email).update(revoked_at=now)
     if pending.filter(expires_at__gt=now).count() >= MAX_OPEN_INVITATIONS:
-        raise AccountRefused(f"There are {MAX_OPEN_INVITATIONS} pending invitations, which is the maximum. Revoke one first.")
+        raise AccountRefused(
+            f"There are {MAX_OPEN_INVITATIONS} pending invitations, which is the maximum. Revoke one first."
+        )
     invitation = Invitation.objects.create(
         organization=actor.organization,
         email=email,

@@ -191,7 +191,12 @@ class KeyRegenerationForm(KeyEndForm):
                     f"Works for {OVERLAP // timedelta(hours=1)} more hours", "Gives you time to replace it everywhere"
                 ),
             ),
-            ("1", HintedLabel("Stops working immediately", "Choose this if it has leaked: programs that use it will fail")),
+            (
+                "1",
+                HintedLabel(
+                    "Stops working immediately", "Choose this if it has leaked: programs that use it will fail"
+                ),
+            ),
         ],
         required=False,
         initial="",

@@ -216,6 +216,6 @@ def _refuse(request: HttpRequest) -> HttpResponse:
         "status": 403,
         "shell": "dashboard/base.html",
         "message": "Your role does not allow this.",
-        "detail": "Ask an owner for more.",
+        "detail": "Ask an owner to change it.",
     }
     return render(request, "error.html", context, status=403)

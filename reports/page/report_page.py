@@ -35,7 +35,7 @@ FACT_LABELS = {
     "address": "IP address",
     "document_bytes": "Document size",
     "duration_s": "Duration of the scan",
-    "console_errors": "Errors in the console",
+    "console_errors": "Console errors",
     "site_evidence_at": "What is the same for all pages of the site was looked at",
 }
 # Told in a sentence of their own.

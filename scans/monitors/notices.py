@@ -24,7 +24,7 @@ from scans.models import Monitor, MonitorRun
 
 # Of each kind of change, and of the pages of a finding.
 MOST_FINDINGS = 10
-PAGES = (("unreachable_pages", "Can't be reached"), ("reachable_pages", "Can be reached again"))
+PAGES = (("unreachable_pages", "Unreachable"), ("reachable_pages", "Reachable again"))
 CHANGES = (("new", "New"), ("worse", "Worse"), ("fixed", "Fixed"), ("better", "Better"))
 WEEK = timedelta(days=7)
 # More of them nobody reads; the page of the monitors has all.

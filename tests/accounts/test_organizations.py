@@ -146,7 +146,7 @@ def test_where_sign_up_is_closed_only_operators_make_organizations(
     settings.SIGN_UP_OPEN = False
     ada = person_of(home, "owner", ADA)
     client = browser_of(ada)
-    assert "made by the operator" in client.get("/organizations/new").content.decode()
+    assert "The operator of this service creates organizations" in client.get("/organizations/new").content.decode()
     assert client.post("/organizations/new", {"organization": "Second"}).status_code == 403
     assert not Organization.objects.filter(name="Second").exists()
     User.objects.filter(pk=ada.pk).update(is_staff=True)

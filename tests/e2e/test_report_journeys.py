@@ -207,7 +207,7 @@ def test_keys_go_from_finding_to_finding_and_stay_out_of_fields(browser: Window,
         page.get_by_role("button", name="Keys").click()
         dialog = page.get_by_role("dialog", name="Keys")
         expect(dialog).to_be_visible()
-        dialog.get_by_label("Use these keys").uncheck()
+        dialog.get_by_label("Use these shortcuts").uncheck()
         page.keyboard.press("Escape")
         page.locator("#check-aria-fail").evaluate("each => { each.tabIndex = -1; each.focus(); }")
         page.keyboard.press("j")

@@ -202,7 +202,7 @@ def test_address_and_events_are_changed_and_noted(home: Member, receiver: Webhoo
     [
         ("requested", "by a member or over the API"),
         ("gone", "answered 410 Gone"),
-        ("failing", "nothing but failures came back for five days"),
+        ("failing", "every attempt failed for five days"),
     ],
 )
 def test_a_disabled_webhook_says_why_and_is_enabled_by_a_button(

@@ -24,7 +24,7 @@ TEAMS_BYTES = 24_000
 CUT = "…"
 # Commands, line ends, and what turns the direction of what follows; what UTF-8 cannot hold.
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
-PAGES = (("unreachable_pages", "Can't be reached"), ("reachable_pages", "Can be reached again"))
+PAGES = (("unreachable_pages", "Unreachable"), ("reachable_pages", "Reachable again"))
 CHANGES = (("new", "New"), ("worse", "Worse"), ("better", "Better"), ("fixed", "Fixed"))
 
 

@@ -64,7 +64,7 @@ def test_the_page_has_one_button_and_a_way_back(home: Member, ann: User, post: P
     assert page.count("<button") == 1
     assert "E-mails about webhooks of Home go to" in page
     assert "The last news" in page
-    for button, shown in (("Stop them", "You are unsubscribed"), ("Send them again", "You get them again")):
+    for button, shown in (("Unsubscribe", "You are unsubscribed"), ("Subscribe again", "You are subscribed again")):
         assert button in page
         (action,) = re.findall(r'<form method="post" action="([^"]+)"', page)
         page = stranger_browser.post(action).content.decode()

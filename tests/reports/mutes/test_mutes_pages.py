@@ -135,7 +135,7 @@ def test_the_list_says_what_why_and_until_when_and_ends_it(home: Member) -> None
     assert apart(member.get(f"/report/{scan.id}")) == []
     # The second click, or the back button.
     again = member.post(f"{mutes_of(home)}{row.id}/end", {"scan": scan.id}, follow=True)
-    assert "That was not muted any more." in text_of(again)
+    assert "This finding was no longer muted." in text_of(again)
 
 
 def test_single_places_are_chosen_by_their_names(home: Member) -> None:
@@ -176,7 +176,7 @@ def test_a_limit_that_is_met_half_way_mutes_nothing(home: Member, monkeypatch: p
     monkeypatch.setattr(services, "MAX_ACTIVE", 1)
     scan, member = reported(home), person(home.organization)
     answer = mute(member, home, scan, "cookie-secure", what="named")
-    assert "there may be no more" in text_of(answer)
+    assert "which is the maximum" in text_of(answer)
     assert not Mute.objects.exists()
 
 

@@ -73,7 +73,7 @@ def test_the_page_says_what_holds_the_score_by_which_findings_and_what_it_would_
         "Frame found Holds the score (+5.6 points)",
         "Detail found (+0.9 points)",
     ]
-    assert "those in brackets count once nothing holds the score" in text_of(response)
+    assert "those in brackets count once the score is no longer capped" in text_of(response)
 
 
 def test_of_several_that_hold_it_each_is_told_what_it_wins(home: Member) -> None:

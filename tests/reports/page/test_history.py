@@ -103,7 +103,7 @@ def test_the_page_tells_what_has_changed(home: Member) -> None:
         "New": ["#check-bad"],
         "Better": ["#check-meh"],
     }
-    assert "only a warning now, failed before" in text
+    assert "now only a warning, had failed" in text
     for anchor in ("check-good", "check-bad", "check-meh"):
         assert len(page.xpath(f"//*[@id='{anchor}']")) == 1
 
@@ -118,7 +118,7 @@ def test_what_other_rules_found_is_not_told_as_a_change_of_the_page(home: Member
     assert "Its score of 60 and those before it came from other rules" in text
     assert "points since" not in text
     titles = page_of(response).xpath("//details[contains(@class, 'changed')]/summary/h3/text()")
-    assert {title.strip() for title in titles} == {"Not found any more", "Found only now", "Still there"}
+    assert {title.strip() for title in titles} == {"No longer found", "Found only now", "Still there"}
 
 
 def test_the_same_findings_by_other_rules_are_told_as_such(home: Member) -> None:

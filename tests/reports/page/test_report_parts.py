@@ -31,7 +31,7 @@ def category(*checks: CheckResult, name: str = "Loading") -> tuple[CategoryResul
 def test_a_grade_says_what_it_means(home: Member) -> None:
     text = text_of(shown(home, score=99, grade="A+"))
     assert "99 / 100" in text
-    assert "Excellent: nothing of weight is open." in text
+    assert "Excellent: no significant problems." in text
 
 
 def test_what_a_reader_has_to_know_stands_first_and_not_among_the_facts(home: Member) -> None:
@@ -43,8 +43,8 @@ def test_what_a_reader_has_to_know_stands_first_and_not_among_the_facts(home: Me
 
 
 def test_accessibility_says_what_automatic_checks_cannot_do(home: Member) -> None:
-    assert "Automatic checks find some obstacles only" in text_of(shown(home, type="accessibility"))
-    assert "Automatic checks" not in text_of(shown(home))
+    assert "Automated checks find only some barriers" in text_of(shown(home, type="accessibility"))
+    assert "Automated checks" not in text_of(shown(home))
 
 
 def test_caps_say_what_holds_the_score_down(home: Member) -> None:

@@ -139,7 +139,7 @@ def test_the_page_follows_its_progress_and_ends_by_itself(home: Member) -> None:
     audit = make_audit(home)
     (page,) = make_pages(audit, [SITE])
     client = browser_of(home)
-    assert "Waiting for its turn" in text_of(client.get(f"/audit/{audit.id}"))
+    assert "Waiting in the queue" in text_of(client.get(f"/audit/{audit.id}"))
     release(page, NOW())
     Scan.objects.update(status="scanning", percent=37, phase="collecting")
     shown = client.get(f"/audit/{audit.id}")
@@ -228,7 +228,7 @@ def test_cancelling_leaves_out_what_waits_and_gives_it_back(home: Member) -> Non
     response = client.post(form.get("action"), {"next": f"/audit/{audit.id}"})
     assert response["Location"] == f"/audit/{audit.id}"
     assert Audit.objects.get().status == "cancelled"
-    assert "Cancelled. What had not begun" in text_of(client.get(response["Location"]))
+    assert "Cancelled. Scans that had not started" in text_of(client.get(response["Location"]))
     assert AuditEvent.objects.filter(action="audit.cancelled").count() == 1
     client.post(form.get("action"))
     assert "had already ended" in text_of(client.get("/o/home/"))
@@ -298,7 +298,7 @@ def test_sharing_opens_the_page_and_its_reports_until_it_ends(home: Member) -> N
     assert card["og:title"] == SITE
     assert card["og:description"].startswith("Security C (71), ")
     assert "what it is part of" in text_of(member.get(report))
-    assert "Anybody with the link can read this report" in text_of(member.get(report))
+    assert "Anyone with the link can read this report" in text_of(member.get(report))
     assert member.post(f"/audit/{audit.id}/share", {"shared": "off"}).status_code == 302
     assert [anybody.get(each).status_code for each in addresses] == [302, 302, 302]
     assert not page_of(member.get(report)).xpath("//meta[@property='og:title']")

@@ -36,7 +36,7 @@ def problems(response: Any) -> dict[str, str]:
 
 def test_an_organization_without_monitors_is_told_what_they_are_for(client: Client, home: Member) -> None:
     page = client.get("/o/home/monitors/")
-    assert "Nothing is watched yet" in text_of(page)
+    assert "No monitors yet" in text_of(page)
     assert page_of(page).xpath("//main//a/@href") == [NEW]
     assert NEW not in browser_of(home, "viewer").get("/o/home/monitors/").content.decode()
 
@@ -114,7 +114,7 @@ def test_a_form_that_is_sent_twice_makes_one_monitor(client: Client, home: Membe
     # Who goes back and changes it wants another one, and is asked.
     again = client.post(NEW, {**entered, "name": "Another"})
     assert again.status_code == 409
-    assert "A monitor was created with this form already." in text_of(again)
+    assert "This form has already created a monitor." in text_of(again)
     (fresh,) = page_of(again).xpath("//input[@name='once']/@value")
     assert client.post(NEW, {**entered, "name": "Another", "once": fresh}).status_code == 302
     assert Monitor.objects.count() == 2
@@ -231,7 +231,7 @@ def test_a_run_says_what_changed_with_the_way_to_both_reports(client: Client, ho
     page = client.get(f"/o/home/monitors/{monitor.id}")
     text = text_of(page)
     assert "Changed 20" in text
-    assert "message sent" in text
+    assert "notification sent" in text
     assert "3 new 1 fixed" in text
     assert "<script>alert(1)" not in page.content.decode()
     assert "from 97 → to Grade B 80" in text
@@ -262,11 +262,11 @@ def test_a_run_is_followed_until_it_has_ended(client: Client, home: Member) -> N
     monitor = make_monitor(home)
     path = f"/o/home/monitors/{monitor.id}"
     assert client.post(f"{path}/run").status_code == 302
-    assert "A run is under way already." in text_of(client.post(f"{path}/run", follow=True))
+    assert "A run is already in progress." in text_of(client.post(f"{path}/run", follow=True))
     page = page_of(client.get(path))
     (part,) = page.xpath("//*[@hx-get]/@hx-get")
     htmx = {"HX-Request": "true"}
-    assert "Waiting for its turn" in text_of(client.get(part, headers=htmx))
+    assert "Waiting in the queue" in text_of(client.get(part, headers=htmx))
     assert page.xpath("//noscript/meta[@http-equiv='refresh']")
     MonitorRun.objects.update(status="done", ended_at=timezone.now())
     assert client.get(part, headers=htmx)["HX-Refresh"] == "true"
@@ -277,7 +277,7 @@ def test_a_monitor_is_paused_resumed_and_deleted(client: Client, home: Member) -
     monitor = make_monitor(home, next_run_at=timezone.now())
     path = f"/o/home/monitors/{monitor.id}"
     page = client.post(f"{path}/pause", {"paused": "on"}, follow=True)
-    assert "Nothing is looked at until somebody resumes it." in text_of(page)
+    assert "It does not run until someone resumes it." in text_of(page)
     monitor.refresh_from_db()
     assert monitor.is_paused
     client.post(f"{path}/pause", {"paused": "off"})

@@ -63,7 +63,7 @@ def test_a_member_switches_it_on_and_off_and_on_again_after_its_link(home: Membe
     browser = browser_of(ann)
     path = "/o/home/settings/weekly-digest"
     digest_of(Membership.objects.get(user=ann)).stop()
-    assert "Send it to me" in browser.get("/o/home/settings/").content.decode()
+    assert "Turn on" in browser.get("/o/home/settings/").content.decode()
     assert post_digests(MONDAY) == 0
     browser.post(path, {"digest": "on"})
     assert "Stop it" in browser.get("/o/home/settings/").content.decode()

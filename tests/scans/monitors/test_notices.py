@@ -148,7 +148,7 @@ def test_what_has_changed_during_an_outage_is_told_with_its_end(monitor: Monitor
     notices.post_recovered(monitor, data_of(monitor, changes=data_of(monitor)))
     mail = Mail.objects.first()
     assert mail is not None
-    assert "What has changed meanwhile: 1 new problem, 1 worse, 1 fixed." in mail.text
+    assert "Changes in the meantime: 1 new problem, 1 worse, 1 fixed." in mail.text
     assert "/audit/aud_1" in mail.html
 
 
@@ -267,7 +267,7 @@ def test_the_last_calls_before_a_certificate_ends_come_once_each(monitor: Monito
     assert "The certificate of" in first
     assert "ends in 13 days" in first
     assert "ends in 2 days" in last
-    assert f"The monitor saw it last on {seen.ended_at:%Y-%m-%d %H:%M} UTC." in last
+    assert f"The monitor last saw it on {seen.ended_at:%Y-%m-%d %H:%M} UTC." in last
 
 
 def test_a_renewed_certificate_has_calls_of_its_own(monitor: Monitor) -> None:
