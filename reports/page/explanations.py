@@ -104,7 +104,7 @@ CATEGORIES = {
         "Mobile": "Whether the page works on phones: search engines index its mobile version.",
         "Rendering": "Whether the content is available to crawlers that run few scripts or none.",
         "Structured data": "Facts in a form that search engines can show as rich results.",
-        "Social cards": "What is shown when somebody shares the page.",
+        "Social cards": "What is shown when someone shares the page.",
         "URL hygiene": "Whether addresses are short, stable and unique.",
     },
 }

@@ -36,7 +36,7 @@ FACT_LABELS = {
     "document_bytes": "Document size",
     "duration_s": "Duration of the scan",
     "console_errors": "Console errors",
-    "site_evidence_at": "What is the same for all pages of the site was looked at",
+    "site_evidence_at": "Site-wide evidence from",
 }
 # Told in a sentence of their own.
 COVERAGE = frozenset({"notice", "checks_planned", "checks_known", "browser", "axe_core"})

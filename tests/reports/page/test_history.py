@@ -140,7 +140,7 @@ def test_a_browser_that_was_there_only_once_is_mentioned(home: Member) -> None:
     _, scan = aged(home, 2), aged(home, 1)
     change(scan, browser="Chromium 150.0")
     text = text_of(person(home.organization).get(f"/report/{scan.id}"))
-    assert "That one was judged without a browser, this one with" in text
+    assert "The earlier report was made without a browser, this one with" in text
 
 
 def test_an_index_serves_the_question(home: Member) -> None:

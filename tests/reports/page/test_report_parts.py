@@ -101,7 +101,7 @@ LOADED = "The page was loaded in Chromium 150"
         (
             "accessibility",
             {"checks_planned": 5, "checks_known": 9},
-            "No browser was at hand, so 5 of the 9 known checks were planned.",
+            "No browser was available, so 5 of the 9 checks were planned.",
         ),
         ("accessibility", IN_A_BROWSER, f"{LOADED}, and examined with axe-core 4.12.1."),
         ("performance", IN_A_BROWSER, f"{LOADED}."),
