@@ -84,7 +84,7 @@ def test_every_event_has_its_message_with_a_link_to_us(kind: EventKind, body_for
             [
                 "Audit completed",
                 "https://example.com/",
-                "12 of 12 pages judged",
+                "12 of 12 pages checked",
                 "Security: 87 of 100 (B)",
                 "SEO: 87 of 100 (B)",
             ],
