@@ -236,7 +236,7 @@ def webhook_recover(request: MemberRequest, webhook_id: str) -> HttpResponse:
     response = _sent(request, webhook_id, lambda: counts.append(recover()), "")
     for count in counts:
         if count:
-            messages.success(request, f"{count} failed deliver{'y is' if count == 1 else 'ies are'} on the way again.")
+            messages.success(request, f"{count} failed deliver{'y is' if count == 1 else 'ies are'} being sent again.")
         else:
             messages.info(request, "No delivery has failed since then.")
     return response

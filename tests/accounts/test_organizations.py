@@ -33,7 +33,7 @@ def test_a_page_takes_a_role(home: Member, page: str, role: str) -> None:
     assert response.status_code == (200 if allowed else 403)
     assert "no-store" in response["Cache-Control"]
     if not allowed:
-        assert f"in Home you are {role}" in response.content.decode()
+        assert f"your role in Home is {role}" in response.content.decode()
 
 
 @pytest.mark.parametrize("page", [*PAGES, "/account/", "/organizations/", "/organizations/new"])
@@ -136,7 +136,7 @@ def test_one_person_owns_a_bounded_number(home: Member, monkeypatch: pytest.Monk
     monkeypatch.setattr(services, "MAX_OWNED_ORGANIZATIONS", 1)
     client = browser_of(person_of(home, "owner", ADA))
     page = client.post("/organizations/new", {"organization": "Second"}).content.decode()
-    assert "which is the most" in page
+    assert "which is the maximum" in page
     assert not Organization.objects.filter(name="Second").exists()
 
 

@@ -418,7 +418,7 @@ def test_everything_that_failed_since_then_is_sent_again(home: Member, receiver:
     path = f"/o/home/webhooks/{receiver.id}"
     (proposed,) = page_of(client.get(path)).xpath("//input[@name='since']/@value")
     client.post(f"{path}/recover", {"since": proposed})  # since a day ago
-    assert "1 failed delivery is on the way again." in text_of(client.get(path))
+    assert "1 failed delivery is being sent again." in text_of(client.get(path))
     old.refresh_from_db()
     young.refresh_from_db()
     assert (old.status, young.status) == ("failed", "pending")

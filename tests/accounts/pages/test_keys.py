@@ -109,7 +109,7 @@ def test_a_key_may_do_what_was_chosen(admin: Client, scope: str) -> None:
 def test_active_keys_are_bounded(admin: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(services, "MAX_ACTIVE_KEYS", 1)
     page = admin.post("/o/home/keys/", {"name": "One more", "scope": "scan", "lifetime": ""}).content.decode()
-    assert "which is the most" in page
+    assert "which is the maximum" in page
 
 
 def test_revoking_takes_a_confirmation_and_works_at_once(home: Member, admin: Client) -> None:

@@ -63,7 +63,7 @@ def test_a_muted_finding_stands_apart_with_both_scores(home: Member) -> None:
     assert apart(shown) == ["Git repository is public"]
     assert in_categories(shown) == ["Cookies without Secure"]
     said = text_of(shown)
-    assert f"Score {scan.score} , and 70 (C) without what is muted ." in said
+    assert f"Score {scan.score} , and 70 (C) without muted findings ." in said
     assert "1 of these muted" in said
     by = Membership.objects.get(organization=home.organization).user.email
     end = timezone.now() + timedelta(days=31)
@@ -88,7 +88,7 @@ def test_readers_of_a_shared_report_see_that_it_is_muted_but_not_by_whom_and_why
         assert apart(shown) == ["Git repository is public"]
         assert in_categories(shown) == ["Cookies without Secure"]
         said = text_of(shown)
-        assert "70 (C) without what is muted" in said
+        assert "70 (C) without muted findings" in said
         for secret in (REASON, "@people.test, on", "until 20", home.organization.name):
             assert secret not in said
         assert "Mute…" not in said

@@ -49,7 +49,7 @@ def test_accessibility_says_what_automatic_checks_cannot_do(home: Member) -> Non
 
 def test_caps_say_what_holds_the_score_down(home: Member) -> None:
     text = text_of(shown(home, caps=(AppliedCap(49, "A critical check failed."),)))
-    assert "Held at 49: a critical check failed." in text
+    assert "Capped at 49: a critical check failed." in text
 
 
 def test_the_biggest_wins_lead_to_their_cards(home: Member) -> None:

@@ -146,7 +146,7 @@ def test_the_page_follows_its_progress_and_ends_by_itself(home: Member) -> None:
     (part,) = page_of(shown).xpath("//*[@hx-get]")
     htmx = {"HX-Request": "true"}
     fragment = client.get(part.get("hx-get"), headers=htmx)
-    assert "Looking at the page loading it and looking around" in text_of(fragment)
+    assert "Checking the page loading it" in text_of(fragment)
     assert page_of(fragment).xpath("//progress/@value") == ["37"]
     assert page_of(shown).xpath("//noscript/meta[@http-equiv='refresh']")
     Audit.objects.update(status="completed")
@@ -161,7 +161,7 @@ def test_a_site_says_what_to_fix_once_for_all_its_pages(home: Member) -> None:
     found = texts(page, "//ol[@class='findings']/li")
     assert len(found) == 8
     assert "Meh thing found Security Low +1.5 points" in found[0]
-    assert "Fix once, better on all 7 pages" in found[0]
+    assert "Affects all 7 pages" in found[0]
     assert "and 2 more" in found[0]
     first = Scan.objects.get(url=f"{SITE}0", type="security")
     assert page_of(page).xpath("//ul[@class='samples']//a/@href")[0] == f"/report/{first.id}#check-meh"
@@ -210,10 +210,10 @@ def test_pages_are_filtered_and_the_worst_come_first(home: Member) -> None:
 def test_what_was_left_out_and_why_is_said(home: Member) -> None:
     audit = site_audit(home, 5, notes=["robots.txt forbids 3 addresses."])
     AuditPage.objects.filter(audit=audit, status="waiting").update(status="left_out")
-    message = "1 page was not looked at. All 100 scans of this month are used."
+    message = "1 page was not checked. All 100 scans of this month are used."
     Audit.objects.update(status="partial", error_code="QUOTA_EXCEEDED", error_message=message)
     page = browser_of(home).get(f"/audit/{audit.id}")
-    assert "1 page was found but not looked at. Which ones" in text_of(page)
+    assert "1 page was found but not checked. Show them" in text_of(page)
     assert message in text_of(page)
     assert "robots.txt forbids 3 addresses." in text_of(page)
     (which,) = page_of(page).xpath("//a[text()='Which ones']/@href")

@@ -49,13 +49,13 @@ def test_the_list_says_how_each_stands_and_why(client: Client, home: Member) -> 
     make_monitor(home, name="Held", paused_at=now, pause_reason="quota", next_run_at=now + timedelta(days=9))
     make_monitor(home, name="Fresh", next_run_at=now + timedelta(minutes=31))
     text = text_of(client.get("/o/home/monitors/"))
-    assert re.search(
-        r"Well https\S+ Every day Watching Last run 3 hours ago.* Changed last 4 days ago ?: 1 new", text
-    ), text[400:]
-    assert re.search(r"Down .* Not reachable For the first time 2 hours ago", text)
-    assert "Paused The scans of this month are used up." in text
+    assert re.search(r"Well https\S+ Every day Active Last run 3 hours ago.* Last change 4 days ago ?: 1 new", text), (
+        text[400:]
+    )
+    assert re.search(r"Down .* Unreachable First failed 2 hours ago", text)
+    assert "Paused This month's scans are used up." in text
     assert "No result yet First run in 3" in text
-    assert "4 of 1 monitor of your plan are used." in text
+    assert "4 of 1 monitor in your plan are used." in text
     shown = page_of(client.get("/o/home/monitors/?state=failing")).xpath("//li//h2")
     assert [each.text_content() for each in shown] == ["Down"]
     assert "Nothing found" in text_of(client.get("/o/home/monitors/?q=nowhere"))
@@ -335,7 +335,7 @@ def test_the_overview_says_what_monitors_found(client: Client, home: Member) -> 
     old = make_monitor(home, name="Long ago")
     old.runs.create(due_at=now - timedelta(days=40), not_before=now, status="done", news=news())
     text = text_of(client.get("/o/home/"))
-    assert "Not reachable Down since" in text
+    assert "Unreachable Down since" in text
     assert "1 worse Changed 5 hours ago" in text
     assert "Long ago" not in text
 

@@ -280,10 +280,10 @@ def test_a_refusal_is_the_apis_and_stands_at_its_field(home: Member, entered: st
     [
         ({"type": []}, "type", "Choose at least one."),
         ({"scope": "site", "discover": []}, "discover", "Choose at least one."),
-        ({"scope": "site", "max_pages": "11"}, "max_pages", "Your plan allows 10 pages in one go."),
+        ({"scope": "site", "max_pages": "11"}, "max_pages", "Your plan allows up to 10 pages per scan."),
         ({"scope": "site", "max_pages": "0"}, "max_pages", "Enter at least 1."),
         ({"scope": "site", "include": "docs"}, "include", "docs: A pattern must start with / or *"),
-        ({"scope": "site", "exclude": "\n".join(f"/{n}" for n in range(51))}, "exclude", "At most 50 patterns."),
+        ({"scope": "site", "exclude": "\n".join(f"/{n}" for n in range(51))}, "exclude", "Enter at most 50 patterns."),
     ],
 )
 def test_what_is_missing_is_said_at_its_field(home: Member, form: dict[str, object], field: str, problem: str) -> None:

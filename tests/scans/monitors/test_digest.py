@@ -46,7 +46,7 @@ def test_it_says_what_the_week_was_like_once(home: Member, stranger: Member, ann
     mail = Mail.objects.get()
     assert (mail.user, mail.topic) == (ann, f"digest:{home.organization.pk}")
     assert mail.subject == "Home: weekly summary of your monitors"
-    down = "Down: can't be reached since 2026-11-23 02:00 UTC"
+    down = "Down: unreachable since 2026-11-23 02:00 UTC"
     for said in ("6 new, 2 fixed", "SEO: 97 -> 80 (B)", "ends on 2026-12-13", down):
         assert said in mail.text
     assert "Not ours" not in mail.text + mail.html
