@@ -61,7 +61,7 @@ def test_a_page_is_watched_from_the_first_run_to_the_end(
         ada.press("Resume")
         ada.told("Resumed.")
 
-        ada.press("Switch it on")
+        ada.press("Turn on")
         picture = page.get_by_alt_text("Preview of the badge")
         expect(picture).to_be_visible()
         source = f"{ada.base}{picture.get_attribute('src')}"

@@ -204,8 +204,8 @@ def test_keys_go_from_finding_to_finding_and_stay_out_of_fields(browser: Window,
         assert page.get_by_role("searchbox").input_value() == "jk/?"
         expect(page.get_by_role("dialog")).to_be_hidden()
         page.get_by_role("searchbox").fill("")
-        page.get_by_role("button", name="Keys").click()
-        dialog = page.get_by_role("dialog", name="Keys")
+        page.get_by_role("button", name="Keyboard shortcuts").click()
+        dialog = page.get_by_role("dialog", name="Keyboard shortcuts")
         expect(dialog).to_be_visible()
         dialog.get_by_label("Use these shortcuts").uncheck()
         page.keyboard.press("Escape")
@@ -253,7 +253,7 @@ def test_without_scripts_the_server_filters(browser: Window, rendering: Renderin
         page.goto(f"{page.url.partition('#')[0]}#check-colour-pass-3")
         expect(page.locator("#check-colour-pass-3")).to_be_visible()
         # What only scripts can do is not offered.
-        expect(page.get_by_role("button", name="Keys")).to_be_hidden()
+        expect(page.get_by_role("button", name="Keyboard shortcuts")).to_be_hidden()
         expect(page.get_by_role("button", name="Copy")).to_have_count(0)
 
     browser.look(rendering, "", look, java_script_enabled=False, viewport={"width": 1280, "height": 720})
