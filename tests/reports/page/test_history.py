@@ -66,7 +66,7 @@ def test_a_report_that_is_not_kept_any_more_has_its_score_only(home: Member) -> 
     assert found.trend is not None
     assert [each.url for each in found.trend.newest_first] == [None, None]
     text = text_of(person(home.organization).get(f"/report/{scan.id}"))
-    assert "is not kept any more" in text
+    assert "is no longer available" in text
     assert old.id not in text
 
 

@@ -115,7 +115,7 @@ def test_a_report_that_was_deleted_early_reads_as_expired(home: Member) -> None:
     Report.objects.all().delete()
     response = person(home.organization).get(f"/report/{scan.id}")
     assert response.status_code == 404
-    assert "is not kept any more" in text_of(response)
+    assert "is no longer available" in text_of(response)
 
 
 @pytest.mark.parametrize("status", ["queued", "failed", "completed"])

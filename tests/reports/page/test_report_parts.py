@@ -69,7 +69,7 @@ def test_under_a_cap_what_holds_it_comes_first_though_it_wins_nothing_alone(home
     capped = page_of(shown(home, categories=category(*checks), caps=(AppliedCap(49, "Two failed."),)))
     assert capped.xpath("//ol[@class='first']/li/a/@href") == ["#check-worst", "#check-low"]
     free = shown(home, categories=category(*checks))
-    assert "Nothing that would raise the score." in text_of(free)
+    assert "Nothing to fix would raise the score." in text_of(free)
 
 
 def test_the_figures_of_a_load_stand_at_the_top(home: Member) -> None:

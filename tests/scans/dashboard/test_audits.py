@@ -216,7 +216,7 @@ def test_what_was_left_out_and_why_is_said(home: Member) -> None:
     assert "1 page was found but not checked. Show them" in text_of(page)
     assert message in text_of(page)
     assert "robots.txt forbids 3 addresses." in text_of(page)
-    (which,) = page_of(page).xpath("//a[text()='Which ones']/@href")
+    (which,) = page_of(page).xpath("//a[text()='Show them']/@href")
     assert texts(browser_of(home).get(which), "//tbody//th") == ["/4"]
 
 
@@ -297,7 +297,7 @@ def test_sharing_opens_the_page_and_its_reports_until_it_ends(home: Member) -> N
     }
     assert card["og:title"] == SITE
     assert card["og:description"].startswith("Security C (71), ")
-    assert "what it is part of" in text_of(member.get(report))
+    assert "the scan it is part of" in text_of(member.get(report))
     assert "Anyone with the link can read this report" in text_of(member.get(report))
     assert member.post(f"/audit/{audit.id}/share", {"shared": "off"}).status_code == 302
     assert [anybody.get(each).status_code for each in addresses] == [302, 302, 302]
@@ -335,7 +335,7 @@ def test_what_is_expired_is_not_there(home: Member) -> None:
     old = NOW() - timedelta(days=31)
     Audit.objects.update(created_at=old, released_at=old, shared_at=old)
     member = browser_of(home).get(f"/audit/{audit.id}")
-    assert (member.status_code, "not kept any more" in text_of(member)) == (404, True)
+    assert (member.status_code, "no longer available" in text_of(member)) == (404, True)
     assert Client().get(f"/audit/{audit.id}").status_code == 302
 
 

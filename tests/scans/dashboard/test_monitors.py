@@ -149,7 +149,7 @@ def test_what_the_plan_does_not_have_is_shown_but_cannot_be_chosen(client: Clien
         return page_of(client.get(NEW)).xpath("//input[@name='every'][@disabled]/@value")
 
     assert disabled() == ["hour", "6h"]
-    assert "Your plan, Free, looks every day at most." in text_of(client.get(NEW))
+    assert "Your plan, Free, allows a run every day at most." in text_of(client.get(NEW))
     Tier.objects.update(shortest_interval="hour")
     assert disabled() == []
 
@@ -255,7 +255,7 @@ def test_the_reports_of_each_run_lead_to_any_comparison(client: Client, home: Me
     assert len(compared) == 8
     assert client.get(compared[0]).status_code == 200
     audit_page = client.get(f"/audit/{audit.id}")
-    assert "A run of Bakery" in text_of(audit_page)
+    assert "Run of Bakery" in text_of(audit_page)
 
 
 def test_a_run_is_followed_until_it_has_ended(client: Client, home: Member) -> None:

@@ -326,7 +326,7 @@ def test_an_address_without_a_scheme_is_looked_at_over_https_where_it_answers(ho
         client = browser_of(home)
         assert client.post("/o/home/scans/new", {"url": bare, "type": "seo"}).status_code == 302
     assert Audit.objects.get().url == f"https://{bare}/"
-    assert f"The scan uses https://{bare}/" in text_of(client.get("/o/home/"))
+    assert f"so the scan uses https://{bare}/" in text_of(client.get("/o/home/"))
 
 
 @pytest.mark.parametrize("entered", ["127.0.0.1:1", "http://127.0.0.1:1/"])
