@@ -31,7 +31,7 @@ def test_the_page_of_a_running_scan_asks_for_its_progress(home: Member) -> None:
     assert fragment.content.strip().startswith(b"<title>42 %")
     (again,) = page_of(fragment).xpath("//*[@hx-get]")
     assert (again.get("id"), again.get("hx-get")) == (asking.get("id"), asking.get("hx-get"))
-    assert "Checking what was found 9 of 31" in text_of(fragment)
+    assert "Running the checks 9 of 31" in text_of(fragment)
 
 
 def test_the_steps_are_those_that_the_engine_tells_of(home: Member) -> None:
