@@ -48,7 +48,7 @@ def refusal(
         over = [_count(request, group, limit, window_s) > limit.attempts for limit in limits]
     except RedisError as error:
         outage.begin(error)
-        return _refuse(request, 503, "This is not possible at the moment. Try again in a minute.", MINUTE_S)
+        return _refuse(request, 503, "This is not possible right now. Try again in a minute.", MINUTE_S)
     if any(over):
         wait = "a minute" if window_s <= MINUTE_S else "an hour"
         return _refuse(request, 429, f"Too many attempts. Try again in {wait}.", window_s)

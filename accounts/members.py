@@ -71,12 +71,14 @@ def invite(*, actor: Membership, email: str, role: str) -> Invitation:
     if role not in grantable_roles(actor):
         raise AccountRefused("Your role does not allow this.")
     if access.rows(Membership, actor.organization_id).filter(user__email__iexact=email).exists():
-        raise AccountRefused("This person is a member already.")
+        raise AccountRefused("This person is already a member.")
     now = timezone.now()
     pending = access.rows(Invitation, actor.organization_id).filter(accepted_at=None, revoked_at=None)
     pending.filter(email__iexact=email).update(revoked_at=now)
     if pending.filter(expires_at__gt=now).count() >= MAX_OPEN_INVITATIONS:
-        raise AccountRefused(f"There are {MAX_OPEN_INVITATIONS} open invitations, which is the most. Revoke one first.")
+        raise AccountRefused(
+            f"There are {MAX_OPEN_INVITATIONS} pending invitations, which is the maximum. Revoke one first."
+        )
     invitation = Invitation.objects.create(
         organization=actor.organization,
         email=email,
@@ -189,4 +191,4 @@ def _keep_an_owner(subject: Membership) -> None:
         return
     owners = access.rows(Membership, subject.organization_id).filter(role=Role.OWNER, user__is_active=True)
     if not owners.exclude(id=subject.id).exists():
-        raise AccountRefused("An organization needs an owner. Make somebody else an owner first.")
+        raise AccountRefused("An organization needs an owner. Make someone else an owner first.")

@@ -108,7 +108,8 @@ def _refusal(request: HttpRequest, organization: str, role: str) -> HttpResponse
         "status": 403,
         "shell": "dashboard/base.html",
         "message": "Your role does not allow this.",
-        "detail": f"It takes the role {role}; in {found.organization} you are {found.role}. Ask an owner for more.",
+        "detail": f"This requires the role {role}; your role in {found.organization} is {found.role}. "
+        "Ask an owner to change it.",
     }
     return render(request, "error.html", context, status=403)
 

@@ -59,7 +59,7 @@ def create_person(*, email: str, password: str) -> User:
     User.objects.bulk_create([user], ignore_conflicts=True)
     found = access.person_with(email)
     if found is None or found.password != user.password:
-        raise AccountRefused("There is an account with this e-mail address already. Log in with it.")
+        raise AccountRefused("An account with this e-mail address already exists. Log in with it.")
     return found
 
 
@@ -72,7 +72,7 @@ def create_organization(*, name: str, owner: User) -> Organization:
         User.objects.select_for_update(no_key=True).get(id=owner.id)
         owned = access.memberships_of(owner).filter(role=Membership.Role.OWNER).count()
         if owned >= MAX_OWNED_ORGANIZATIONS:
-            raise AccountRefused(f"You own {owned} organizations, which is the most.")
+            raise AccountRefused(f"You own {owned} organizations, which is the maximum.")
         organization = Organization.objects.create(name=name, slug=slug)
         Membership.objects.create(organization=organization, user=owner, role=Membership.Role.OWNER)
         audit.record(organization, owner, "organization.created", name)
@@ -109,7 +109,7 @@ def ensure_organization(*, name: str, tier: str | None = None) -> Organization:
     """
     slug = slugify(name)
     if not slug:
-        raise ValueError("The name of an organization needs a letter or a digit.")
+        raise ValueError("The name of an organization must contain a letter or a digit.")
     if len(slug) > SLUG_LENGTH:
         # Cut off, two long names that begin alike would be one organization.
         digest = hashlib.sha256(slug.encode()).hexdigest()[:SLUG_SUFFIX]

@@ -31,9 +31,9 @@ class Reason(StrEnum):
     def said(self) -> str:
         return {
             Reason.COULD_NOT_RUN: "the check could not run",
-            Reason.NEEDS_BROWSER: "there was no browser to judge it",
+            Reason.NEEDS_BROWSER: "no browser was available",
             Reason.NOT_APPLICABLE: "the check does not apply",
-            Reason.OTHER_RULES: "other rules, which may not have known the check",
+            Reason.OTHER_RULES: "other rules, which may not have included the check",
         }[self]
 
 
@@ -94,9 +94,9 @@ class Change:
         if self.before and self.after and self.before != self.after:
             if self.before.status != self.after.status:
                 fails = self.after.status == "fail"
-                parts.append("failed now, only a warning before" if fails else "only a warning now, failed before")
+                parts.append("now failed, was only a warning" if fails else "now only a warning, had failed")
             if self.before.severity != self.after.severity:
-                parts.append(f"{self.after.severity} now, {self.before.severity} before")
+                parts.append(f"now {self.after.severity}, was {self.before.severity}")
         for places, word in ((self.new_places, "new"), (self.fixed_places, "fixed")):
             if places and self.before and self.after:
                 parts.append(f"{len(places)} {word} place{'' if len(places) == 1 else 's'}")

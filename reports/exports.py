@@ -119,7 +119,7 @@ def csv_rows(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     for skipped in document["skipped_checks"]:
         yield {**skipped, "status": "could not run", "message": skipped["reason"]}
     for omitted in document.get("omitted_checks", ()):
-        yield {**omitted, "status": "left out", "message": "Only a browser could judge it, and there was none."}
+        yield {**omitted, "status": "left out", "message": "This check needs a browser, and none was available."}
 
 
 def _checks(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

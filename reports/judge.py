@@ -8,9 +8,10 @@ from typing import Any
 WORTH = {
     "performance": "Nothing was measured: how fast the page shows and answers was estimated from its files. The score "
     "is an upper limit; with a browser it can be far lower, most of all where scripts build the page.",
-    "accessibility": "What shows only once the page is rendered was not looked at, such as contrast. The score is an "
+    "accessibility": "Whatever needs a rendered page, such as contrast, was not checked. The score is an "
     "upper limit; with a browser it can be lower.",
-    "seo": "What scripts add or change was not looked at. The score is an upper limit; with a browser it can be lower.",
+    "seo": "Content that scripts add or change was not checked. The score is an upper limit; with a browser it can be "
+    "lower.",
 }
 
 

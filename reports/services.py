@@ -88,7 +88,7 @@ def _previous_export(scan: Scan) -> str:
             return access_report(scan.organization_id, earlier.id, "export")[1]
     except ScanNotFound:  # it has expired
         pass
-    raise NoPreviousReport("There is no earlier report of this page and type, or it is not kept any more.")
+    raise NoPreviousReport("There is no earlier report of this page and type, or it is no longer available.")
 
 
 def require_comparable(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:

@@ -83,7 +83,7 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
         "report": found,
         # On a page with findings left out, links to findings go to the page with all of them.
         "own_path": request.path if chosen.is_active else "",
-        "muted_by": seen.membership.organization.name if seen.membership else "the organization it belongs to",
+        "muted_by": seen.membership.organization.name if seen.membership else "the organization that owns it",
         "muted_url": page_of(seen.membership, "mutes") if seen.membership else "",
         "formats": FORMATS,
         # Strangers learn nothing of other scans.
@@ -234,7 +234,7 @@ def share(request: HttpRequest, seen: Seen) -> HttpResponse:
     if is_shared is None:
         raise BadRequest
     if set_sharing(seen, is_shared=is_shared):
-        shared, private = "Anybody with the link can read this report now.", "Only members can read this report now."
+        shared, private = "Anyone with the link can now read this report.", "Only members can now read this report."
         messages.success(request, shared if is_shared else private)
     page = reverse("report-page", args=[seen.scan.id])
     # Once, the link and how it looks elsewhere stand open.

@@ -118,7 +118,7 @@ def _refuse_when_overloaded() -> None:
     if Scan.objects.visits().filter(status=Scan.Status.QUEUED, is_background=False)[limit : limit + 1].exists():
         raise ServiceUnavailable("Too many scans are waiting. Try again later.")
     if not redis_answers():
-        raise ServiceUnavailable("The queue does not answer. Try again in a few seconds.")
+        raise ServiceUnavailable("The queue does not respond. Try again in a few seconds.")
 
 
 def cancel_scan(*, member: Membership, scan_id: str) -> bool:
@@ -134,7 +134,7 @@ def cancel_scan(*, member: Membership, scan_id: str) -> bool:
         lead = rows.select_for_update(no_key=True).get(id=asked[1] or asked[0])
         if lead.status != Scan.Status.QUEUED:
             return False
-        message = f"Cancelled by {member.user.email} before it began. It does not count against your quota."
+        message = f"Cancelled by {member.user.email} before it started. It does not count against your quota."
         for scan in fail_visit(Scan.objects.of_visit(lead.id), ScanError("SCAN_CANCELLED", message)):
             audit.record_by(member, "scan.cancelled", scan.url, scan=scan.id, type=str(scan.type))
     return True
@@ -149,7 +149,7 @@ def requeue_scan(*, actor: User, scan_id: str) -> Scan:
     with transaction.atomic():
         asked = Scan.objects.filter(id=scan_id).values_list("id", "lead_id").first()
         if asked is None:
-            raise NotRequeued("It is not there any more.")
+            raise NotRequeued("It no longer exists.")
         list(Scan.objects.of_visit(asked[1] or asked[0]).locked())  # in the order in which all lock them
         scan = Scan.objects.select_related("organization", "lead").get(id=scan_id)
         now = timezone.now()
@@ -164,9 +164,9 @@ def requeue_scan(*, actor: User, scan_id: str) -> Scan:
             waiting = _repeat(scan, now)
             note["new_scan"] = waiting.id
         elif scan.status == Scan.Status.SCANNING:
-            raise NotRequeued("A worker is at it.")
+            raise NotRequeued("A worker is processing it.")
         else:
-            raise NotRequeued("It has ended, and not by our fault.")
+            raise NotRequeued("It has ended, and not because of an error on our side.")
         audit.record(scan.organization, actor, "scan.requeued", scan.url, **note)
         transaction.on_commit(lambda: enqueue(waiting.id, ScanType(waiting.type)))
     return waiting
@@ -176,7 +176,7 @@ def _repeat(failed: Scan, now: datetime) -> Scan:
     """A new scan of the same; the caller holds the failed one's lock, so that there is only one."""
     notes = access.rows(AuditEvent, failed.organization_id).filter(action="scan.requeued", details__scan=failed.id)
     if notes.filter(details__has_key="new_scan").exists():
-        raise NotRequeued("A new scan has taken its place already.")
+        raise NotRequeued("A new scan has already replaced it.")
     try:
         usage.reserve(failed.organization_id, functools.partial(running_visits, failed.organization_id), now)
     except Refusal as refusal:

@@ -151,7 +151,7 @@ def test_requeueing_tells_of_each_scan_what_came_of_it(operator: Client, home: M
         [
             f"{waiting.id} is queued again.",
             f"{failed.id}: a new scan takes its place, {anew.id}.",
-            f"{timeout.id}: It has ended, and not by our fault.",
+            f"{timeout.id}: It has ended, and not because of an error on our side.",
         ]
     )
     assert {entry.object_id for entry in LogEntry.objects.all()} == {waiting.id, failed.id}

@@ -27,19 +27,19 @@ from webhooks.services import SECRET_OVERLAP, DeliveryNotFound, WebhookNotFound,
 
 Role = Membership.Role
 EVENT_HINTS = {
-    EventKind.SCAN_COMPLETED: "A scan has ended with a full report.",
-    EventKind.SCAN_PARTIAL: "A scan has ended with a report; some checks could not run.",
-    EventKind.SCAN_FAILED: "A scan has ended without a report.",
-    EventKind.AUDIT_COMPLETED: "An audit has ended; pages of it may be missing.",
-    EventKind.AUDIT_FAILED: "An audit has ended, and none of its pages could be judged.",
-    EventKind.MONITOR_CHANGED: "A monitor has found something that is new, fixed, worse or better.",
-    EventKind.MONITOR_FAILED: "A monitor can no longer reach what it watches.",
-    EventKind.MONITOR_RECOVERED: "A monitor can reach it again.",
+    EventKind.SCAN_COMPLETED: "A scan ended with a full report.",
+    EventKind.SCAN_PARTIAL: "A scan ended with a report, but some checks could not run.",
+    EventKind.SCAN_FAILED: "A scan ended without a report.",
+    EventKind.AUDIT_COMPLETED: "An audit ended; some of its pages may be missing.",
+    EventKind.AUDIT_FAILED: "An audit ended, and none of its pages could be checked.",
+    EventKind.MONITOR_CHANGED: "A monitor found a change: something new, fixed, worse or better.",
+    EventKind.MONITOR_FAILED: "A monitor can no longer reach its page or site.",
+    EventKind.MONITOR_RECOVERED: "A monitor can reach its page or site again.",
 }
 FORMAT_HINTS = {
-    Webhook.Format.STANDARD: "JSON for your own receiver, as the documentation shows it.",
-    Webhook.Format.SLACK: "A message for the address of a Slack incoming webhook.",
-    Webhook.Format.TEAMS: "A card for the address of a Teams workflow, “When a webhook request is received”.",
+    Webhook.Format.STANDARD: "JSON for your own receiver, as documented.",
+    Webhook.Format.SLACK: "A message for a Slack incoming webhook.",
+    Webhook.Format.TEAMS: "A card for a Teams workflow, “When a webhook request is received”.",
 }
 
 
@@ -152,7 +152,7 @@ def webhook_edit(request: MemberRequest, webhook_id: str) -> HttpResponse:
 def webhook_enable(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """What has waited meanwhile goes out."""
     services.update_webhook(**_own(request, webhook_id), changes={"enabled": True})
-    messages.success(request, "The webhook is enabled. What has waited is being sent.")
+    messages.success(request, "The webhook is enabled. Waiting events are being sent.")
     return redirect(page_of(request.membership, "webhook", webhook_id))
 
 
@@ -162,7 +162,7 @@ def webhook_enable(request: MemberRequest, webhook_id: str) -> HttpResponse:
 def webhook_disable(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Nothing is sent until it is enabled again."""
     services.update_webhook(**_own(request, webhook_id), changes={"enabled": False})
-    messages.success(request, "The webhook is disabled. Its events wait until you enable it again.")
+    messages.success(request, "The webhook is disabled. Its events are kept until you enable it again.")
     return redirect(page_of(request.membership, "webhook", webhook_id))
 
 
@@ -205,7 +205,7 @@ def webhook_test(request: MemberRequest, webhook_id: str) -> HttpResponse:
         request,
         webhook_id,
         lambda: services.send_test(**_own(request, webhook_id), kind=kind),
-        "The test event is on its way. What comes of it stands in the log.",
+        "The test event is being sent. The log shows the result.",
     )
 
 
@@ -217,7 +217,7 @@ def delivery_replay(request: MemberRequest, webhook_id: str, delivery_id: str) -
         request,
         webhook_id,
         lambda: services.replay_delivery(**_own(request, webhook_id), delivery_id=delivery_id),
-        "The delivery is on its way again.",
+        "The delivery is being sent again.",
     )
 
 
@@ -236,7 +236,7 @@ def webhook_recover(request: MemberRequest, webhook_id: str) -> HttpResponse:
     response = _sent(request, webhook_id, lambda: counts.append(recover()), "")
     for count in counts:
         if count:
-            messages.success(request, f"{count} failed deliver{'y is' if count == 1 else 'ies are'} on the way again.")
+            messages.success(request, f"{count} failed deliver{'y is' if count == 1 else 'ies are'} being sent again.")
         else:
             messages.info(request, "No delivery has failed since then.")
     return response

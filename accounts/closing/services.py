@@ -66,7 +66,7 @@ def close_account(*, user: User, actor: User) -> None:
             lock(organization_id)
         if alone := only_owned(user):
             names = ", ".join(organization.name for organization in alone)
-            raise AccountRefused(f"Nobody else owns {names}. Make somebody an owner, or delete it first.")
+            raise AccountRefused(f"You are the only owner of {names}. Make someone else an owner, or delete it first.")
         for membership in memberships:
             end_invitations(by=actor, subject=membership)
             action, target = ("member.left", "") if actor == user else ("member.removed", user.email)

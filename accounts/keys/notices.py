@@ -69,7 +69,7 @@ def _post(key: ApiKey, now: datetime) -> None:
     written = outbox.post(
         to=_people(key),
         template="key_ends",
-        subject=f"The API key {key.name} of {organization.name} ends in {days} day{'' if days == 1 else 's'}",
+        subject=f"The API key {key.name} of {organization.name} expires in {days} day{'' if days == 1 else 's'}",
         topic=f"keys:{organization.pk}",
         organization=organization,
         key=f"{_outbox_key(key)}:{key.expires_at:%Y%m%d%H%M}:{key.notice_days}",

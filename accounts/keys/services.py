@@ -59,9 +59,9 @@ def add_api_key(*, actor: Membership, name: str, scope: Scope, expires_at: datet
         lock(actor.organization_id)
         active = access.rows(ApiKey, actor.organization_id).filter(revoked_at=None)
         if active.filter(name=name).exists():
-            raise AccountRefused("There is an active key with this name.")
+            raise AccountRefused("An active key with this name already exists. Choose another name.")
         if active.count() >= MAX_ACTIVE_KEYS:
-            raise AccountRefused(f"There are {MAX_ACTIVE_KEYS} active keys, which is the most. Revoke one first.")
+            raise AccountRefused(f"You have {MAX_ACTIVE_KEYS} active keys, which is the maximum. Revoke one first.")
         return create_api_key(
             organization=actor.organization, name=name, scope=scope, created_by=actor.user, expires_at=expires_at
         )
@@ -73,7 +73,7 @@ def rename_api_key(*, actor: Membership, key_id: str, name: str) -> ApiKey:
         key = _locked(actor, key_id)
         active = access.rows(ApiKey, actor.organization_id).filter(revoked_at=None)
         if active.filter(name=name).exclude(id=key.id).exists():
-            raise AccountRefused("There is an active key with this name.")
+            raise AccountRefused("An active key with this name already exists. Choose another name.")
         change_api_key(key, actor.user, {"name": name})
     return key
 

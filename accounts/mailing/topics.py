@@ -15,7 +15,7 @@ from accounts.models import Mail, Membership, Organization, Unsubscription, User
 SALT = "accounts.unsubscribe"
 # The kinds of topics, as the page and the mails' last lines name them; `{}` is the organization.
 WORDS = {
-    "monitor": "about one of the monitors of {}",
+    "monitor": "about a monitor of {}",
     "digest": "with the weekly summary of {}",
     "keys": "about API keys of {}",
     "webhooks": "about webhooks of {}",

@@ -26,7 +26,7 @@ MAX_KEY_LIFETIME = timedelta(days=5 * 365)
 
 def _printable(value: str) -> None:
     if not value.isprintable():
-        raise ValidationError("Use letters, digits and signs on one line.")
+        raise ValidationError("Use only letters, digits and signs, on one line.")
 
 
 class LoginForm(AuthenticationForm):
@@ -38,7 +38,7 @@ class LoginForm(AuthenticationForm):
         widget=forms.EmailInput(attrs={"autofocus": True, "autocomplete": "username"}),
     )
     remember = forms.BooleanField(
-        label="Stay logged in", required=False, help_text="For two weeks. Not on a computer that others use."
+        label="Stay logged in", required=False, help_text="For two weeks. Do not use this on a shared computer."
     )
     error_messages = {
         "invalid_login": "The e-mail address or the password is wrong.",
@@ -69,7 +69,7 @@ class NewPersonForm(forms.Form):
         label="Password",
         max_length=MAX_PASSWORD_LENGTH,
         strip=False,
-        help_text="At least 8 characters, and none of the passwords that everybody uses.",
+        help_text="At least 8 characters, and not a common password.",
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
     )
 
@@ -104,10 +104,10 @@ class SettingsForm(forms.Form):
 
     name = forms.CharField(label="Name", max_length=NAME_LENGTH, validators=[_printable])
     shares_reports = forms.BooleanField(
-        label="Share reports from the start",
+        label="Share new reports",
         required=False,
-        help_text="Anybody with the link can read a shared report. Every report can be shared and made private"
-        " on its own page; this is only how new ones begin.",
+        help_text="Anyone with the link can read a shared report. You can also share each report, or make it"
+        " private, on its own page.",
     )
 
 
@@ -125,15 +125,15 @@ class KeyEndForm(forms.Form):
     """When a key ends: after so many days, with a day, or never."""
 
     ON_A_DAY = "date"
-    LIFETIMES = {"30": "In 30 days", "90": "In 90 days", "365": "In a year", ON_A_DAY: "On a day", "": "Never"}
+    LIFETIMES = {"30": "In 30 days", "90": "In 90 days", "365": "In 1 year", ON_A_DAY: "On a date", "": "Never"}
     USUAL = "90"
 
     lifetime = forms.ChoiceField(
-        label="Ends",
+        label="Expires",
         choices=list(LIFETIMES.items()),
         required=False,
         initial=USUAL,
-        help_text="From then on the API refuses it. "
+        help_text="After that, the key stops working. "
         f"You get an e-mail {' and '.join(map(str, NOTICE_DAYS))} days before.",
     )
     last_day = forms.DateField(
@@ -152,7 +152,7 @@ class KeyEndForm(forms.Form):
             day = cleaned.get("last_day")
             if day is None or not today <= day <= today + MAX_KEY_LIFETIME:
                 farthest = today + MAX_KEY_LIFETIME
-                self.add_error("last_day", f"Choose a day from {today} to {farthest}, or another end.")
+                self.add_error("last_day", f"Choose a day from {today} to {farthest}, or another expiry.")
         return cleaned
 
     def expires_at(self) -> datetime | None:
@@ -168,11 +168,11 @@ class KeyForm(KeyEndForm, KeyNameForm):
 
     field_order = ("name", "scope", "lifetime", "last_day")
     scope = forms.ChoiceField(
-        label="What it may do",
+        label="Scope",
         choices=[
             (Scope.READ, HintedLabel("Read", "See scans, audits, reports, webhooks and usage")),
             (Scope.SCAN, HintedLabel("Scan", "Also start scans and audits, and cancel audits")),
-            (Scope.MANAGE, HintedLabel("Manage", "Everything that the API can do, also change webhooks")),
+            (Scope.MANAGE, HintedLabel("Manage", "Everything that the API can do, including changing webhooks")),
         ],
         initial=Scope.SCAN,
         widget=forms.RadioSelect,
@@ -183,15 +183,20 @@ class KeyRegenerationForm(KeyEndForm):
     """Another secret for a key. `replaces` is the prefix of the one which the form was shown for."""
 
     at_once = forms.ChoiceField(
-        label="The present secret",
+        label="Current secret",
         choices=[
             (
                 "",
                 HintedLabel(
-                    f"Works for {OVERLAP // timedelta(hours=1)} more hours", "Time to put the new one everywhere"
+                    f"Works for {OVERLAP // timedelta(hours=1)} more hours", "Gives you time to replace it everywhere"
                 ),
             ),
-            ("1", HintedLabel("Ends at once", "It has leaked; what uses it is refused from now on")),
+            (
+                "1",
+                HintedLabel(
+                    "Stops working immediately", "Choose this if it has leaked: programs that use it will fail"
+                ),
+            ),
         ],
         required=False,
         initial="",
@@ -240,7 +245,7 @@ class ConfirmationForm(forms.Form):
     def clean_confirmation(self) -> str:
         typed: str = self.cleaned_data["confirmation"]
         if typed.casefold() != self._expected.strip().casefold():
-            raise forms.ValidationError(f"This is not {self._expected}.")
+            raise forms.ValidationError(f"This does not match {self._expected}.")
         return typed
 
 

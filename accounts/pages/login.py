@@ -107,7 +107,7 @@ def signup(request: HttpRequest) -> HttpResponse:
         return refusal
     try:
         if access.person_with(email):
-            mail.send("account_exists", email, "You have an account already")
+            mail.send("account_exists", email, "You already have an account")
         else:
             hours, token = SIGN_UP_LIFETIME_S // 3600, sign_up_token(email, next_page)
             mail.send("signup", email, "Finish your sign-up", token=token, hours=hours)
@@ -129,10 +129,10 @@ def signup_finish(request: HttpRequest, token: str) -> HttpResponse:
         return _closed(request)
     begun = sign_up_of(token)
     if begun is None:
-        return link_is_dead(request, "Sign up again, and we send you a new one.")
+        return link_is_dead(request, "Sign up again, and we will send you a new one.")
     email = begun.email
     if access.person_with(email):
-        messages.info(request, "You have an account already. Log in with it.")
+        messages.info(request, "You already have an account. Log in with it.")
         return redirect("login")
     form = SignUpForm(request.POST or None, email=email)
     if form.is_valid():
@@ -246,6 +246,6 @@ def link_is_dead(request: HttpRequest, advice: str) -> HttpResponse:
 
 
 def _closed(request: HttpRequest) -> HttpResponse:
-    detail = "Accounts are made by invitation: ask an admin of your organization for one."
-    context = {"status": 403, "message": "Nobody can sign up here.", "detail": detail}
+    detail = "Accounts are created by invitation: ask an admin of your organization for one."
+    context = {"status": 403, "message": "Sign-up is closed.", "detail": detail}
     return render(request, "error.html", context, status=403)

@@ -145,7 +145,7 @@ def invitation_revoke(request: MemberRequest, invitation_id: str) -> HttpRespons
     except AccountRefused as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, f"The invitation of {invitation.email} has been revoked.")
+        messages.success(request, f"The invitation for {invitation.email} has been revoked.")
     return redirect(page_of(request.membership, "members"))
 
 
@@ -181,7 +181,7 @@ def weekly_digest(request: MemberRequest) -> HttpResponse:
     """One's own e-mail about the monitors, on or off."""
     is_on = request.POST.get("digest") == "on"
     topics.switch_digest(request.membership, on=is_on)
-    messages.success(request, "You get it every Monday." if is_on else "You get it no more.")
+    messages.success(request, "The weekly e-mail is on." if is_on else "The weekly e-mail is off.")
     return redirect(page_of(request.membership, "organization-settings"))
 
 
@@ -216,6 +216,6 @@ def _refuse(request: HttpRequest) -> HttpResponse:
         "status": 403,
         "shell": "dashboard/base.html",
         "message": "Your role does not allow this.",
-        "detail": "Ask an owner for more.",
+        "detail": "Ask an owner to change it.",
     }
     return render(request, "error.html", context, status=403)

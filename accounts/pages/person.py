@@ -176,7 +176,7 @@ def _prove_address(request: HttpRequest, invitation: Invitation) -> HttpResponse
         mail_invitation(invitation)
     except mail.MailNotSent:
         return mail_not_sent(request)
-    context = {"title": f"Join {invitation.organization}", "what": "a link to make your account and join"}
+    context = {"title": f"Join {invitation.organization}", "what": "a link to create your account and join"}
     return render(request, "accounts/mail_sent.html", context)
 
 

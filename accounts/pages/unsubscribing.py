@@ -40,7 +40,7 @@ def _page(request: HttpRequest, token: str, *, stop: bool) -> HttpResponse:
         return refusal
     found = subscription_of(token)
     if found is None:
-        return link_is_dead(request, "It may have been cut off: copy all of it from the e-mail, and try again.")
+        return link_is_dead(request, "It may be incomplete: copy all of it from the e-mail and try again.")
     if request.method == "POST":
         (found.stop if stop else found.resume)()
     return render(request, "accounts/unsubscribe.html", {"subscription": found, "done": request.method == "POST"})

@@ -97,8 +97,8 @@ class Trend(Generic[S]):
         first, last = self.points[0].result, self.points[-1].result
         return (
             f"Scores of {len(self.points)} scans from {self.begin:%-d %B %Y} to {self.end:%-d %B %Y}:"
-            f" {first.score} at first, {last.score} at last."
-            f"{' The rules changed meanwhile.' if self.changes_of_rules else ''}"
+            f" {first.score} at first, {last.score} most recently."
+            f"{' The rules changed in between.' if self.changes_of_rules else ''}"
         )
 
 

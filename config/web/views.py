@@ -23,7 +23,7 @@ from scans.engine.findings import ScanType
 
 LANDING_DESCRIPTION = (
     "Scan any public web page for security, performance, accessibility and SEO, by API or dashboard, "
-    "and get one scored report that says what to mend and how."
+    "and get one scored report that says what to fix and how."
 )
 # What strangers, and search engines, need not look for. Reports say for themselves that they are not to be indexed.
 ROBOTS = """User-agent: *

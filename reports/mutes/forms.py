@@ -25,7 +25,7 @@ class MuteForm(JudgedForm):
 
     what = forms.ChoiceField(label="What to mute", widget=forms.RadioSelect, initial=ALL)
     path_prefix = forms.CharField(
-        label="Only on pages below this path",
+        label="Only on pages under this path",
         required=False,
         widget=forms.TextInput(
             attrs={"maxlength": MAX_PATH, "placeholder": "/", "autocapitalize": "none", "spellcheck": "false"}
@@ -35,12 +35,12 @@ class MuteForm(JudgedForm):
         label="Reason",
         max_length=MAX_REASON,
         widget=forms.Textarea(attrs={"rows": 3}),
-        help_text="Members read it beside the finding, and code scanning gets it with the SARIF export.",
+        help_text="Members see it next to the finding, and the SARIF export includes it.",
     )
     until = forms.DateField(
         label="Until the end of",
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
-        help_text="A day in UTC, at most a year ahead. Then the finding shows again by itself.",
+        help_text="A day in UTC, at most a year ahead. After that, the finding shows again.",
     )
 
     def __init__(
@@ -51,9 +51,9 @@ class MuteForm(JudgedForm):
         self._bounds = first, last
         self.places = places
         named = {each: text for each, text in places.items() if text}
-        choices = [(ALL, HintedLabel("All of it", "Whatever this check finds there, now and later."))]
+        choices = [(ALL, HintedLabel("All findings", "Everything that this check finds there, now and in the future."))]
         if len(named) > 1:
-            label = HintedLabel(f"The {len(named)} places that this report names", "A new place still shows.")
+            label = HintedLabel(f"The {len(named)} places that this report names", "New places still show.")
             choices.append((NAMED, label))
         choices += [
             (each, HintedLabel(Truncator(text).chars(PLACE_SHOWN), "Only this place.")) for each, text in named.items()
@@ -63,10 +63,9 @@ class MuteForm(JudgedForm):
         what.choices = choices
         if len(choices) == 1:
             what.widget = forms.HiddenInput()
-        self.fields[
-            "path_prefix"
-        ].help_text = (
-            f"Empty for all of {host}. /shop is about /shop and /shop/shoes, not about /shopping. This page is {path}."
+        self.fields["path_prefix"].help_text = (
+            f"Leave it empty for all of {host}. /shop covers /shop and /shop/shoes, but not /shopping. "
+            f"This page is {path}."
         )
         self.fields["until"].widget.attrs |= {"min": first.isoformat(), "max": last.isoformat()}
 

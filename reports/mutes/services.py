@@ -123,7 +123,7 @@ def create_mute(*, caller: Caller, body: Mapping[str, object], place: str = "") 
             known.ended_at = known.expires_at
             known.save(update_fields=["ended_at"])
         if rows.filter(expires_at__gt=now).count() >= MAX_ACTIVE:
-            raise MuteLimit(f"{MAX_ACTIVE:,} mutes are in force, and there may be no more. End some first.")
+            raise MuteLimit(f"{MAX_ACTIVE:,} mutes are active, which is the maximum. End some first.")
         mute = Mute.objects.create(
             organization_id=caller.organization_id,
             check_id=asked.check_id,

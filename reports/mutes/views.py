@@ -69,7 +69,7 @@ def mute_new(request: MemberRequest) -> HttpResponse:
             form.add_refusal(refusal)
         else:
             until = form.cleaned_data["until"]
-            messages.success(request, f"Muted until the end of {until:%-d %B %Y}. The report itself stays as it is.")
+            messages.success(request, f"Muted until the end of {until:%-d %B %Y}. The report itself does not change.")
             return redirect(f"{report}#muted")
     context = {
         "section": "mutes",
@@ -91,9 +91,9 @@ def mute_end(request: MemberRequest, mute_id: str) -> HttpResponse:
     except MuteNotFound:
         if not access.rows(Mute, request.membership.organization_id).filter(id=mute_id).exists():
             raise Http404 from None
-        messages.info(request, "That was not muted any more.")
+        messages.info(request, "This finding was no longer muted.")
     else:
-        messages.success(request, "Not muted any more: the finding shows again.")
+        messages.success(request, "Unmuted: the finding shows again.")
     scan_id = request.POST.get("scan", "")
     if is_id("scan", scan_id):
         return redirect("report-page", scan_id)

@@ -52,10 +52,10 @@ def _plain(value: float) -> tuple[str, str]:
 
 # By the check's ID, in the order of the page.
 METRICS: Mapping[str, tuple[str, str, Callable[[float], tuple[str, str]]]] = {
-    "lcp": ("Largest contentful paint", "when the main content shows", _seconds),
-    "fcp": ("First contentful paint", "when something shows", _seconds),
-    "tbt": ("Total blocking time", "how long it does not answer", _milliseconds),
-    "cls": ("Cumulative layout shift", "how much moves about", _plain),
+    "lcp": ("Largest contentful paint", "when the main content appears", _seconds),
+    "fcp": ("First contentful paint", "when the first content appears", _seconds),
+    "tbt": ("Total blocking time", "how long the page does not respond", _milliseconds),
+    "cls": ("Cumulative layout shift", "how much the layout shifts", _plain),
 }
 # Of the evidence's figures, whose names tell none.
 UNITS: Mapping[str, Mapping[str, str]] = {

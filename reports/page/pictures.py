@@ -72,7 +72,7 @@ class Pictures:
             view=(x, y, across, down),
             outline=(left - OUTLINE, top - OUTLINE, width + 2 * OUTLINE, height + 2 * OUTLINE),
             selector=selector,
-            alt=f"Screenshot of {excerpt(selector, SELECTOR_LENGTH)}, outlined, with what is around it",
+            alt=f"Screenshot of {excerpt(selector, SELECTOR_LENGTH)}, outlined, with its surroundings",
         )
 
 

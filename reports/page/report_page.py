@@ -35,8 +35,8 @@ FACT_LABELS = {
     "address": "IP address",
     "document_bytes": "Document size",
     "duration_s": "Duration of the scan",
-    "console_errors": "Errors in the console",
-    "site_evidence_at": "What is the same for all pages of the site was looked at",
+    "console_errors": "Console errors",
+    "site_evidence_at": "Site-wide evidence from",
 }
 # Told in a sentence of their own.
 COVERAGE = frozenset({"notice", "checks_planned", "checks_known", "browser", "axe_core"})

@@ -19,7 +19,7 @@ from reports.page.report_page import ReportPage, report_page
 
 FOLDER = Path(__file__).resolve().parent / "samples"
 SCREENSHOT = FOLDER / "screenshot.webp"
-NOTICE = "This is a sample. The shop does not exist; its report is one that this service made of its pages."
+NOTICE = "This is a sample. The shop does not exist, but this service made the report from its demo pages."
 
 
 @dataclass(frozen=True, slots=True)

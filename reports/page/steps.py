@@ -8,10 +8,10 @@ from scans.models import Scan
 
 # The phases of `GET /v1/scan/:id` in their order, in words for people.
 NAMES = {
-    "queued": "Waiting for its turn",
+    "queued": "Waiting in the queue",
     "connecting": "Connecting to the site",
-    "collecting": "Loading the page and what belongs to it",
-    "checking": "Checking what was found",
+    "collecting": "Loading the page and its resources",
+    "checking": "Running the checks",
     "done": "Report",
 }
 

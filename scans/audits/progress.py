@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from scans.models import Audit, Scan
 
-WAITS = "Waiting for its turn"
-SEARCHES = "Looking for pages"
-LOOKS = "Looking at the page"
+WAITS = "Waiting in the queue"
+SEARCHES = "Finding pages"
+LOOKS = "Checking the page"
 PHASES = {
     "connecting": "connecting",
-    "collecting": "loading it and looking around",
-    "checking": "checking what was found",
-    "done": "putting the report together",
+    "collecting": "loading it",
+    "checking": "running the checks",
+    "done": "creating the report",
 }
 
 
@@ -57,7 +57,7 @@ def progress_of(audit: Audit, lead: Scan | None = None) -> Progress:
     if audit.kind == Audit.Kind.PAGE:
         return _of_page(audit, lead)
     ended = audit.pages_done + audit.pages_failed
-    pages = Step("Looking at the pages", _counted(audit, ended), _state(audit, Audit.Status.RUNNING))
+    pages = Step("Checking the pages", _counted(audit, ended), _state(audit, Audit.Status.RUNNING))
     end = Step(_end(audit), "", "current" if audit.is_final else "next")
     percent = None
     if audit.status == Audit.Status.RUNNING and audit.pages_planned:

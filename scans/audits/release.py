@@ -127,6 +127,6 @@ def _stop(audit: Audit, refusal: Refusal) -> None:
     audit.pages_planned -= count
     audit.error_code = refusal.code
     left_out_pages = "1 page was" if count == 1 else f"{count} pages were"
-    audit.error_message = f"{left_out_pages} not looked at. {refusal}"
+    audit.error_message = f"{left_out_pages} not checked. {refusal}"
     end_if_done(audit)
     audit.save()

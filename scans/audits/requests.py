@@ -58,13 +58,13 @@ def parse_audit(body: Mapping[str, object], policy: Policy, pages_per_audit: int
     kind = named[0]
     allowed = {kind, "types", "request"} | (OF_A_SITE if kind == Audit.Kind.SITE else frozenset())
     if unknown := sorted(set(body) - allowed):
-        raise InvalidParams(f"{unknown[0]} is no field of an audit with {kind}.")
+        raise InvalidParams(f"{unknown[0]} is not a field of an audit with {kind}.")
     types = _types(body.get("types"))
     credentials = parse_credentials(body.get("request"))
     if kind == Audit.Kind.PAGES:
         targets = _pages(body["pages"], policy, pages_per_audit)
         if credentials is not None and len({each.origin for each in targets}) > 1:
-            raise InvalidRequestField("request is for the pages of one origin; these are of several.")
+            raise InvalidRequestField("request can only be used when all pages have the same origin.")
         return AuditRequest(kind, targets, types, len(targets), credentials=credentials)
     target = parse_target(body[kind], policy)
     if kind == Audit.Kind.PAGE:
@@ -111,7 +111,7 @@ def _pages(value: object, policy: Policy, pages_per_audit: int) -> tuple[Target,
             wrong.append(f"{position}: {refusal}")
     if wrong:
         more = f" And {len(wrong) - TOLD} more." if len(wrong) > TOLD else ""
-        raise InvalidPages(f"Some of the pages can't be looked at. {' '.join(wrong[:TOLD])}{more}")
+        raise InvalidPages(f"Some of the pages cannot be scanned. {' '.join(wrong[:TOLD])}{more}")
     return tuple(targets.values())
 
 
@@ -119,7 +119,7 @@ def _max_pages(value: object, pages_per_audit: int) -> int:
     if value is None:
         return min(USUAL_MAX_PAGES, pages_per_audit)
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise InvalidParams("max_pages must be a whole number from 1.")
+        raise InvalidParams("max_pages must be a whole number of at least 1.")
     if value > pages_per_audit:
         raise InvalidParams(f"max_pages is {value}; your plan allows {pages_per_audit} in one audit.")
     return value

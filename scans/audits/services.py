@@ -41,7 +41,7 @@ UNFINISHED_PER_PLACE = 5
 # Looking for pages costs nothing of the quota, so it has a bound of its own, which also holds for who cancels.
 SITES_PER_HOUR_AND_PLACE = 10
 CANCELLED = ScanError(
-    "SCAN_CANCELLED", "The audit was cancelled before it began. It does not count against your quota."
+    "SCAN_CANCELLED", "The audit was cancelled before it started. It does not count against your quota."
 )
 
 
@@ -91,7 +91,7 @@ def create_audit(*, caller: Caller, body: Mapping[str, Any], idempotency_key: st
 
 def _create(caller: Caller, request: AuditRequest) -> dict[str, Any]:
     if not redis_answers():
-        raise ServiceUnavailable("The queue does not answer. Try again in a few seconds.")
+        raise ServiceUnavailable("The queue does not respond. Try again in a few seconds.")
     now = timezone.now()
     known = 1 if request.kind == Audit.Kind.SITE else len(request.targets)
     usage.refuse_more_than_left(caller.organization_id, caller.limits, known * len(request.types), now)
@@ -139,10 +139,10 @@ def _refuse_too_many(organization: Organization, kind: str) -> None:
     places = organization.tier.concurrent_scans
     audits = access.rows(Audit, organization.id)
     if audits.unfinished().count() >= (most := UNFINISHED_PER_PLACE * places):  # type: ignore[attr-defined]  # AuditQuerySet
-        raise AuditLimit(f"{most} audits are under way, which is the most your plan allows at once.")
+        raise AuditLimit(f"{most} audits are in progress, which is the most your plan allows at once.")
     if kind == Audit.Kind.SITE and has_enough_sites(organization):
         most = SITES_PER_HOUR_AND_PLACE * places
-        raise AuditLimit(f"{most} sites were asked for within an hour, which is the most your plan allows.")
+        raise AuditLimit(f"{most} site audits were requested within an hour, which is the most your plan allows.")
 
 
 def has_enough_sites(organization: Organization) -> bool:
@@ -175,7 +175,7 @@ def find_ended_audit(organization_id: int, audit_id: str) -> Audit:
     """Raises AuditNotFound, or AuditNotComplete while the audit is under way."""
     audit = find_audit(organization_id, audit_id)
     if not audit.is_final:
-        raise AuditNotComplete("The audit is still under way. Poll it until it has ended, or cancel it.")
+        raise AuditNotComplete("The audit is still in progress. Poll it until it has ended, or cancel it.")
     return audit
 
 

@@ -62,17 +62,17 @@ def page_badge(request: MemberRequest, host: str) -> HttpResponse:
     try:
         if switch == "on":
             create_badge(caller=caller, body={"page": page})
-            messages.success(request, "The badge is on. Anybody with its address sees the grades.")
+            messages.success(request, "The badge is on. Anyone with its address can see the grades.")
         elif switch == "off":
             found = badge_of_page(caller.organization_id, page) if "\0" not in page else None
             if found is None:
                 raise Http404
             delete_badge(caller=caller, badge_id=found.id)
-            messages.success(request, "The badge is off. Its address shows nothing any more.")
+            messages.success(request, "The badge is off. Its address no longer shows anything.")
         else:
             raise BadRequest
     except Refusal as refusal:
-        messages.error(request, f"The badge was not switched on. {refusal}")
+        messages.error(request, f"The badge was not turned on. {refusal}")
     return redirect(f"{page_of(request.membership, 'site', host)}?{urlencode({'page': page})}")
 
 

@@ -25,7 +25,7 @@ examples:
   website-scan https://example.com/ --type security --fail-on high
   website-scan https://example.com/ https://example.com/shop --format html --output report.html
   website-scan https://example.com/ --format sarif --output a.sarif --format html --output a.html
-  website-scan https://example.com/ --write-baseline known.json    # accept what is there now
+  website-scan https://example.com/ --write-baseline known.json    # accept current findings
   website-scan https://example.com/ --baseline known.json          # fail for what is new
 
 exit status: 0 good, 1 the gate failed, 2 wrong usage, 3 a scan failed"""
@@ -65,9 +65,9 @@ def options_from(arguments: Sequence[str], program: str = PROGRAM) -> Options:
     said = {name: value for name, value in vars(given).items() if value not in (None, [])}
     chosen: Mapping[str, Any] = configuration(given.config) | said
     if not chosen.get("urls"):
-        raise WrongUsage("Name at least one URL, here or in website-scan.toml; --help shows examples.")
+        raise WrongUsage("Give at least one URL, here or in website-scan.toml; --help shows examples.")
     if "server" in chosen and "allow_network" in chosen:
-        raise WrongUsage("--allow-network is for scans of this machine; with --server that server decides.")
+        raise WrongUsage("--allow-network works only for scans from this machine; with --server, the server decides.")
     return Options(
         urls=tuple(dict.fromkeys(chosen["urls"])),
         types=tuple(map(ScanType, dict.fromkeys(chosen.get("type", ScanType)))),
@@ -101,12 +101,12 @@ def _documents(said: Sequence[tuple[str, Any]]) -> tuple[Document, ...]:
             documents[-1] = replace(documents[-1], path=value)
         elif documents or len(said) > 1:
             raise WrongUsage(
-                f"--output {value}: name its --format before it, as in --format sarif --output scan.sarif."
+                f"--output {value}: give its --format before it, as in --format sarif --output scan.sarif."
             )
         else:
             documents.append(Document(path=value))
     if sum(each.path is None for each in documents) > 1:
-        raise WrongUsage("Only one --format can go to standard output; name an --output after each of the others.")
+        raise WrongUsage("Only one --format can go to standard output; give an --output after each of the others.")
     return tuple(documents) or (Document(),)
 
 
@@ -148,25 +148,31 @@ def parser(program: str) -> argparse.ArgumentParser:
         metavar="FILE",
         help="the format before it goes there; both may be repeated",
     )
-    add("--fail-under", type=_fail_under, metavar="N", help="lowest good score: 80, or security=90,seo=70")
+    add("--fail-under", type=_fail_under, metavar="N", help="lowest score that passes: 80, or security=90,seo=70")
     add(
         "--fail-on",
         choices=[str(each) for each in Severity],
         metavar="SEVERITY",
         help="fail for a failed check this severe: critical, high, medium, low",
     )
-    add("--baseline", type=Path, metavar="FILE", help="findings that are accepted; the gate looks at new ones")
-    add("--write-baseline", type=Path, metavar="FILE", help="accept what is found now")
-    add("--config", type=Path, metavar="FILE", help="(website-scan.toml of this folder, if there)")
-    add("--server", metavar="URL", help="let that Website Scan Service do it; its key is WEBSITE_SCAN_KEY")
+    add("--baseline", type=Path, metavar="FILE", help="accepted findings; the gate checks only new ones")
+    add("--write-baseline", type=Path, metavar="FILE", help="accept all current findings")
+    add("--config", type=Path, metavar="FILE", help="(website-scan.toml in this folder, if present)")
+    add("--server", metavar="URL", help="scan with this Website Scan Service; API key in WEBSITE_SCAN_KEY")
     for option, form, what in (
-        ("--header", "'NAME: VALUE'", "sent to the pages' own origin alone; '$VARIABLE' or @FILE"),
-        ("--cookie", "NAME=VALUE", "instead says where it stands, for these three"),
+        ("--header", "'NAME: VALUE'", "sent only to the pages' own origin; '$VARIABLE' or @FILE"),
+        ("--cookie", "NAME=VALUE", "reads the value from there; so for all three"),
         ("--basic-auth", "USER:PASSWORD", ""),
     ):
         add(option, action="append", metavar=form, help=what)
-    add("--allow-network", type=_network, action="append", metavar="CIDR", help="scan there though it is not public")
-    add("--quiet", action="store_true", help="no progress, and in text only what is wrong")
+    add(
+        "--allow-network",
+        type=_network,
+        action="append",
+        metavar="CIDR",
+        help="allow scans of this network although it is not public",
+    )
+    add("--quiet", action="store_true", help="no progress; text shows only problems")
     add("--no-color", action="store_true", help="as NO_COLOR in the environment does")
     add("--print-completion", choices=SHELLS, action=_Completion, metavar="SHELL", help=", ".join(SHELLS))
     add("--version", action="version", version=f"{PROGRAM} {__version__}")

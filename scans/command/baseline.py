@@ -53,7 +53,9 @@ def read_baseline(path: Path) -> Baseline:
         with path.open("rb") as file:
             said = json.loads(file.read(MAX_BYTES))
         if said["version"] != VERSION:
-            raise WrongUsage(f"{path} was written by another version of website-scan; write it again.")
+            raise WrongUsage(
+                f"{path} was written by another version of website-scan; create it again with --write-baseline."
+            )
         entries = [
             (str(each["check"]), str(each["fingerprint"]), str(each["place"]), [str(path) for path in each["pages"]])
             for each in said["findings"]
@@ -62,7 +64,7 @@ def read_baseline(path: Path) -> Baseline:
     except OSError as error:
         raise WrongUsage(f"{path} can't be read: {error.strerror}") from None
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
-        raise WrongUsage(f"{path} is no baseline: write one with --write-baseline.") from None
+        raise WrongUsage(f"{path} is not a baseline: create one with --write-baseline.") from None
     return Baseline(
         anywhere=frozenset(fingerprint for _, fingerprint, place, _ in entries if place),
         on_page=frozenset(

@@ -37,7 +37,7 @@ def configuration(path: Path | None) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for key, value in said.items():
         if key in NOT_HERE:
-            raise WrongUsage(f"{path}: {key} can be given on the command line alone, as --{key}.")
+            raise WrongUsage(f"{path}: {key} can only be given on the command line, as --{key}.")
         if key not in KEYS:
             near = difflib.get_close_matches(key, KEYS, 1)
             raise WrongUsage(f"{path}: {key} is not known.{f' Did you mean {near[0]}?' if near else ''}")
@@ -65,9 +65,9 @@ def fail_under(said: object) -> dict[str, int]:
         if name and name not in list(ScanType):
             raise ValueError(f"{name!r} is none of {', '.join(ScanType)}")
         if name in scores:
-            raise ValueError("each type once")
+            raise ValueError("each type may appear only once")
         if isinstance(value, bool) or not str(value).isdecimal() or int(str(value)) > 100:
-            raise ValueError("a score lies between 0 and 100")
+            raise ValueError("a score must be between 0 and 100")
         scores[name] = int(str(value))
     return scores
 
@@ -76,7 +76,7 @@ def _texts(value: object) -> list[str]:
     if isinstance(value, str):
         return [value]
     if not isinstance(value, list) or not value or not all(isinstance(each, str) for each in value):
-        raise ValueError("must be a text, or a list of texts")
+        raise ValueError("must be a string, or a list of strings")
     return value
 
 

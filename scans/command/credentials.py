@@ -32,7 +32,7 @@ def _named(values: Sequence[str], option: str, separator: str) -> dict[str, str]
     for line in _lines(values, option):
         name, found, value = (part.strip() for part in line.partition(separator))
         if not found or name in pairs:
-            raise WrongUsage(f"{option} takes NAME{separator}VALUE, each name once.")
+            raise WrongUsage(f"{option} takes NAME{separator}VALUE, with each name only once.")
         pairs[name] = value
     return pairs
 

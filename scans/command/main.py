@@ -69,7 +69,7 @@ def _scan_and_judge(options: Options) -> int:
     failed = any(each.error is not None for each in judged)
     if options.write_baseline:
         if failed:
-            _say(f"{options.write_baseline} was not written: a scan failed, and what it would find is not known.")
+            _say(f"{options.write_baseline} was not written: a scan failed, so its findings are not known.")
         else:
             write(options.write_baseline, baseline_of(judged))
     return EXIT_FAILED if failed else EXIT_GATE if complaints else 0

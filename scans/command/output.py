@@ -72,7 +72,7 @@ def refuse_what_cannot_be_written(paths: Iterable[Path]) -> None:
         if target.is_dir() or not target.parent.is_dir() or not os.access(*needed):
             raise WrongUsage(f"{path} can't be written.")
         if target in seen and _is_replaced(target):
-            raise WrongUsage(f"{path} is named twice.")
+            raise WrongUsage(f"{path} is given twice.")
         seen.add(target)
 
 

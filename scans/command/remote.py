@@ -62,7 +62,7 @@ class Server:
                     allow_redirects=False,
                 )
             except requests.RequestException as error:
-                trouble = f"{self._address} does not answer ({type(error).__name__})."
+                trouble = f"{self._address} does not respond ({type(error).__name__})."
             else:
                 if answer.ok and not answer.is_redirect:
                     return _json(answer)
@@ -88,10 +88,10 @@ def scans(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
     """The reports of each page, once all have ended. Raises WrongUsage and ServerRefused."""
     address = options.server or ""
     if not _is_of_service(address):
-        raise WrongUsage("--server takes the address of a service, such as https://scan.example.com.")
+        raise WrongUsage("--server needs the address of a service, such as https://scan.example.com.")
     key = os.environ.get(KEY, "").strip()
     if not key or not key.isascii() or not key.isprintable():
-        raise WrongUsage(f"--server needs an API key in the variable {KEY}.")
+        raise WrongUsage(f"--server needs an API key in the environment variable {KEY}.")
     server = Server(address, key)
     request = request_of(options)
     body = {"pages": list(options.urls), "types": [str(each) for each in options.types]}
@@ -134,7 +134,10 @@ def _pages(server: Server, audit_id: str) -> Iterator[Mapping[str, Any]]:
 def _judged(server: Server, audit: Mapping[str, Any], page: Mapping[str, Any], scan_type: str) -> Judged:
     result = page["results"].get(scan_type)
     if result is None:
-        error = audit["error"] or {"code": "SCAN_NOT_STARTED", "message": "The audit ended before this page's turn."}
+        error = audit["error"] or {
+            "code": "SCAN_NOT_STARTED",
+            "message": "The audit ended before this page was scanned.",
+        }
         return _failed(page["url"], scan_type, "", error, audit)
     scan_id = result["scan"]
     if result["score"] is None:
@@ -171,15 +174,15 @@ def _json(answer: requests.Response) -> Any:
     try:
         return answer.json()
     except ValueError:
-        raise ServerRefused(f"{answer.url} is no Website Scan Service: its answer is not JSON.") from None
+        raise ServerRefused(f"{answer.url} is not a Website Scan Service: its response is not JSON.") from None
 
 
 def _refusal(answer: requests.Response, address: str) -> tuple[str, str]:
     """The API's code, and a sentence."""
     if answer.is_redirect:
-        return "", f"{address} sends elsewhere: --server takes the address that it is redirected to."
+        return "", f"{address} redirects: give --server the address that it redirects to."
     try:
         said = answer.json()
         return said["code"], f"{address}: {said['code']}: {said['error']}"
     except (KeyError, TypeError, ValueError):
-        return "", f"{address} answered {answer.status_code}."
+        return "", f"{address} responded with status {answer.status_code}."

@@ -122,16 +122,16 @@ class Listed:
 
 
 STATUSES = {
-    "done": ("Looked at", (AuditPage.Status.DONE,)),
+    "done": ("Checked", (AuditPage.Status.DONE,)),
     "failed": ("Failed", (AuditPage.Status.FAILED,)),
-    "waiting": ("Not yet", (AuditPage.Status.WAITING, AuditPage.Status.RELEASED)),
+    "waiting": ("Waiting", (AuditPage.Status.WAITING, AuditPage.Status.RELEASED)),
     "left_out": ("Left out", (AuditPage.Status.LEFT_OUT,)),
 }
 PAGE_TONES = {AuditPage.Status.DONE: "good", AuditPage.Status.FAILED: "bad", AuditPage.Status.RELEASED: "accent"}
 PAGE_STATUSES = {
-    AuditPage.Status.WAITING: "Waits",
+    AuditPage.Status.WAITING: "Waiting",
     AuditPage.Status.RELEASED: "Running",
-    AuditPage.Status.DONE: "Looked at",
+    AuditPage.Status.DONE: "Checked",
     AuditPage.Status.FAILED: "Failed",
     AuditPage.Status.LEFT_OUT: "Left out",
 }
@@ -171,9 +171,9 @@ def _note(audit: Audit, type: str, scan: Scan | None) -> str:
         judged = audit.totals.get(type, {}).get("pages", 0)
         if judged:
             return f"{judged:,} page{'' if judged == 1 else 's'}"
-        return NOT_RUN if audit.is_final else "No page yet"
+        return NOT_RUN if audit.is_final else "No pages yet"
     if scan is None or scan.status == Scan.Status.QUEUED:
-        return "Not begun" if audit.is_final else "Waits"
+        return "Not started" if audit.is_final else "Waiting"
     if scan.status == Scan.Status.SCANNING:
         return f"{scan.percent} %"
     if scan.status == Scan.Status.FAILED:

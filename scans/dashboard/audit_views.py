@@ -96,8 +96,8 @@ def share(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
     if is_shared is None:
         raise BadRequest
     if set_sharing(seen, is_shared=is_shared):
-        shared = "Anybody with the link can read this and its reports now."
-        private = "Only members can read this now, and those of its reports that are not shared themselves."
+        shared = "Anyone with the link can now read this page and its reports."
+        private = "Only members can read this page now. Reports that were shared separately stay shared."
         messages.success(request, shared if is_shared else private)
     page = reverse("audit-page", args=[seen.audit.id])
     # Once, the link and how it looks elsewhere stand open.

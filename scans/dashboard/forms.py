@@ -28,7 +28,7 @@ class PatternsField(forms.CharField):
 
     def __init__(self, label: str, example: str) -> None:
         attrs = {"rows": 2, "placeholder": example, "autocapitalize": "none", "spellcheck": "false"}
-        help_text = "One pattern a line, for what follows the host; * stands for anything."
+        help_text = "One pattern per line, matched against what follows the host; * stands for anything."
         super().__init__(
             label=label, help_text=help_text, required=False, max_length=30_000, widget=forms.Textarea(attrs=attrs)
         )
@@ -37,7 +37,7 @@ class PatternsField(forms.CharField):
         """The patterns as a list."""
         patterns = list(dict.fromkeys(filter(None, map(str.strip, super().clean(value).splitlines()))))
         if len(patterns) > MAX_PATTERNS:
-            raise forms.ValidationError(f"At most {MAX_PATTERNS} patterns.")
+            raise forms.ValidationError(f"Enter at most {MAX_PATTERNS} patterns.")
         for each in patterns:
             if fault := pattern_fault(each):
                 raise forms.ValidationError(f"{each[:100]}: {fault}")
@@ -87,35 +87,35 @@ class TargetForm(JudgedForm):
     url = AddressField("Address", "example.com", "url")
     type = TicksField(
         [(type, HintedLabel(type.label, hint)) for type, hint in HINTS.items()],
-        label="What to look at",
+        label="What to check",
         initial=Scan.Type.values,
     )
-    headers = SecretLines("Headers, one a line", "X-Preview-Key: value")
-    cookies = SecretLines("Cookies, one a line", "session=value")
+    headers = SecretLines("Headers, one per line", "X-Preview-Key: value")
+    cookies = SecretLines("Cookies, one per line", "session=value")
     username = SecretField("User name", UnshownInput(attrs=UNKEPT))
     password = SecretField("Password", forms.PasswordInput(attrs=UNKEPT | {"autocomplete": "new-password"}))
     max_pages = forms.IntegerField(
-        label="Pages at most",
+        label="Maximum number of pages",
         required=False,
         min_value=1,
-        error_messages={"min_value": "At least 1 page.", "invalid": "A whole number, such as 10."},
+        error_messages={"min_value": "Enter at least 1.", "invalid": "Enter a whole number, such as 10."},
     )
     discover = TicksField(
         [
-            (SITEMAP, HintedLabel("Sitemaps", "What the site lists for search engines")),
-            (LINKS, HintedLabel("Links", "From page to page, as visitors go")),
+            (SITEMAP, HintedLabel("Sitemaps", "The pages that the site lists for search engines")),
+            (LINKS, HintedLabel("Links", "From page to page, as a visitor would")),
         ],
-        label="Where to look for pages",
+        label="How to find pages",
         initial=DISCOVER,
     )
     include = PatternsField("Only these pages", "/docs/*")
-    exclude = PatternsField("Without these pages", "*?page=*")
+    exclude = PatternsField("Not these pages", "*?page=*")
 
     def __init__(self, data: Any = None, *, pages_per_audit: int, initial: Mapping[str, Any] | None = None) -> None:
         usual = {"max_pages": min(USUAL_MAX_PAGES, pages_per_audit)}
         super().__init__(data, initial=usual | dict(initial or {}))
         self.pages_per_audit = pages_per_audit
-        self.fields["max_pages"].help_text = f"Your plan allows {pages_per_audit:,} in one go."
+        self.fields["max_pages"].help_text = f"Your plan allows up to {pages_per_audit:,} per scan."
         self.fields["max_pages"].widget.attrs["max"] = pages_per_audit
 
     @property
@@ -136,7 +136,7 @@ class TargetForm(JudgedForm):
     def clean_max_pages(self) -> int | None:
         number: int | None = self.cleaned_data["max_pages"]
         if number is not None and number > self.pages_per_audit and self.is_site:
-            raise forms.ValidationError(f"Your plan allows {self.pages_per_audit:,} pages in one go.")
+            raise forms.ValidationError(f"Your plan allows up to {self.pages_per_audit:,} pages per scan.")
         return number
 
     def clean_discover(self) -> list[str]:
@@ -181,10 +181,10 @@ class TargetForm(JudgedForm):
 class ScanForm(TargetForm):
     scope = forms.ChoiceField(
         choices=[
-            (Audit.Kind.PAGE, HintedLabel("This page", "One page, looked at once")),
-            (Audit.Kind.SITE, HintedLabel("The whole site", "Its pages are looked for first")),
+            (Audit.Kind.PAGE, HintedLabel("This page", "One page only")),
+            (Audit.Kind.SITE, HintedLabel("The whole site", "Finds its pages first")),
         ],
-        label="How much of it",
+        label="What to scan",
         widget=forms.RadioSelect,
         initial=Audit.Kind.PAGE,
         required=False,
@@ -198,6 +198,6 @@ def _pairs(text: str, separator: str) -> dict[str, str]:
         name, found, value = (part.strip() for part in line.partition(separator))
         if not found or name in pairs:
             space = " " if separator == ":" else ""
-            raise InvalidRequestField(f"Write name{separator}{space}value, one a line, and each name once.")
+            raise InvalidRequestField(f"Write name{separator}{space}value, one per line, with each name only once.")
         pairs[name] = value
     return pairs

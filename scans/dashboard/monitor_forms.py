@@ -20,23 +20,23 @@ from scans.monitors.requests import NAME_LENGTH, USUAL_ALERT, is_shorter
 from scans.reachability import has_scheme
 
 HINTS = {
-    Interval.HOUR: "For what must not be broken for long",
+    Interval.HOUR: "For pages that must not break for long",
     Interval.SIX_HOURS: "Four times a day",
     Interval.DAY: "What most sites need",
-    Interval.WEEK: "For what changes seldom",
+    Interval.WEEK: "For pages that rarely change",
     Interval.MONTH: "For the record",
 }
 SEVERITIES = (
-    ("low", "any new problem"),
-    ("medium", "new problems that are at least medium"),
-    ("high", "new problems that are at least high"),
-    ("critical", "critical new problems only"),
-    ("", "no new problem"),
+    ("low", "all new problems"),
+    ("medium", "new problems of medium severity or higher"),
+    ("high", "new problems of high severity or higher"),
+    ("critical", "new critical problems only"),
+    ("", "no new problems"),
 )
 SCOPES = (
     (Audit.Kind.PAGE, HintedLabel("This page", "One page")),
-    (Audit.Kind.PAGES, HintedLabel("A list of pages", "Those that you name")),
-    (Audit.Kind.SITE, HintedLabel("The whole site", "Its pages are looked for each time")),
+    (Audit.Kind.PAGES, HintedLabel("A list of pages", "Only the pages that you list")),
+    (Audit.Kind.SITE, HintedLabel("The whole site", "Finds its pages again for each run")),
 )
 # What the API calls the fields of this form, where it has other names for them.
 NAMES = {
@@ -52,9 +52,9 @@ ONCE_BYTES = 16
 def points(label: str, **kwargs: Any) -> forms.IntegerField:
     """A number that may be left empty."""
     wrong = {
-        "invalid": "A whole number, or nothing.",
-        "min_value": "At least 1.",
-        "max_value": "%(limit_value)s at most.",
+        "invalid": "Enter a whole number, or leave this empty.",
+        "min_value": "Enter at least 1.",
+        "max_value": "Enter at most %(limit_value)s.",
     }
     return forms.IntegerField(label=label, required=False, min_value=1, error_messages=wrong, **kwargs)
 
@@ -66,22 +66,22 @@ class MonitorForm(TargetForm):
         label="Name",
         required=False,
         max_length=NAME_LENGTH,
-        help_text="What e-mails and lists call it. Left empty, it is named after the host.",
+        help_text="Shown in e-mails and lists. Leave it empty to use the host name.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     scope = forms.ChoiceField(
-        choices=SCOPES, label="How much of it", widget=forms.RadioSelect, initial=Audit.Kind.PAGE, required=False
+        choices=SCOPES, label="What to scan", widget=forms.RadioSelect, initial=Audit.Kind.PAGE, required=False
     )
     pages = forms.CharField(
-        label="Pages, one a line",
+        label="Pages, one per line",
         required=False,
         max_length=MAX_LISTED * 2048,
         widget=forms.Textarea(
             attrs={"rows": 5, "placeholder": "https://example.com/", "autocapitalize": "none", "spellcheck": "false"}
         ),
-        help_text="An address without https:// or http:// is taken as https.",
+        help_text="Addresses without https:// or http:// use https.",
     )
-    forget_key = forms.BooleanField(label="Forget the key that is kept", required=False)
+    forget_key = forms.BooleanField(label="Delete the saved credentials", required=False)
 
     every = forms.ChoiceField(
         label="How often",
@@ -95,8 +95,8 @@ class MonitorForm(TargetForm):
         required=False,
         input_formats=["%H:%M", "%H:%M:%S"],
         widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M"),
-        help_text="Left empty, we choose a time and keep to it. For every hour, only the minutes count.",
-        error_messages={"invalid": "A time such as 06:00."},
+        help_text="Leave it empty to let us choose a time. For hourly runs, only the minutes count.",
+        error_messages={"invalid": "Enter a time such as 06:00."},
     )
     weekday = forms.TypedChoiceField(
         label="On",
@@ -111,30 +111,30 @@ class MonitorForm(TargetForm):
         coerce=int,
         empty_value=None,
         choices=[("", "any day of the month"), *((n, f"day {n}") for n in range(1, 29))]
-        + [(n, f"day {n}, or the last of a shorter month") for n in (29, 30, 31)],
+        + [(n, f"day {n}, or the last day of shorter months") for n in (29, 30, 31)],
     )
     # Its choices are 600: the template writes them, and the service judges what is sent.
     timezone = forms.CharField(label="Time zone", required=False, initial="UTC", max_length=64)
 
     new_findings = forms.ChoiceField(
-        label="Tell us about", choices=SEVERITIES, required=False, initial=USUAL_ALERT["new_findings"]
+        label="Notify about", choices=SEVERITIES, required=False, initial=USUAL_ALERT["new_findings"]
     )
-    score_drop = points("When a score drops by this many points", max_value=100, initial=USUAL_ALERT["score_drop"])
+    score_drop = points(
+        "When a score drops by at least this many points", max_value=100, initial=USUAL_ALERT["score_drop"]
+    )
     certificate_days = points(
         "This many days before the certificate expires", max_value=365, initial=USUAL_ALERT["certificate_days"]
     )
     unreachable = forms.BooleanField(
-        label="When it cannot be reached",
+        label="When it becomes unreachable",
         required=False,
         initial=True,
-        help_text="After a second try five minutes later, so that a hiccup wakes nobody.",
+        help_text="Only after a second attempt five minutes later fails as well.",
     )
-    recovered = forms.BooleanField(label="When it can be reached again", required=False, initial=True)
-    fixed = forms.BooleanField(
-        label="When problems were fixed", required=False, help_text="Also when nothing got worse."
-    )
-    emails = TicksField([], label="Who gets an e-mail")
-    webhooks = forms.BooleanField(label="Send events to our webhooks as well", required=False, initial=True)
+    recovered = forms.BooleanField(label="When it is reachable again", required=False, initial=True)
+    fixed = forms.BooleanField(label="When problems are fixed", required=False, help_text="Even if nothing got worse.")
+    emails = TicksField([], label="E-mail to")
+    webhooks = forms.BooleanField(label="Also send events to our webhooks", required=False, initial=True)
     once = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
 
     def __init__(
@@ -151,11 +151,8 @@ class MonitorForm(TargetForm):
         self.monitor = monitor
         self.shortest = Interval(tier.shortest_interval)
         self.fields["url"].widget.attrs.pop("required")
-        self.fields[
-            "pages"
-        ].help_text = (
-            f"{self.fields['pages'].help_text} Your plan allows {min(tier.pages_per_audit, MAX_LISTED):,} in one go."
-        )
+        allowed = f"Your plan allows up to {min(tier.pages_per_audit, MAX_LISTED):,} per run."
+        self.fields["pages"].help_text = f"{self.fields['pages'].help_text} {allowed}"
         ticks = self.fields["emails"]
         assert isinstance(ticks, TicksField)
         ticks.choices = [(each, HintedLabel(each, "")) for each in people]
@@ -184,7 +181,7 @@ class MonitorForm(TargetForm):
         elif "url" in given and not given["url"].strip():
             self.add_error("url", "Enter an address.")
         if self._day(given) and not given.get("at") and "at" not in self.errors:
-            self.add_error("at", "Choose a time, too: a day alone does not say when.")
+            self.add_error("at", "Choose a time as well: a day alone is not enough.")
         return given
 
     def add_refusal(self, refusal: Refusal) -> None:

@@ -63,10 +63,10 @@ CHANGES: Mapping[str, tuple[str, str]] = {
     "fixed": ("fixed", "good"),
     "better": ("better", "good"),
 }
-REACHED = {"unreachable_pages": ("not reachable", "bad"), "reachable_pages": ("reachable again", "good")}
+REACHED = {"unreachable_pages": ("unreachable", "bad"), "reachable_pages": ("reachable again", "good")}
 STATES: Mapping[str, tuple[str, Q]] = {
-    "ok": ("Watching", Q(paused_at=None, failing_since=None)),
-    "failing": ("Not reachable", Q(paused_at=None, failing_since__isnull=False)),
+    "ok": ("Active", Q(paused_at=None, failing_since=None)),
+    "failing": ("Unreachable", Q(paused_at=None, failing_since__isnull=False)),
     "paused": ("Paused", Q(paused_at__isnull=False)),
 }
 
@@ -201,18 +201,18 @@ def watch(organization_id: int, now: datetime) -> Watch:
 def state_of(monitor: Monitor) -> State:
     """How it stands, and why."""
     if monitor.pause_reason == Monitor.Pause.QUOTA:
-        reason = "The scans of this month are used up. It goes on by itself with the new month."
+        reason = "This month's scans are used up. It resumes automatically next month."
         return State("paused", "Paused", "warn", reason)
     if monitor.pause_reason == Monitor.Pause.PLAN:
-        reason = "Your plan allows fewer monitors than you have. Delete one or change the plan, then resume this one."
+        reason = "Your plan allows fewer monitors than you have. Delete one or change your plan, then resume this one."
         return State("paused", "Paused", "warn", reason)
     if monitor.is_paused:
-        return State("paused", "Paused", "", "Nothing is looked at until somebody resumes it.")
+        return State("paused", "Paused", "", "It does not run until someone resumes it.")
     if monitor.failing_since:
-        return State("failing", "Not reachable", "bad", "The last run could not look at any page.")
+        return State("failing", "Unreachable", "bad", "The last run could not reach any page.")
     if not monitor.scores:
-        return State("ok", "No result yet", "accent", "Its first run decides what later ones are compared with.")
-    return State("ok", "Watching", "good")
+        return State("ok", "No result yet", "accent", "Later runs are compared with its first run.")
+    return State("ok", "Active", "good")
 
 
 def schedule_words(monitor: Monitor) -> str:
@@ -227,7 +227,7 @@ def schedule_words(monitor: Monitor) -> str:
         day = f" on {calendar.day_name[monitor.day - 1]}"
     if monitor.day is not None and every is Interval.MONTH:
         day = f" on day {monitor.day}"
-    also = " and every 6 hours from there" if every is Interval.SIX_HOURS else ""
+    also = " and every 6 hours after that" if every is Interval.SIX_HOURS else ""
     label = "every day" if also else every.label
     return f"{label}{day} at {monitor.at:%H:%M}{also}, {monitor.timezone.replace('_', ' ')}"
 

@@ -151,10 +151,10 @@ def monitor_of(audit: Audit) -> Monitor | None:
 def progress_words(run: MonitorRun) -> str:
     """How far a run is that has not ended."""
     if run.status == MonitorRun.Status.DUE:
-        return "It could not be reached and is tried once more." if run.attempts else "Waiting for its turn"
+        return "It could not be reached. The monitor will try once more." if run.attempts else "Waiting in the queue"
     audit = run.audit
     if audit is None or audit.is_final:
-        return "Comparing with what was known"
+        return "Comparing with the previous run"
     if audit.kind != Audit.Kind.PAGE:
         return progress_of(audit).text
     lead = access.rows(Scan, audit.organization_id).filter(audit_page__audit=audit, lead=None).first()
@@ -211,13 +211,13 @@ def _end_of(run: MonitorRun) -> tuple[str, str, str]:
     if run.status in MonitorRun.UNFINISHED:
         return "Running", "accent", progress_words(run)
     if run.status == MonitorRun.Status.FAILED:
-        return "Failed", "bad", run.error_message or "No page could be looked at."
+        return "Failed", "bad", run.error_message or "No page could be checked."
     if run.status == MonitorRun.Status.SKIPPED:
         return "Left out", "warn", run.error_message
     if run.news:
         return "Changed", "accent", ""
     if all(each.get("before") is None for each in run.scores.values()):
-        return "First look", "accent", "What later runs find is compared with this."
+        return "First run", "accent", "Later runs are compared with this one."
     return "No change", "good", ""
 
 

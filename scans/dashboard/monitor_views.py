@@ -91,13 +91,13 @@ def monitor_new(request: MemberRequest) -> HttpResponse:
         entered = request.POST.copy()
         entered["once"] = form["once"].initial
         form.data = entered
-        form.add_error(None, "A monitor was created with this form already. Send it again to create another one.")
+        form.add_error(None, "This form has already created a monitor. Submit it again to create another one.")
         return _form_page(request, form, 409)
     except Refusal as refusal:
         form.add_refusal(refusal)
         return _form_page(request, form, refusal.status)
     if not created.replayed:
-        messages.success(request, "The monitor is set up. Run it now to see the first result at once.")
+        messages.success(request, "The monitor was created. Run it now to see the first result immediately.")
     return redirect(page_of(request.membership, "monitor", created.response["id"]))
 
 
@@ -174,7 +174,7 @@ def monitor_pause(request: MemberRequest, monitor_id: str) -> HttpResponse:
         raise BadRequest
     caller = member_caller(request.membership)
     services.change_monitor(caller=caller, monitor_id=monitor_id, body={"paused": paused})
-    messages.success(request, "Paused. Nothing is looked at until you resume it." if paused else "It goes on.")
+    messages.success(request, "Paused. It does not run until you resume it." if paused else "Resumed.")
     return redirect(page_of(request.membership, "monitor", monitor_id))
 
 
@@ -189,11 +189,11 @@ def monitor_run(request: MemberRequest, monitor_id: str) -> HttpResponse:
         refuse_in_maintenance()
         services.run_now(caller=caller, monitor_id=monitor_id)
     except MonitorBusy:
-        messages.error(request, "A run is under way already.")
+        messages.error(request, "A run is already in progress.")
     except MonitorNotFound:
         raise
     except Refusal as refusal:
-        messages.error(request, f"It was not run. {refusal}")
+        messages.error(request, f"The run was not started. {refusal}")
     return redirect(page_of(request.membership, "monitor", monitor_id))
 
 
@@ -221,17 +221,17 @@ def monitor_badge(request: MemberRequest, monitor_id: str) -> HttpResponse:
     try:
         if switch == "on":
             create_badge(caller=caller, body={"monitor": found.id})
-            messages.success(request, "The badge is on. Anybody with its address sees the grades.")
+            messages.success(request, "The badge is on. Anyone with its address can see the grades.")
         elif switch == "off":
             if badge is not None:
                 delete_badge(caller=caller, badge_id=badge.id)
-            messages.success(request, "The badge is off. Its address shows nothing any more.")
+            messages.success(request, "The badge is off. Its address no longer shows anything.")
         else:
             raise BadRequest
     except MonitorNotFound:
         raise
     except Refusal as refusal:
-        messages.error(request, f"The badge was not switched on. {refusal}")
+        messages.error(request, f"The badge was not turned on. {refusal}")
     return redirect(f"{page_of(request.membership, 'monitor', monitor_id)}#badge")
 
 

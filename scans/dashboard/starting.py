@@ -34,9 +34,9 @@ def start(request: MemberRequest, form: ScanForm) -> Started:
         return Started(_create(request, form.body(entered)))
     url = with_scheme(entered, scan_policy(), caller.organization_id)
     if url.startswith("https:"):
-        note = f"You entered no https:// or http://. The scan uses {url}"
+        note = f"You did not enter https:// or http://, so the scan uses {url}"
     else:
-        note = f"Nothing answers over https there, so the scan uses {url}"
+        note = f"The site does not respond over https, so the scan uses {url}"
     return Started(_create(request, form.body(url)), note)
 
 

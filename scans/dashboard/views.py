@@ -155,7 +155,7 @@ def audit_cancel(request: MemberRequest, audit_id: str) -> HttpResponse:
     if before.is_final:
         messages.error(request, "It had already ended, so it could not be cancelled.")
     else:
-        messages.success(request, "Cancelled. What had not begun does not count against your quota.")
+        messages.success(request, "Cancelled. Scans that had not started do not count against your quota.")
     return _back(request)
 
 
@@ -170,7 +170,7 @@ def scan_cancel(request: MemberRequest, scan_id: str) -> HttpResponse:
     if cancelled:
         messages.success(request, "The scan was cancelled. It does not count against your quota.")
     else:
-        messages.error(request, "The scan had already begun, so it could not be cancelled.")
+        messages.error(request, "The scan had already started, so it could not be cancelled.")
     return _back(request)
 
 

@@ -33,7 +33,7 @@ RETRY_AFTER = timedelta(minutes=5)
 ATTEMPTS = 2
 # What says nothing of the site.
 NOT_OF_SITE = REFUNDED | {"QUOTA_EXCEEDED", "AUDIT_GONE"}
-FAULT = "What changed could not be found out, by a fault of the service. The next run compares with the same state."
+FAULT = "The comparison failed because of an error on our side. The next run compares with the same state."
 MISSED_AFTER = timedelta(minutes=1)
 MISSED_AT_ONCE = 20
 # Bytes of what is to be written; what is beyond waits in a file.

@@ -24,7 +24,7 @@ from scans.models import Monitor, MonitorRun
 
 # Of each kind of change, and of the pages of a finding.
 MOST_FINDINGS = 10
-PAGES = (("unreachable_pages", "Can't be reached"), ("reachable_pages", "Can be reached again"))
+PAGES = (("unreachable_pages", "Unreachable"), ("reachable_pages", "Reachable again"))
 CHANGES = (("new", "New"), ("worse", "Worse"), ("fixed", "Fixed"), ("better", "Better"))
 WEEK = timedelta(days=7)
 # More of them nobody reads; the page of the monitors has all.
@@ -49,11 +49,11 @@ def post_changed(run: MonitorRun, data: Mapping[str, Any]) -> int:
     """
     if data["reasons"] == ["certificate"]:
         certificate = data["certificate"]
-        said = f"the certificate of {certificate['host']} ends in {counted(certificate['days_left'], 'day')}"
+        said = f"the certificate of {certificate['host']} expires in {counted(certificate['days_left'], 'day')}"
         return _post(run.monitor, "certificate_expiring", said, f"changed:{run.pk}", data)
     changes = list(_changes(data, run.monitor))
     counts = _counts(changes)
-    said = counts or ("the certificate ends soon" if data["certificate"] else "the score has changed")
+    said = counts or ("the certificate expires soon" if data["certificate"] else "the score has changed")
     return _post(
         run.monitor, "monitor_changed", said, f"changed:{run.pk}", {**data, "changes": changes, "counts": counts}
     )
@@ -61,19 +61,19 @@ def post_changed(run: MonitorRun, data: Mapping[str, Any]) -> int:
 
 def post_failed(monitor: Monitor, data: Mapping[str, Any]) -> int:
     """What it watches can't be reached, after a second try; once for each outage."""
-    return _post(monitor, "monitor_failed", "it can't be reached", f"failed:{data['since']}", data)
+    return _post(monitor, "monitor_failed", "unreachable", f"failed:{data['since']}", data)
 
 
 def post_recovered(monitor: Monitor, data: Mapping[str, Any]) -> int:
     """It can be reached again, and what has changed meanwhile."""
     counts = _counts(_changes(data["changes"], monitor)) if data["changes"] else ""
-    said, key = "it can be reached again", f"recovered:{data['down_since']}"
+    said, key = "reachable again", f"recovered:{data['down_since']}"
     return _post(monitor, "monitor_recovered", said, key, {**data, "counts": counts})
 
 
 def post_paused(monitor: Monitor, now: datetime) -> int:
     """The month's scans are used: once for each month."""
-    said, key = "paused, as the month's scans are used", f"paused:{now:%Y-%m}"
+    said, key = "paused, because this month's scans are used up", f"paused:{now:%Y-%m}"
     return _post(monitor, "monitor_paused", said, key, {"goes_on_at": monitor.next_run_at})
 
 
@@ -100,7 +100,7 @@ def _post_certificate(monitor: Monitor, now: datetime) -> int:
     if call == monitor.alert["certificate_days"] or told.exists():
         return 0
     ends = timestamp(monitor.certificate_expires_at)
-    said = f"the certificate of {monitor.certificate_host} ends in {counted(left.days, 'day')}"
+    said = f"the certificate of {monitor.certificate_host} expires in {counted(left.days, 'day')}"
     certificate = {"host": monitor.certificate_host, "expires_at": ends, "days_left": left.days}
     data = {"certificate": certificate, "seen_at": timestamp(seen_at) if seen_at else None}
     return _post(monitor, "certificate_expiring", said, f"certificate:{ends}:{call}", data)
@@ -174,7 +174,7 @@ def _post_digest(organization: Organization, now: datetime) -> int:
     return outbox.post(
         to=User.objects.filter(membership__organization=organization, membership__weekly_digest=True),
         template="digest",
-        subject=f"{organization.name}: the week of your monitors",
+        subject=f"{organization.name}: weekly summary of your monitors",
         topic=f"digest:{organization.pk}",
         organization=organization,
         key=f"digest:{organization.pk}:{week.year}-{week.week}",

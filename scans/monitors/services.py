@@ -176,7 +176,7 @@ def run_now(*, caller: Caller, monitor_id: str) -> MonitorRun:
     with transaction.atomic():
         monitor = _locked(monitor)
         if monitor.runs.filter(status__in=MonitorRun.UNFINISHED).exists():
-            raise MonitorBusy("A run of this monitor is under way already.")
+            raise MonitorBusy("A run of this monitor is already in progress.")
         run = monitor.runs.create(due_at=now, not_before=now, is_requested=True)
         audit_log.record_by(caller.member, "monitor.run", monitor.name, monitor=monitor.id)
         transaction.on_commit(lambda: celery.enqueue("scans.tasks.start_run", str(run.id)))

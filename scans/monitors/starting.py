@@ -134,5 +134,5 @@ def _pause(monitor: Monitor, run: MonitorRun, reason: str, now: datetime, refusa
         notices.post_paused(monitor, now)
     run.status, run.ended_at = MonitorRun.Status.SKIPPED, now
     run.error_code = refusal.code if refusal else "MONITOR_LIMIT"
-    run.error_message = str(refusal) if refusal else "Your plan allows fewer monitors than there are."
+    run.error_message = str(refusal) if refusal else "Your plan allows fewer monitors than you have."
     run.save()

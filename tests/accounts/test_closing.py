@@ -173,7 +173,7 @@ def test_a_person_who_goes_leaves_a_name_in_the_log_and_nothing_else(home: Membe
 
 def test_an_only_owner_stays_until_somebody_else_is_one(home: Member) -> None:
     actor = owner_of(home)
-    with pytest.raises(AccountRefused, match="Nobody else owns Home"):
+    with pytest.raises(AccountRefused, match="You are the only owner of Home"):
         close_account(user=actor.user, actor=actor.user)
     owner_of(home, "second@people.test")
     close_account(user=actor.user, actor=actor.user)
@@ -219,7 +219,7 @@ def test_an_owner_deletes_the_organization_and_then_the_account(home: Member) ->
     actor = owner_of(home)
     browser = browser_of(actor.user)
     refused = browser.post("/account/delete", {"confirmation": actor.user.email})
-    assert "Nobody else owns Home" in refused.content.decode()
+    assert "You are the only owner of Home" in refused.content.decode()
     slug = home.organization.slug
     assert f"/o/{slug}/settings/delete" in browser.get(f"/o/{slug}/settings/").content.decode()
     gone = browser.post(f"/o/{slug}/settings/delete", {"confirmation": "Home"})

@@ -80,7 +80,7 @@ def test_scope_and_end_are_what_was_asked_for() -> None:
         (["Acme", "--expires", "9" * 5000], "1 to 1825 days"),
         (["Acme", "--expires", "tomorrow"], "1 to 1825 days"),
         ([""], "printable characters"),
-        (["!?"], "needs a letter or a digit"),
+        (["!?"], "must contain a letter or a digit"),
         (["A" * 101], "1 to 100"),
         (["Acme", "--name", "N" * 101], "1 to 100"),
         (["Acme\x1b[31m"], "printable characters"),

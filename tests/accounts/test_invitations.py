@@ -93,7 +93,7 @@ def test_a_copied_link_makes_no_account_of_an_address_that_nobody_has_proved(
     mail.outbox.clear()
     response = client.post(copied, {"password": PASSWORD})
     assert response.status_code == 200
-    assert "a link to make your account and join" in response.content.decode()
+    assert "a link to create your account and join" in response.content.decode()
     assert not User.objects.filter(email=EMAIL).exists()
     assert client.post(link_in_mail(EMAIL), {"password": PASSWORD}).status_code == 302
     assert role_of(home) == "member"
@@ -105,7 +105,7 @@ def test_somebody_with_an_account_joins_by_a_copied_link(home: Member, owner: Us
     invite(owner)
     copied = copied_link(owner)
     eve = browser_of(User.objects.create_user("eve@people.test"))
-    assert "for somebody else" in eve.post(copied).content.decode()
+    assert "for someone else" in eve.post(copied).content.decode()
     assert "Log in to accept" in Client().get(copied).content.decode()
     assert browser_of(bob).post(copied)["Location"] == "/o/home/"
     assert role_of(home) == "member"
@@ -123,7 +123,7 @@ def test_nobody_copies_the_link_of_a_role_that_they_could_not_give(home: Member,
     invite(owner, role="owner")
     admin = person_of(home, "admin", "admin@people.test")
     member = person_of(home, "member", "member@people.test")
-    assert "Open invitations" in browser_of(admin).get("/o/home/members/").content.decode()
+    assert "Pending invitations" in browser_of(admin).get("/o/home/members/").content.decode()
     for person in (admin, member):
         assert "/invite/" not in browser_of(person).get("/o/home/members/").content.decode()
 
@@ -139,7 +139,7 @@ def test_the_link_is_worth_nothing_to_somebody_else(home: Member, owner: User) -
     link = invite(owner)
     eve = browser_of(User.objects.create_user("eve@people.test"))
     for response in (eve.get(link), eve.post(link)):
-        assert "for somebody else" in response.content.decode()
+        assert "for someone else" in response.content.decode()
     assert not home.organization.members.filter(email="eve@people.test").exists()
     assert Client().post(link, {"password": PASSWORD}).status_code == 302
 
@@ -200,7 +200,7 @@ def test_who_is_a_member_already_keeps_the_role(home: Member, owner: User) -> No
 
 def test_a_member_is_not_invited_again(home: Member, owner: User) -> None:
     response = browser_of(owner).post("/o/home/members/", {"email": "OWNER@people.test", "role": "member"})
-    assert "is a member already" in response.content.decode()
+    assert "is already a member" in response.content.decode()
     assert mail.outbox == []
 
 
@@ -218,7 +218,7 @@ def test_an_admin_invites_nobody_as_owner(home: Member, owner: User) -> None:
 def test_others_invite_nobody(home: Member, role: str) -> None:
     client = browser_of(person_of(home, role, "other@people.test"))
     assert client.post("/o/home/members/", {"email": EMAIL, "role": "viewer"}).status_code == 403
-    assert "Invite somebody" not in client.get("/o/home/members/").content.decode()
+    assert "Invite someone" not in client.get("/o/home/members/").content.decode()
     assert mail.outbox == []
 
 
@@ -250,7 +250,7 @@ def test_the_list_of_open_invitations_is_bounded(owner: User, monkeypatch: pytes
     monkeypatch.setattr(members, "MAX_OPEN_INVITATIONS", 1)
     invite(owner)
     response = browser_of(owner).post("/o/home/members/", {"email": "carl@people.test", "role": "viewer"})
-    assert "which is the most" in response.content.decode()
+    assert "which is the maximum" in response.content.decode()
     invite(owner)  # in place of the one before
 
 

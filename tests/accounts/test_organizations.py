@@ -33,7 +33,7 @@ def test_a_page_takes_a_role(home: Member, page: str, role: str) -> None:
     assert response.status_code == (200 if allowed else 403)
     assert "no-store" in response["Cache-Control"]
     if not allowed:
-        assert f"in Home you are {role}" in response.content.decode()
+        assert f"your role in Home is {role}" in response.content.decode()
 
 
 @pytest.mark.parametrize("page", [*PAGES, "/account/", "/organizations/", "/organizations/new"])
@@ -136,7 +136,7 @@ def test_one_person_owns_a_bounded_number(home: Member, monkeypatch: pytest.Monk
     monkeypatch.setattr(services, "MAX_OWNED_ORGANIZATIONS", 1)
     client = browser_of(person_of(home, "owner", ADA))
     page = client.post("/organizations/new", {"organization": "Second"}).content.decode()
-    assert "which is the most" in page
+    assert "which is the maximum" in page
     assert not Organization.objects.filter(name="Second").exists()
 
 
@@ -146,7 +146,7 @@ def test_where_sign_up_is_closed_only_operators_make_organizations(
     settings.SIGN_UP_OPEN = False
     ada = person_of(home, "owner", ADA)
     client = browser_of(ada)
-    assert "made by the operator" in client.get("/organizations/new").content.decode()
+    assert "The operator of this service creates organizations" in client.get("/organizations/new").content.decode()
     assert client.post("/organizations/new", {"organization": "Second"}).status_code == 403
     assert not Organization.objects.filter(name="Second").exists()
     User.objects.filter(pk=ada.pk).update(is_staff=True)
@@ -157,7 +157,7 @@ def test_who_belongs_nowhere_is_shown_how_to_begin(db: None) -> None:
     client = browser_of(User.objects.create_user(ADA))
     assert client.get("/dashboard/")["Location"] == "/organizations/new"
     assert client.get("/organizations/new").status_code == 200
-    assert "You belong to no organization" in client.get("/organizations/").content.decode()
+    assert "You are not in any organization" in client.get("/organizations/").content.decode()
 
 
 def test_leaving_takes_a_confirmation(home: Member) -> None:

@@ -155,7 +155,7 @@ def sign_up(person: Person) -> None:
 def create_key(person: Person, name: str) -> str:
     person.section("API keys")
     person.page.get_by_label("Name").fill(name)
-    person.press("Create the key")
+    person.press("Create key")
     key = person.page.locator("#plaintext").inner_text()
     assert key.startswith("wss_")
     return key
@@ -270,12 +270,12 @@ def share(person: Person, visitor: Person, scan: dict[str, Any]) -> None:
     assert not is_seen()
     person.page.locator(".toolbar summary", has_text="Share").click()
     person.press("Share with a link")
-    person.told("Anybody with the link can read this report now.")
+    person.told("Anyone with the link can now read this report.")
     assert is_seen()
     assert ORGANIZATION not in visitor.page.content()
     # The panel is open: it shows the link.
     person.press("Stop sharing")
-    person.told("Only members can read this report now.")
+    person.told("Only members can now read this report.")
     assert not is_seen()
 
 
@@ -286,7 +286,7 @@ def test_a_colleague_is_invited_and_accepts(travel: Callable[[Journey], None]) -
         ada.section("Members")
         ada.page.get_by_label("E-mail address").fill(bert.email)
         ada.page.get_by_label("Role", exact=True).select_option("viewer")
-        ada.press("Send the invitation")
+        ada.press("Send invitation")
         ada.told(f"{bert.email} has been invited.")
 
         bert.open(mailed_link(bert, bert.email))
@@ -344,7 +344,7 @@ def test_a_double_click_starts_one_scan(running: Running, browser: Window) -> No
 
             ada.page.reload()
             ada.page.get_by_label("Address", exact=True).fill(running.site.url_as("localhost") + "/")
-            ada.page.get_by_role("button", name="Start the scan").dblclick()
+            ada.page.get_by_role("button", name="Start scan").dblclick()
             expect(ada.page.get_by_role("heading", name="Fix first")).to_be_visible(timeout=1000 * SCAN_S)
             ada.section("Scans")
             expect(ada.page.get_by_role("main").get_by_role("rowheader")).to_have_count(1)
@@ -358,7 +358,7 @@ def test_a_webhook_receives_a_signed_event_and_its_replay(running: Running, trav
         sign_up(ada)
         ada.section("Webhooks")
         ada.page.get_by_label("Address", exact=True).fill(f"{receiver.url}/hook")
-        ada.press("Add the webhook")
+        ada.press("Add webhook")
         secret = ada.page.locator("#plaintext").inner_text()
         ada.go("I have copied it")
         assert secret not in ada.page.content()
@@ -368,7 +368,7 @@ def test_a_webhook_receives_a_signed_event_and_its_replay(running: Running, trav
         ada.page.get_by_label("Address", exact=True).fill(running.site.url_as("localhost") + "/")
         for other in ("Performance", "Accessibility", "SEO"):
             ada.page.get_by_label(other).uncheck()
-        ada.press("Start the scan")
+        ada.press("Start scan")
         expect(ada.page.get_by_role("heading", name="Fix first")).to_be_visible(timeout=1000 * SCAN_S)
         ada.go("The whole security report")
         scan_id = ada.page.url.rpartition("/")[2]
@@ -383,7 +383,7 @@ def test_a_webhook_receives_a_signed_event_and_its_replay(running: Running, trav
         ada.page.wait_for_load_state()
         wait_until(lambda: bool(ada.page.reload()) and send_again.count() == 1, SCAN_S, poll_s=0.2)
         send_again.click()
-        ada.told("The delivery is on its way again.")
+        ada.told("The delivery is being sent again.")
         wait_until(lambda: len(receiver.requests) == 2, SCAN_S)
         first, second = receiver.requests
         assert verified(second, secret) == event

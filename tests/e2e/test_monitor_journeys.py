@@ -30,7 +30,7 @@ def test_a_page_is_watched_from_the_first_run_to_the_end(
         ada, visitor = bring(), bring()
         sign_up(ada)
         ada.section("Monitors")
-        ada.go("Watch a page or a site")
+        ada.go("Create a monitor")
         page = ada.page
         page.get_by_label("Address", exact=True).fill(shop(running.site))
         for other in ("Performance", "Accessibility", "SEO"):
@@ -39,10 +39,10 @@ def test_a_page_is_watched_from_the_first_run_to_the_end(
         page.get_by_label("Name", exact=True).fill("Bread")
         page.get_by_label("Every week").check()
         page.get_by_label("On", exact=True).first.select_option("Monday")
-        ada.press("Start watching")
-        ada.told("Choose a time, too")
+        ada.press("Create monitor")
+        ada.told("Choose a time as well")
         page.get_by_label("At", exact=True).fill("06:00")
-        ada.press("Start watching")
+        ada.press("Create monitor")
         ada.told("Every week on Monday at 06:00")
         address = page.url
 
@@ -57,11 +57,11 @@ def test_a_page_is_watched_from_the_first_run_to_the_end(
         ada.told("The monitor was changed.")
         expect(page.get_by_role("heading", name="Fresh bread")).to_be_visible()
         ada.press("Pause")
-        ada.told("Nothing is looked at until you resume it.")
+        ada.told("It does not run until you resume it.")
         ada.press("Resume")
-        ada.told("It goes on.")
+        ada.told("Resumed.")
 
-        ada.press("Switch it on")
+        ada.press("Turn on")
         picture = page.get_by_alt_text("Preview of the badge")
         expect(picture).to_be_visible()
         source = f"{ada.base}{picture.get_attribute('src')}"
@@ -69,7 +69,7 @@ def test_a_page_is_watched_from_the_first_run_to_the_end(
         assert shown is not None
         assert shown.status == 200
         assert "Security: grade" in shown.text()
-        ada.press("Switch it off")
+        ada.press("Turn off")
         ada.told("The badge is off.")
         gone = visitor.page.request.get(source)
         assert gone.status == 404
@@ -78,6 +78,6 @@ def test_a_page_is_watched_from_the_first_run_to_the_end(
         ada.go("Delete …")
         ada.press("Delete")
         ada.told("The monitor Fresh bread was deleted.")
-        ada.told("Nothing is watched yet")
+        ada.told("No monitors yet")
 
     travel(journey)

@@ -23,7 +23,7 @@ def test_a_finding_is_muted_and_shows_again(running: Running, travel: Callable[[
         ada.page.get_by_label("Address", exact=True).fill(shop(running.site))
         for other in ("Performance", "Accessibility", "SEO"):
             ada.page.get_by_label(other).uncheck()
-        ada.press("Start the scan")
+        ada.press("Start scan")
         ended(ada, "Fix first")
         ada.page.get_by_role("link", name="The whole security report").click()
         report = ada.page.url
@@ -34,21 +34,21 @@ def test_a_finding_is_muted_and_shows_again(running: Running, travel: Callable[[
         # Without a reason nothing is muted: the browser asks for it.
         ada.page.get_by_label("Reason").fill("The proxy sends one from next month on.")
         ada.page.get_by_role("button", name="Mute", exact=True).click()
-        ada.told("The report itself stays as it is.")
+        ada.told("The report itself does not change.")
         muted = ada.page.get_by_role("region", name="Muted", exact=True)
         expect(muted.get_by_role("heading", name=title)).to_be_visible()
         expect(muted).to_contain_text("The proxy sends one from next month on.")
-        expect(ada.page.get_by_role("region", name="Result")).to_contain_text("without what is muted")
+        expect(ada.page.get_by_role("region", name="Result")).to_contain_text("without muted findings")
         expect(ada.page.locator(f"#check-{CHECK}").get_by_role("link", name="Mute…")).to_have_count(0)
 
         ada.section("Muted")
         row = ada.page.get_by_role("row", name=NAME)
         expect(row).to_contain_text("on all of localhost")
-        row.get_by_role("button", name=f"Stop muting {NAME}").click()
-        ada.told("Not muted any more: the finding shows again.")
+        row.get_by_role("button", name=f"Unmute {NAME}").click()
+        ada.told("Unmuted: the finding shows again.")
         ada.told("Nothing is muted")
         ada.page.goto(report)
         expect(ada.page.locator(f"#check-{CHECK}").get_by_role("link", name="Mute…")).to_be_visible()
-        assert "without what is muted" not in ada.page.content()
+        assert "without muted findings" not in ada.page.content()
 
     travel(journey)

@@ -109,7 +109,7 @@ def test_a_report_of_250_checks_is_understood_from_its_first_screen(
     def look(page: Page) -> list[str]:
         article = page.get_by_role("article")
         expect(article.locator(".score")).to_be_visible()
-        expect(article.locator(".cap")).to_contain_text("Held at 79: two or more critical checks failed")
+        expect(article.locator(".cap")).to_contain_text("Capped at 79: two or more critical checks failed")
         expect(article.locator(".counts.severities")).to_contain_text("2 critical")
         expect(article.locator(".first li")).to_have_count(5)
         selectors = [".score", ".cap", ".counts", ".severities", ".first li:last-child"]
@@ -158,7 +158,7 @@ def test_filters_answer_at_once_and_stay_in_the_address(browser: Window, renderi
         for words in ("copy", "how to fix", "selector", "nowhere"):
             page.get_by_role("searchbox").fill(words)
             assert page.evaluate(VISIBLE) == [], words
-        expect(page.get_by_text("No finding fits.")).to_be_visible()
+        expect(page.get_by_text("No finding matches.")).to_be_visible()
         # A link to what is left out brings it back.
         page.locator(".first a").first.click()
         assert in_view(page, "#check-names-fail")
@@ -204,10 +204,10 @@ def test_keys_go_from_finding_to_finding_and_stay_out_of_fields(browser: Window,
         assert page.get_by_role("searchbox").input_value() == "jk/?"
         expect(page.get_by_role("dialog")).to_be_hidden()
         page.get_by_role("searchbox").fill("")
-        page.get_by_role("button", name="Keys").click()
-        dialog = page.get_by_role("dialog", name="Keys")
+        page.get_by_role("button", name="Keyboard shortcuts").click()
+        dialog = page.get_by_role("dialog", name="Keyboard shortcuts")
         expect(dialog).to_be_visible()
-        dialog.get_by_label("Use these keys").uncheck()
+        dialog.get_by_label("Use these shortcuts").uncheck()
         page.keyboard.press("Escape")
         page.locator("#check-aria-fail").evaluate("each => { each.tabIndex = -1; each.focus(); }")
         page.keyboard.press("j")
@@ -253,7 +253,7 @@ def test_without_scripts_the_server_filters(browser: Window, rendering: Renderin
         page.goto(f"{page.url.partition('#')[0]}#check-colour-pass-3")
         expect(page.locator("#check-colour-pass-3")).to_be_visible()
         # What only scripts can do is not offered.
-        expect(page.get_by_role("button", name="Keys")).to_be_hidden()
+        expect(page.get_by_role("button", name="Keyboard shortcuts")).to_be_hidden()
         expect(page.get_by_role("button", name="Copy")).to_have_count(0)
 
     browser.look(rendering, "", look, java_script_enabled=False, viewport={"width": 1280, "height": 720})

@@ -189,7 +189,7 @@ def test_a_heavier_severity_is_worse_and_a_lighter_one_better() -> None:
     assert told(diff(light, heavy)) == {"worse": ["a"]}
     assert told(diff(heavy, light)) == {"better": ["a"]}
     assert diff(light, heavy).worse[0].said == "critical now, low before"
-    assert diff(document({"a": "warn"}), document({"a": "fail"})).worse[0].said == "failed now, only a warning before"
+    assert diff(document({"a": "warn"}), document({"a": "fail"})).worse[0].said == "now failed, was only a warning"
 
 
 def test_the_scores_are_compared_too() -> None:

@@ -170,7 +170,7 @@ def test_a_line_that_is_none_is_refused_without_repeating_it(home: Member, targe
     browser = browser_of(person_of(home, "member", "m@people.test"))
     answer = browser.post("/o/home/scans/new", {"url": target, "type": "seo", "headers": lines})
     assert answer.status_code == 400
-    assert "Write name: value, one a line" in answer.content.decode()
+    assert "Write name: value, one per line" in answer.content.decode()
     assert "value-of-the-key" not in answer.content.decode()
     assert not Scan.objects.exists()
 

@@ -61,7 +61,7 @@ def test_what_a_worker_left_behind_has_all_its_attempts_again(home: Member, staf
 def test_what_runs_is_left_alone(home: Member, staff: User) -> None:
     scan = make_scan(home)
     assert claim_scan(scan.id) is not None
-    with pytest.raises(NotRequeued, match="A worker is at it"):
+    with pytest.raises(NotRequeued, match="A worker is processing it"):
         requeue_scan(actor=staff, scan_id=scan.id)
     assert notes() == []
 
@@ -69,7 +69,7 @@ def test_what_runs_is_left_alone(home: Member, staff: User) -> None:
 @pytest.mark.parametrize("code", ["TIMEOUT", "URL_NOT_REACHABLE", "SCAN_CANCELLED", "DOMAIN_BLOCKED"])
 def test_what_failed_by_its_own_fault_stays_so(home: Member, staff: User, code: str) -> None:
     scan = make_scan(home, status="failed", error_code=code)
-    with pytest.raises(NotRequeued, match="not by our fault"):
+    with pytest.raises(NotRequeued, match="not because of an error on our side"):
         requeue_scan(actor=staff, scan_id=scan.id)
     assert Scan.objects.count() == 1
 

@@ -202,7 +202,7 @@ def test_address_and_events_are_changed_and_noted(home: Member, receiver: Webhoo
     [
         ("requested", "by a member or over the API"),
         ("gone", "answered 410 Gone"),
-        ("failing", "nothing but failures came back for five days"),
+        ("failing", "every attempt failed for five days"),
     ],
 )
 def test_a_disabled_webhook_says_why_and_is_enabled_by_a_button(
@@ -418,7 +418,7 @@ def test_everything_that_failed_since_then_is_sent_again(home: Member, receiver:
     path = f"/o/home/webhooks/{receiver.id}"
     (proposed,) = page_of(client.get(path)).xpath("//input[@name='since']/@value")
     client.post(f"{path}/recover", {"since": proposed})  # since a day ago
-    assert "1 failed delivery is on the way again." in text_of(client.get(path))
+    assert "1 failed delivery is being sent again." in text_of(client.get(path))
     old.refresh_from_db()
     young.refresh_from_db()
     assert (old.status, young.status) == ("failed", "pending")

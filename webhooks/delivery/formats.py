@@ -24,7 +24,7 @@ TEAMS_BYTES = 24_000
 CUT = "…"
 # Commands, line ends, and what turns the direction of what follows; what UTF-8 cannot hold.
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
-PAGES = (("unreachable_pages", "Can't be reached"), ("reachable_pages", "Can be reached again"))
+PAGES = (("unreachable_pages", "Unreachable"), ("reachable_pages", "Reachable again"))
 CHANGES = (("new", "New"), ("worse", "Worse"), ("better", "Better"), ("fixed", "Fixed"))
 
 
@@ -74,7 +74,7 @@ def _audit(name: str, data: Mapping[str, Any]) -> Told:
     if name == "audit.failed":
         return "Audit failed", [[data["target"], *_error(data)]], links
     pages = data["pages"]
-    judged = f"{pages['done']} of {_counted(pages['planned'], 'page')} judged"
+    judged = f"{pages['done']} of {_counted(pages['planned'], 'page')} checked"
     failed = f"{judged}, {pages['failed']} failed" if pages["failed"] else judged
     results = [f"{_type_name(kind)}: {_result(result)}" for kind, result in data["results"].items()]
     return "Audit completed", [[data["target"], failed], results], links
@@ -83,10 +83,10 @@ def _audit(name: str, data: Mapping[str, Any]) -> Told:
 def _monitor(name: str, data: Mapping[str, Any]) -> Told:
     monitor = ("Open the monitor", data["monitor_url"])
     if name == "monitor.failed":
-        return f"{data['name']}: it can't be checked", [[data["target"], *_error(data)]], [monitor]
+        return f"{data['name']}: unreachable", [[data["target"], *_error(data)]], [monitor]
     if name == "monitor.recovered":
-        since = f"It could not be checked since {_moment(data['down_since'])}."
-        return f"{data['name']}: it works again", [[data["target"], since]], [monitor]
+        since = f"It was unreachable since {_moment(data['down_since'])}."
+        return f"{data['name']}: reachable again", [[data["target"], since]], [monitor]
     more = data["more"]
     counts = [f"{len(data[change]) + more[change]} {change}" for change, _ in CHANGES if data[change]]
     if counts:

@@ -33,7 +33,7 @@ COLUMNS: Mapping[str, Column] = {
     "allowed": Column("Allowed", "short"),
     "alpn": Column("Protocol", "mono"),
     "animated": Column("Animated", "short"),
-    "asked": Column("Address asked for", "address"),
+    "asked": Column("Requested address", "address"),
     "at_s": Column("Starts at", "number", "s"),
     "attribute": Column("Attribute", "mono"),
     "bytes": Column("Size", "number", BYTES),

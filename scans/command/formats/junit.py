@@ -10,7 +10,7 @@ from scans.command.judged import Check, Judged, Outcome
 from scans.command.terminal import printable
 
 TOLD_PLACES = 10
-BY_BROWSER = "Only a browser could judge it, and there was none."
+BY_BROWSER = "This check needs a browser, and none was available."
 
 
 def junit(outcome: Outcome) -> str:

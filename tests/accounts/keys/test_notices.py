@@ -54,8 +54,8 @@ def test_both_mails_come_one_after_the_other(home: Member, ada: User, others: No
     told()
     ApiKey.objects.filter(id=key.id).update(expires_at=key.expires_at - timedelta(days=11))
     assert told() == [
-        ("ada@home.test", "The API key Nightly build of Home ends in 14 days"),
-        ("ada@home.test", "The API key Nightly build of Home ends in 3 days"),
+        ("ada@home.test", "The API key Nightly build of Home expires in 14 days"),
+        ("ada@home.test", "The API key Nightly build of Home expires in 3 days"),
     ]
 
 
@@ -116,7 +116,7 @@ def test_the_mail_says_what_uses_the_key_and_what_to_do(home: Member, ada: User)
     told()
     mail = Mail.objects.get()
     assert mail.topic == f"keys:{home.organization.pk}"
-    assert mail.subject == "The API key <b>Deploys</b> http://evil.test of Home ends in 14 days"
+    assert mail.subject == "The API key <b>Deploys</b> http://evil.test of Home expires in 14 days"
     for text in (mail.text, mail.html):
         assert f"/o/home/keys/{key.id}/regenerate" in text
         assert "22 November 2026, 09:30 UTC" in text
@@ -168,6 +168,6 @@ def test_a_mail_of_a_key_in_use_names_its_former_secret(home: Member, ada: User)
     ApiKey.objects.update(expires_at=timezone.now() + timedelta(days=2))
     told()
     text = Mail.objects.get().text
-    assert "Its present secret has never been used." in text
+    assert "Its current secret has never been used." in text
     assert f"{home.plaintext[:12]}…, last used on" in text
     assert "192.0.2.9" in text

@@ -36,7 +36,7 @@ def test_one_click_stops_the_topic_and_says_so(home: Member, ann: User, post: Po
     for _ in range(2):
         answer = stranger_browser.post(path, ONE_CLICK)
         assert answer.status_code == 200, "no redirect: RFC 8058, 3.1"
-        assert b"You get no more of them" in answer.content
+        assert b"You are unsubscribed" in answer.content
         assert "Set-Cookie" not in answer.headers
     assert [(each.user, each.topic) for each in Unsubscription.objects.all()] == [(ann, mail_topic(home))]
     assert post(ann) == 0
@@ -64,7 +64,7 @@ def test_the_page_has_one_button_and_a_way_back(home: Member, ann: User, post: P
     assert page.count("<button") == 1
     assert "E-mails about webhooks of Home go to" in page
     assert "The last news" in page
-    for button, shown in (("Stop them", "You get no more of them"), ("Send them again", "You get them again")):
+    for button, shown in (("Unsubscribe", "You are unsubscribed"), ("Subscribe again", "You are subscribed again")):
         assert button in page
         (action,) = re.findall(r'<form method="post" action="([^"]+)"', page)
         page = stranger_browser.post(action).content.decode()

@@ -50,7 +50,7 @@ def test_a_key_is_shown_once_and_works(admin: Client) -> None:
 def test_a_form_that_is_sent_twice_makes_one_key(admin: Client) -> None:
     create(admin)
     again = admin.post("/o/home/keys/", {"name": "Nightly build", "scope": "scan", "lifetime": ""}).content.decode()
-    assert "There is an active key with this name." in again
+    assert "An active key with this name already exists. Choose another name." in again
     assert "wss_" not in plaintext_in(again)
     assert ApiKey.objects.filter(name="Nightly build").count() == 1
 
@@ -109,7 +109,7 @@ def test_a_key_may_do_what_was_chosen(admin: Client, scope: str) -> None:
 def test_active_keys_are_bounded(admin: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(services, "MAX_ACTIVE_KEYS", 1)
     page = admin.post("/o/home/keys/", {"name": "One more", "scope": "scan", "lifetime": ""}).content.decode()
-    assert "which is the most" in page
+    assert "which is the maximum" in page
 
 
 def test_revoking_takes_a_confirmation_and_works_at_once(home: Member, admin: Client) -> None:
@@ -131,7 +131,7 @@ def test_a_key_is_renamed_in_its_row(home: Member, admin: Client) -> None:
     assert home.key.name == "Nightly"
     create(admin, name="Deploys")
     refused = admin.post(path, {"name": "Deploys"}).content.decode()
-    assert refused.count("There is an active key with this name.") == 1
+    assert refused.count("An active key with this name already exists. Choose another name.") == 1
     assert f'aria-describedby="{home.key.id}_error"' in refused
     assert 'value="Deploys"' in refused, "what was typed stays"
     assert "required" in admin.post(path, {"name": " "}).content.decode()

@@ -40,7 +40,7 @@ def test_who_forgot_the_password_chooses_another(client: Client, ada: User) -> N
     assert ada.check_password(NEW)
     assert elsewhere.get("/account/").status_code == 302, "all sessions have ended"
     assert not LoginSession.objects.exists()
-    assert "has just been changed" in mail.outbox[-1].body
+    assert "was just changed" in mail.outbox[-1].body
 
 
 def test_somebody_without_a_password_gets_one(client: Client, db: None) -> None:
@@ -92,7 +92,7 @@ def test_an_unknown_address_gets_the_same_answer_and_another_mail(client: Client
             unknown.content,
         )
         assert mail.outbox[-1].to == [email]
-        assert "There is no open account" in mail.outbox[-1].body
+        assert "No active account" in mail.outbox[-1].body
 
 
 def test_mails_are_limited_whether_there_is_an_account_or_not(

@@ -96,7 +96,7 @@ def test_a_taken_address_gets_the_same_answer_and_another_mail(client: Client) -
     taken = client.post("/signup/", {"email": "ADA@people.test"})
     assert (fresh.status_code, fresh["Location"]) == (taken.status_code, taken["Location"])
     assert fresh.content == taken.content
-    assert "You have an account already" in mail.outbox[-1].body
+    assert "You already have an account" in mail.outbox[-1].body
     assert "/signup/" not in mail.outbox[-1].body
 
 

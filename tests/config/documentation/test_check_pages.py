@@ -65,10 +65,10 @@ def test_a_page_says_how_its_check_is_judged() -> None:
     assert "It is left out where no browser is installed." in said
     assert "which has the weight 45 (15 without a browser) of 100" in said
     assert "At most 79: A critical check failed." in said
-    assert "its verdict may differ from scan to scan" in said
+    assert "its result may vary from scan to scan" in said
     said = text_of(shown("/docs/checks/cookie-secure"))
     assert "It needs no browser." in said
-    assert "differ from scan to scan" not in said
+    assert "vary from scan to scan" not in said
 
 
 def test_the_weight_of_a_category_is_told_beside_that_of_all() -> None:
@@ -80,12 +80,12 @@ def test_the_weight_of_a_category_is_told_beside_that_of_all() -> None:
 
 def test_a_page_says_where_its_check_differs_from_other_tools() -> None:
     said = text_of(shown("/docs/checks/referrer-policy"))
-    assert "Where it decides otherwise" in said
+    assert "Where it differs from other tools" in said
     assert "no policy at all passes" in said
     # What is said of all checks of a category, or of a family.
     assert "count a weakness only where every policy leaves it open" in text_of(shown("/docs/checks/csp-syntax"))
     assert "demand the structure of the whole file" in text_of(shown("/docs/checks/exposed-env"))
-    assert "Where it decides otherwise" not in text_of(shown("/docs/checks/tls-cert-expiry"))
+    assert "Where it differs from other tools" not in text_of(shown("/docs/checks/tls-cert-expiry"))
 
 
 def test_sources_lead_to_where_they_can_be_read() -> None:

@@ -63,7 +63,7 @@ def test_a_muted_finding_stands_apart_with_both_scores(home: Member) -> None:
     assert apart(shown) == ["Git repository is public"]
     assert in_categories(shown) == ["Cookies without Secure"]
     said = text_of(shown)
-    assert f"Score {scan.score} , and 70 (C) without what is muted ." in said
+    assert f"Score {scan.score} , and 70 (C) without muted findings ." in said
     assert "1 of these muted" in said
     by = Membership.objects.get(organization=home.organization).user.email
     end = timezone.now() + timedelta(days=31)
@@ -88,7 +88,7 @@ def test_readers_of_a_shared_report_see_that_it_is_muted_but_not_by_whom_and_why
         assert apart(shown) == ["Git repository is public"]
         assert in_categories(shown) == ["Cookies without Secure"]
         said = text_of(shown)
-        assert "70 (C) without what is muted" in said
+        assert "70 (C) without muted findings" in said
         for secret in (REASON, "@people.test, on", "until 20", home.organization.name):
             assert secret not in said
         assert "Mute…" not in said
@@ -135,7 +135,7 @@ def test_the_list_says_what_why_and_until_when_and_ends_it(home: Member) -> None
     assert apart(member.get(f"/report/{scan.id}")) == []
     # The second click, or the back button.
     again = member.post(f"{mutes_of(home)}{row.id}/end", {"scan": scan.id}, follow=True)
-    assert "That was not muted any more." in text_of(again)
+    assert "This finding was no longer muted." in text_of(again)
 
 
 def test_single_places_are_chosen_by_their_names(home: Member) -> None:
@@ -176,7 +176,7 @@ def test_a_limit_that_is_met_half_way_mutes_nothing(home: Member, monkeypatch: p
     monkeypatch.setattr(services, "MAX_ACTIVE", 1)
     scan, member = reported(home), person(home.organization)
     answer = mute(member, home, scan, "cookie-secure", what="named")
-    assert "there may be no more" in text_of(answer)
+    assert "which is the maximum" in text_of(answer)
     assert not Mute.objects.exists()
 
 

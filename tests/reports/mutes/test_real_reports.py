@@ -1,4 +1,4 @@
-"""The score without what is muted, for real reports: what `points` promise, check by check."""
+"""The score without muted findings, for real reports: what `points` promise, check by check."""
 
 from __future__ import annotations
 

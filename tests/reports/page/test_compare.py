@@ -45,7 +45,7 @@ def test_without_a_choice_it_is_the_report_before(home: Member) -> None:
     assert page.xpath("//select[@name='with']/option[@selected]/@value") == [first.id]
     assert page.xpath("//select[@name='with']/option/@value") == [third.id, first.id]
     oldest = text_of(client.get(f"/report/{first.id}/diff"))
-    assert "This is the oldest report of the page that is kept." in oldest
+    assert "This is the oldest available report of the page." in oldest
 
 
 def test_the_report_leads_there(home: Member) -> None:
@@ -110,5 +110,5 @@ def test_other_rules_are_told_before_anything_else(home: Member) -> None:
     Report.objects.filter(scan=before).update(export=json.dumps(document))
     text = text_of(person(home.organization).get(f"/report/{after.id}/diff?with={before.id}"))
     assert "The rules changed since the report of" in text
-    assert "Not found any more" in text
+    assert "No longer found" in text
     assert "points since" not in text

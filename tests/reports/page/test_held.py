@@ -63,34 +63,35 @@ def test_the_page_says_what_holds_the_score_by_which_findings_and_what_it_would_
     scan = held_scan(home, check("leak", "fail", CRITICAL), check("frame", "fail", HIGH), check("detail", "fail", LOW))
     response = person(home.organization).get(f"/report/{scan.id}")
     assert caps(response) == [
-        "Held at 49: a critical check failed (Leak found).",
+        "Capped at 49: a critical check failed (Leak found).",
         # 90 of 107
-        "Then held at 79: a check of high severity failed (Frame found). Without these limits, the score would be 84.",
+        "Then capped at 79: a check of high severity failed (Frame found). "
+        "Without these limits, the score would be 84.",
     ]
     # 30 points to the next cap; the others win nothing until that is gone, and are told what they win then.
     assert first(response) == [
-        "Leak found Holds the score +30 points",
-        "Frame found Holds the score (+5.6 points)",
+        "Leak found Caps the score +30 points",
+        "Frame found Caps the score (+5.6 points)",
         "Detail found (+0.9 points)",
     ]
-    assert "those in brackets count once nothing holds the score" in text_of(response)
+    assert "those in brackets count once the score is no longer capped" in text_of(response)
 
 
 def test_of_several_that_hold_it_each_is_told_what_it_wins(home: Member) -> None:
     scan = held_scan(home, *(check(f"leak{n}", "fail", CRITICAL) for n in range(5)))
     response = person(home.organization).get(f"/report/{scan.id}")
     assert caps(response) == [
-        "Held at 49: a critical check failed (Leak0 found, Leak1 found, Leak2 found and 2 more). "
-        "Without this, the score would be 64."
+        "Capped at 49: a critical check failed (Leak0 found, Leak1 found, Leak2 found and 2 more). "
+        "Without this limit, the score would be 64."
     ]
-    assert first(response) == [f"Leak{n} found Holds the score (+7.1 points)" for n in range(5)]
+    assert first(response) == [f"Leak{n} found Caps the score (+7.1 points)" for n in range(5)]
 
 
 def test_a_report_that_does_not_say_what_its_score_was_made_of_tells_no_points(home: Member) -> None:
     scan = held_scan(home, check("leak0", "fail", CRITICAL), check("leak1", "fail", CRITICAL))
     Report.objects.update(scoring=None)
     response = person(home.organization).get(f"/report/{scan.id}")
-    assert caps(response) == ["Held at 49: a critical check failed."]
+    assert caps(response) == ["Capped at 49: a critical check failed."]
     assert first(response) == ["Leak0 found Critical", "Leak1 found Critical"]
 
 

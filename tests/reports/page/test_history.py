@@ -66,7 +66,7 @@ def test_a_report_that_is_not_kept_any_more_has_its_score_only(home: Member) -> 
     assert found.trend is not None
     assert [each.url for each in found.trend.newest_first] == [None, None]
     text = text_of(person(home.organization).get(f"/report/{scan.id}"))
-    assert "is not kept any more" in text
+    assert "is no longer available" in text
     assert old.id not in text
 
 
@@ -103,7 +103,7 @@ def test_the_page_tells_what_has_changed(home: Member) -> None:
         "New": ["#check-bad"],
         "Better": ["#check-meh"],
     }
-    assert "only a warning now, failed before" in text
+    assert "now only a warning, had failed" in text
     for anchor in ("check-good", "check-bad", "check-meh"):
         assert len(page.xpath(f"//*[@id='{anchor}']")) == 1
 
@@ -118,7 +118,7 @@ def test_what_other_rules_found_is_not_told_as_a_change_of_the_page(home: Member
     assert "Its score of 60 and those before it came from other rules" in text
     assert "points since" not in text
     titles = page_of(response).xpath("//details[contains(@class, 'changed')]/summary/h3/text()")
-    assert {title.strip() for title in titles} == {"Not found any more", "Found only now", "Still there"}
+    assert {title.strip() for title in titles} == {"No longer found", "Found only now", "Still there"}
 
 
 def test_the_same_findings_by_other_rules_are_told_as_such(home: Member) -> None:
@@ -140,7 +140,7 @@ def test_a_browser_that_was_there_only_once_is_mentioned(home: Member) -> None:
     _, scan = aged(home, 2), aged(home, 1)
     change(scan, browser="Chromium 150.0")
     text = text_of(person(home.organization).get(f"/report/{scan.id}"))
-    assert "That one was judged without a browser, this one with" in text
+    assert "The earlier report was made without a browser, this one with" in text
 
 
 def test_an_index_serves_the_question(home: Member) -> None:

@@ -31,7 +31,7 @@ def test_the_page_of_a_running_scan_asks_for_its_progress(home: Member) -> None:
     assert fragment.content.strip().startswith(b"<title>42 %")
     (again,) = page_of(fragment).xpath("//*[@hx-get]")
     assert (again.get("id"), again.get("hx-get")) == (asking.get("id"), asking.get("hx-get"))
-    assert "Checking what was found 9 of 31" in text_of(fragment)
+    assert "Running the checks 9 of 31" in text_of(fragment)
 
 
 def test_the_steps_are_those_that_the_engine_tells_of(home: Member) -> None:
@@ -102,7 +102,7 @@ def test_members_are_told_of_an_expired_report_and_others_nothing(home: Member, 
     response = person(home.organization).get(f"/report/{scan.id}")
     assert response.status_code == 404
     text = text_of(response)
-    assert "This report is not kept any more" in text
+    assert "This report is no longer available" in text
     assert "Its score was 71, grade C." in text
     assert scan.url in text
     other = person(stranger.organization).get(f"/report/{scan.id}")
@@ -115,7 +115,7 @@ def test_a_report_that_was_deleted_early_reads_as_expired(home: Member) -> None:
     Report.objects.all().delete()
     response = person(home.organization).get(f"/report/{scan.id}")
     assert response.status_code == 404
-    assert "is not kept any more" in text_of(response)
+    assert "is no longer available" in text_of(response)
 
 
 @pytest.mark.parametrize("status", ["queued", "failed", "completed"])

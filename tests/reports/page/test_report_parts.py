@@ -31,7 +31,7 @@ def category(*checks: CheckResult, name: str = "Loading") -> tuple[CategoryResul
 def test_a_grade_says_what_it_means(home: Member) -> None:
     text = text_of(shown(home, score=99, grade="A+"))
     assert "99 / 100" in text
-    assert "Excellent: nothing of weight is open." in text
+    assert "Excellent: no significant problems." in text
 
 
 def test_what_a_reader_has_to_know_stands_first_and_not_among_the_facts(home: Member) -> None:
@@ -43,13 +43,13 @@ def test_what_a_reader_has_to_know_stands_first_and_not_among_the_facts(home: Me
 
 
 def test_accessibility_says_what_automatic_checks_cannot_do(home: Member) -> None:
-    assert "Automatic checks find some obstacles only" in text_of(shown(home, type="accessibility"))
-    assert "Automatic checks" not in text_of(shown(home))
+    assert "Automated checks find only some barriers" in text_of(shown(home, type="accessibility"))
+    assert "Automated checks" not in text_of(shown(home))
 
 
 def test_caps_say_what_holds_the_score_down(home: Member) -> None:
     text = text_of(shown(home, caps=(AppliedCap(49, "A critical check failed."),)))
-    assert "Held at 49: a critical check failed." in text
+    assert "Capped at 49: a critical check failed." in text
 
 
 def test_the_biggest_wins_lead_to_their_cards(home: Member) -> None:
@@ -69,7 +69,7 @@ def test_under_a_cap_what_holds_it_comes_first_though_it_wins_nothing_alone(home
     capped = page_of(shown(home, categories=category(*checks), caps=(AppliedCap(49, "Two failed."),)))
     assert capped.xpath("//ol[@class='first']/li/a/@href") == ["#check-worst", "#check-low"]
     free = shown(home, categories=category(*checks))
-    assert "Nothing that would raise the score." in text_of(free)
+    assert "Nothing to fix would raise the score." in text_of(free)
 
 
 def test_the_figures_of_a_load_stand_at_the_top(home: Member) -> None:
@@ -101,7 +101,7 @@ LOADED = "The page was loaded in Chromium 150"
         (
             "accessibility",
             {"checks_planned": 5, "checks_known": 9},
-            "No browser was at hand, so 5 of the 9 known checks were planned.",
+            "No browser was available, so 5 of the 9 checks were planned.",
         ),
         ("accessibility", IN_A_BROWSER, f"{LOADED}, and examined with axe-core 4.12.1."),
         ("performance", IN_A_BROWSER, f"{LOADED}."),

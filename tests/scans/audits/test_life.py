@@ -108,7 +108,7 @@ def test_an_audit_stops_where_the_month_is_used_up(home: Member) -> None:
     ended = shown(home, audit)
     assert (ended["status"], ended["error"]["code"], used(home)) == ("partial", "QUOTA_EXCEEDED", 9)
     assert ended["pages"] == {"found": 3, "planned": 2, "done": 2, "failed": 0}
-    assert ended["error"]["message"].startswith("1 page was not looked at.")
+    assert ended["error"]["message"].startswith("1 page was not checked.")
 
 
 def test_more_than_is_left_of_the_month_is_refused_whole(home: Member) -> None:

@@ -14,18 +14,18 @@ from tests.world import Member
 @pytest.mark.parametrize(
     ("columns", "text", "percent"),
     [
-        ({"kind": "site", "status": "queued"}, "Waiting for its turn", None),
-        ({"kind": "site", "status": "discovering", "pages_found": 23}, "Looking for pages · 23 found", None),
+        ({"kind": "site", "status": "queued"}, "Waiting in the queue", None),
+        ({"kind": "site", "status": "discovering", "pages_found": 23}, "Finding pages · 23 found", None),
         (
             {"kind": "site", "status": "running", "pages_planned": 40, "pages_done": 11, "pages_failed": 1},
             "12 of 40",
             30,
         ),
-        ({"kind": "pages", "status": "running", "pages_planned": 2}, "Looking at the pages · 0 of 2", 0),
+        ({"kind": "pages", "status": "running", "pages_planned": 2}, "Checking the pages · 0 of 2", 0),
         ({"kind": "site", "status": "completed", "pages_planned": 2, "pages_done": 2}, "Done", 100),
         ({"kind": "site", "status": "cancelled"}, "Cancelled", 100),
         ({"kind": "page", "status": "failed"}, "Failed", 100),
-        ({"kind": "page", "status": "running"}, "Waiting for its turn", 0),
+        ({"kind": "page", "status": "running"}, "Waiting in the queue", 0),
     ],
 )
 def test_a_step_has_its_name_and_what_is_known(columns: dict[str, object], text: str, percent: int | None) -> None:
@@ -40,8 +40,8 @@ def test_a_step_has_its_name_and_what_is_known(columns: dict[str, object], text:
 def test_a_page_tells_what_its_visit_does(home: Member) -> None:
     audit = make_audit(home)
     lead = release(make_pages(audit, [audit.url])[0], timezone.now())[0]
-    assert progress_of(audit, lead).text == "Waiting for its turn"
+    assert progress_of(audit, lead).text == "Waiting in the queue"
     Scan.objects.filter(id=lead.id).update(status="scanning", phase="checking", percent=64)
     lead.refresh_from_db()
-    assert progress_of(audit, lead).text == "Looking at the page · checking what was found"
+    assert progress_of(audit, lead).text == "Checking the page · running the checks"
     assert progress_of(audit, lead).percent == 64

@@ -106,7 +106,7 @@ def test_a_baseline_reads_in_a_diff_and_is_the_same_twice() -> None:
 def test_what_is_no_baseline_is_told_in_a_sentence(tmp_path: Path, written: str) -> None:
     path = tmp_path / "known"
     path.write_text(written)
-    with pytest.raises(WrongUsage, match=r"known (is no baseline|was written by another version)"):
+    with pytest.raises(WrongUsage, match=r"known (is not a baseline|was written by another version)"):
         read_baseline(path)
     with pytest.raises(WrongUsage, match="can't be read"):
         read_baseline(tmp_path / "nowhere")

@@ -81,11 +81,11 @@ def test_paths_in_another_file_start_at_its_folder(folder: Path) -> None:
     [
         ("fail_under = 80", "Did you mean fail-under?"),
         ("surprise = 1", "surprise is not known."),
-        ("fail-under = 101", "fail-under: a score lies between 0 and 100"),
+        ("fail-under = 101", "fail-under: a score must be between 0 and 100"),
         ('types = ["speed"]', "types: must be one of security"),
-        ("types = []", "types: must be a text"),
+        ("types = []", "types: must be a string"),
         ('fail-on = "bad"', "fail-on: must be one of critical"),
-        ("urls = 5", "urls: must be a text"),
+        ("urls = 5", "urls: must be a string"),
         ("urls = [", "website-scan.toml: "),
         ("\xff", "website-scan.toml: "),
     ],
@@ -100,7 +100,7 @@ def test_what_is_wrong_in_the_file_is_named(folder: Path, written: str, complain
 def test_a_file_that_comes_with_the_code_gives_no_access(folder: Path, key: str) -> None:
     """A stranger's branch could send a secret to a server of its own, or write over a file."""
     (folder / "website-scan.toml").write_text(f'{key} = "$SECRET"\n')
-    with pytest.raises(WrongUsage, match=f"{key} can be given on the command line alone"):
+    with pytest.raises(WrongUsage, match=f"{key} can only be given on the command line"):
         options_from([URL])
     assert key not in KEYS
 
@@ -118,10 +118,10 @@ def test_colors(
 
 
 def test_without_a_url_there_is_nothing_to_do() -> None:
-    with pytest.raises(WrongUsage, match="Name at least one URL"):
+    with pytest.raises(WrongUsage, match="Give at least one URL"):
         options_from(["--type", "seo"])
 
 
 def test_networks_are_the_server_s_business() -> None:
-    with pytest.raises(WrongUsage, match="that server decides"):
+    with pytest.raises(WrongUsage, match="the server decides"):
         options_from([URL, "--server", "https://scan.example.com", "--allow-network", "10.0.0.0/8"])

@@ -97,7 +97,7 @@ def test_what_can_not_be_written_is_told_before_the_scan(path: str, folder: Path
 def test_two_documents_for_one_file_are_refused(folder: Path) -> None:
     (folder / "link").symlink_to("a")
     ran = run_here("scan", URL, "--output", "a", "--write-baseline", "link")
-    assert (ran.returncode, ran.stderr) == (2, "manage.py scan: link is named twice.\n")
+    assert (ran.returncode, ran.stderr) == (2, "manage.py scan: link is given twice.\n")
     refuse_what_cannot_be_written([Path(os.devnull), Path(os.devnull)])
 
 

@@ -82,8 +82,8 @@ def test_what_may_pass_is_asked_again_as_the_server_says(fake: Fake) -> None:
         (refusal(401, "UNAUTHORIZED"), "UNAUTHORIZED: Not now."),
         (refusal(429, "QUOTA_EXCEEDED"), "QUOTA_EXCEEDED: Not now."),
         (refusal(400, "INVALID_PAGES"), "INVALID_PAGES: Not now."),
-        ((302, {"Location": "https://elsewhere.example/"}, b""), "sends elsewhere"),
-        ((200, {}, b"<!doctype html>"), "is no Website Scan Service"),
+        ((302, {"Location": "https://elsewhere.example/"}, b""), "redirects"),
+        ((200, {}, b"<!doctype html>"), "is not a Website Scan Service"),
         ((404, {}, b"<!doctype html>"), "answered 404"),
         ((404, {}, b"[]"), "answered 404"),
         (refusal(429, "RATE_LIMITED", **{"Retry-After": "86400"}), "RATE_LIMITED"),
@@ -134,5 +134,5 @@ def test_a_key_that_is_none_is_wrong_usage(key: str, monkeypatch: pytest.MonkeyP
 )
 def test_a_server_that_is_none_is_wrong_usage(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY, "wss_key")
-    with pytest.raises(WrongUsage, match="takes the address of a service"):
+    with pytest.raises(WrongUsage, match="needs the address of a service"):
         list(scans(Options(urls=("https://example.com/",), server=server), ProgressLine()))

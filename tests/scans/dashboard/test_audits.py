@@ -139,14 +139,14 @@ def test_the_page_follows_its_progress_and_ends_by_itself(home: Member) -> None:
     audit = make_audit(home)
     (page,) = make_pages(audit, [SITE])
     client = browser_of(home)
-    assert "Waiting for its turn" in text_of(client.get(f"/audit/{audit.id}"))
+    assert "Waiting in the queue" in text_of(client.get(f"/audit/{audit.id}"))
     release(page, NOW())
     Scan.objects.update(status="scanning", percent=37, phase="collecting")
     shown = client.get(f"/audit/{audit.id}")
     (part,) = page_of(shown).xpath("//*[@hx-get]")
     htmx = {"HX-Request": "true"}
     fragment = client.get(part.get("hx-get"), headers=htmx)
-    assert "Looking at the page loading it and looking around" in text_of(fragment)
+    assert "Checking the page loading it" in text_of(fragment)
     assert page_of(fragment).xpath("//progress/@value") == ["37"]
     assert page_of(shown).xpath("//noscript/meta[@http-equiv='refresh']")
     Audit.objects.update(status="completed")
@@ -161,7 +161,7 @@ def test_a_site_says_what_to_fix_once_for_all_its_pages(home: Member) -> None:
     found = texts(page, "//ol[@class='findings']/li")
     assert len(found) == 8
     assert "Meh thing found Security Low +1.5 points" in found[0]
-    assert "Fix once, better on all 7 pages" in found[0]
+    assert "Affects all 7 pages" in found[0]
     assert "and 2 more" in found[0]
     first = Scan.objects.get(url=f"{SITE}0", type="security")
     assert page_of(page).xpath("//ul[@class='samples']//a/@href")[0] == f"/report/{first.id}#check-meh"
@@ -210,13 +210,13 @@ def test_pages_are_filtered_and_the_worst_come_first(home: Member) -> None:
 def test_what_was_left_out_and_why_is_said(home: Member) -> None:
     audit = site_audit(home, 5, notes=["robots.txt forbids 3 addresses."])
     AuditPage.objects.filter(audit=audit, status="waiting").update(status="left_out")
-    message = "1 page was not looked at. All 100 scans of this month are used."
+    message = "1 page was not checked. All 100 scans of this month are used."
     Audit.objects.update(status="partial", error_code="QUOTA_EXCEEDED", error_message=message)
     page = browser_of(home).get(f"/audit/{audit.id}")
-    assert "1 page was found but not looked at. Which ones" in text_of(page)
+    assert "1 page was found but not checked. Show them" in text_of(page)
     assert message in text_of(page)
     assert "robots.txt forbids 3 addresses." in text_of(page)
-    (which,) = page_of(page).xpath("//a[text()='Which ones']/@href")
+    (which,) = page_of(page).xpath("//a[text()='Show them']/@href")
     assert texts(browser_of(home).get(which), "//tbody//th") == ["/4"]
 
 
@@ -228,7 +228,7 @@ def test_cancelling_leaves_out_what_waits_and_gives_it_back(home: Member) -> Non
     response = client.post(form.get("action"), {"next": f"/audit/{audit.id}"})
     assert response["Location"] == f"/audit/{audit.id}"
     assert Audit.objects.get().status == "cancelled"
-    assert "Cancelled. What had not begun" in text_of(client.get(response["Location"]))
+    assert "Cancelled. Scans that had not started" in text_of(client.get(response["Location"]))
     assert AuditEvent.objects.filter(action="audit.cancelled").count() == 1
     client.post(form.get("action"))
     assert "had already ended" in text_of(client.get("/o/home/"))
@@ -297,8 +297,8 @@ def test_sharing_opens_the_page_and_its_reports_until_it_ends(home: Member) -> N
     }
     assert card["og:title"] == SITE
     assert card["og:description"].startswith("Security C (71), ")
-    assert "what it is part of" in text_of(member.get(report))
-    assert "Anybody with the link can read this report" in text_of(member.get(report))
+    assert "the scan it is part of" in text_of(member.get(report))
+    assert "Anyone with the link can read this report" in text_of(member.get(report))
     assert member.post(f"/audit/{audit.id}/share", {"shared": "off"}).status_code == 302
     assert [anybody.get(each).status_code for each in addresses] == [302, 302, 302]
     assert not page_of(member.get(report)).xpath("//meta[@property='og:title']")
@@ -335,7 +335,7 @@ def test_what_is_expired_is_not_there(home: Member) -> None:
     old = NOW() - timedelta(days=31)
     Audit.objects.update(created_at=old, released_at=old, shared_at=old)
     member = browser_of(home).get(f"/audit/{audit.id}")
-    assert (member.status_code, "not kept any more" in text_of(member)) == (404, True)
+    assert (member.status_code, "no longer available" in text_of(member)) == (404, True)
     assert Client().get(f"/audit/{audit.id}").status_code == 302
 
 

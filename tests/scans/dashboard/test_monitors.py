@@ -36,7 +36,7 @@ def problems(response: Any) -> dict[str, str]:
 
 def test_an_organization_without_monitors_is_told_what_they_are_for(client: Client, home: Member) -> None:
     page = client.get("/o/home/monitors/")
-    assert "Nothing is watched yet" in text_of(page)
+    assert "No monitors yet" in text_of(page)
     assert page_of(page).xpath("//main//a/@href") == [NEW]
     assert NEW not in browser_of(home, "viewer").get("/o/home/monitors/").content.decode()
 
@@ -49,13 +49,13 @@ def test_the_list_says_how_each_stands_and_why(client: Client, home: Member) -> 
     make_monitor(home, name="Held", paused_at=now, pause_reason="quota", next_run_at=now + timedelta(days=9))
     make_monitor(home, name="Fresh", next_run_at=now + timedelta(minutes=31))
     text = text_of(client.get("/o/home/monitors/"))
-    assert re.search(
-        r"Well https\S+ Every day Watching Last run 3 hours ago.* Changed last 4 days ago ?: 1 new", text
-    ), text[400:]
-    assert re.search(r"Down .* Not reachable For the first time 2 hours ago", text)
-    assert "Paused The scans of this month are used up." in text
+    assert re.search(r"Well https\S+ Every day Active Last run 3 hours ago.* Last change 4 days ago ?: 1 new", text), (
+        text[400:]
+    )
+    assert re.search(r"Down .* Unreachable First failed 2 hours ago", text)
+    assert "Paused This month's scans are used up." in text
     assert "No result yet First run in 3" in text
-    assert "4 of 1 monitor of your plan are used." in text
+    assert "4 of 1 monitor in your plan are used." in text
     shown = page_of(client.get("/o/home/monitors/?state=failing")).xpath("//li//h2")
     assert [each.text_content() for each in shown] == ["Down"]
     assert "Nothing found" in text_of(client.get("/o/home/monitors/?q=nowhere"))
@@ -114,7 +114,7 @@ def test_a_form_that_is_sent_twice_makes_one_monitor(client: Client, home: Membe
     # Who goes back and changes it wants another one, and is asked.
     again = client.post(NEW, {**entered, "name": "Another"})
     assert again.status_code == 409
-    assert "A monitor was created with this form already." in text_of(again)
+    assert "This form has already created a monitor." in text_of(again)
     (fresh,) = page_of(again).xpath("//input[@name='once']/@value")
     assert client.post(NEW, {**entered, "name": "Another", "once": fresh}).status_code == 302
     assert Monitor.objects.count() == 2
@@ -149,7 +149,7 @@ def test_what_the_plan_does_not_have_is_shown_but_cannot_be_chosen(client: Clien
         return page_of(client.get(NEW)).xpath("//input[@name='every'][@disabled]/@value")
 
     assert disabled() == ["hour", "6h"]
-    assert "Your plan, Free, looks every day at most." in text_of(client.get(NEW))
+    assert "Your plan, Free, allows a run every day at most." in text_of(client.get(NEW))
     Tier.objects.update(shortest_interval="hour")
     assert disabled() == []
 
@@ -231,7 +231,7 @@ def test_a_run_says_what_changed_with_the_way_to_both_reports(client: Client, ho
     page = client.get(f"/o/home/monitors/{monitor.id}")
     text = text_of(page)
     assert "Changed 20" in text
-    assert "message sent" in text
+    assert "notification sent" in text
     assert "3 new 1 fixed" in text
     assert "<script>alert(1)" not in page.content.decode()
     assert "from 97 → to Grade B 80" in text
@@ -255,18 +255,18 @@ def test_the_reports_of_each_run_lead_to_any_comparison(client: Client, home: Me
     assert len(compared) == 8
     assert client.get(compared[0]).status_code == 200
     audit_page = client.get(f"/audit/{audit.id}")
-    assert "A run of Bakery" in text_of(audit_page)
+    assert "Run of Bakery" in text_of(audit_page)
 
 
 def test_a_run_is_followed_until_it_has_ended(client: Client, home: Member) -> None:
     monitor = make_monitor(home)
     path = f"/o/home/monitors/{monitor.id}"
     assert client.post(f"{path}/run").status_code == 302
-    assert "A run is under way already." in text_of(client.post(f"{path}/run", follow=True))
+    assert "A run is already in progress." in text_of(client.post(f"{path}/run", follow=True))
     page = page_of(client.get(path))
     (part,) = page.xpath("//*[@hx-get]/@hx-get")
     htmx = {"HX-Request": "true"}
-    assert "Waiting for its turn" in text_of(client.get(part, headers=htmx))
+    assert "Waiting in the queue" in text_of(client.get(part, headers=htmx))
     assert page.xpath("//noscript/meta[@http-equiv='refresh']")
     MonitorRun.objects.update(status="done", ended_at=timezone.now())
     assert client.get(part, headers=htmx)["HX-Refresh"] == "true"
@@ -277,7 +277,7 @@ def test_a_monitor_is_paused_resumed_and_deleted(client: Client, home: Member) -
     monitor = make_monitor(home, next_run_at=timezone.now())
     path = f"/o/home/monitors/{monitor.id}"
     page = client.post(f"{path}/pause", {"paused": "on"}, follow=True)
-    assert "Nothing is looked at until somebody resumes it." in text_of(page)
+    assert "It does not run until someone resumes it." in text_of(page)
     monitor.refresh_from_db()
     assert monitor.is_paused
     client.post(f"{path}/pause", {"paused": "off"})
@@ -335,7 +335,7 @@ def test_the_overview_says_what_monitors_found(client: Client, home: Member) -> 
     old = make_monitor(home, name="Long ago")
     old.runs.create(due_at=now - timedelta(days=40), not_before=now, status="done", news=news())
     text = text_of(client.get("/o/home/"))
-    assert "Not reachable Down since" in text
+    assert "Unreachable Down since" in text
     assert "1 worse Changed 5 hours ago" in text
     assert "Long ago" not in text
 

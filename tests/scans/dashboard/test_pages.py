@@ -133,7 +133,7 @@ def test_a_new_organization_is_shown_how_to_begin(home: Member) -> None:
     assert page_of(page).xpath("//a[@href='/o/home/keys/' and text()='Create an API key']")
     assert page_of(page).xpath("//form[@action='/o/home/scans/new']//input[@name='url']")
     assert home.plaintext not in page.content.decode()
-    assert "No scan here" in text_of(browser_of(home).get("/o/home/scans/"))
+    assert "No scans yet" in text_of(browser_of(home).get("/o/home/scans/"))
     assert "No site yet" in text_of(browser_of(home).get("/o/home/sites/"))
 
 
@@ -143,7 +143,7 @@ def test_the_gauge_says_what_is_left_and_when_it_starts_anew(home: Member) -> No
     assert "85 % used" in text
     assert "Left 15 Used 85 of 100" in text
     MonthlyUsage.objects.update(used=100)
-    assert "All scans of this month are used." in text_of(browser_of(home).get("/o/home/"))
+    assert "You have used all scans for this month." in text_of(browser_of(home).get("/o/home/"))
 
 
 def test_a_plan_without_scans_is_used_up(home: Member) -> None:
@@ -280,10 +280,10 @@ def test_a_refusal_is_the_apis_and_stands_at_its_field(home: Member, entered: st
     [
         ({"type": []}, "type", "Choose at least one."),
         ({"scope": "site", "discover": []}, "discover", "Choose at least one."),
-        ({"scope": "site", "max_pages": "11"}, "max_pages", "Your plan allows 10 pages in one go."),
-        ({"scope": "site", "max_pages": "0"}, "max_pages", "At least 1 page."),
+        ({"scope": "site", "max_pages": "11"}, "max_pages", "Your plan allows up to 10 pages per scan."),
+        ({"scope": "site", "max_pages": "0"}, "max_pages", "Enter at least 1."),
         ({"scope": "site", "include": "docs"}, "include", "docs: A pattern must start with / or *"),
-        ({"scope": "site", "exclude": "\n".join(f"/{n}" for n in range(51))}, "exclude", "At most 50 patterns."),
+        ({"scope": "site", "exclude": "\n".join(f"/{n}" for n in range(51))}, "exclude", "Enter at most 50 patterns."),
     ],
 )
 def test_what_is_missing_is_said_at_its_field(home: Member, form: dict[str, object], field: str, problem: str) -> None:
@@ -317,7 +317,7 @@ def test_an_address_without_a_scheme_is_looked_at_over_http_where_only_that_is_s
         response = client.post("/o/home/scans/new", {"url": f" {bare}/ ", "type": "seo"})
         assert response.status_code == 302
     assert Audit.objects.get().url == f"http://{bare}/"
-    assert f"Nothing answers over https there, so the scan uses http://{bare}/" in text_of(client.get("/o/home/"))
+    assert f"The site does not respond over https, so the scan uses http://{bare}/" in text_of(client.get("/o/home/"))
 
 
 def test_an_address_without_a_scheme_is_looked_at_over_https_where_it_answers(home: Member) -> None:
@@ -326,7 +326,7 @@ def test_an_address_without_a_scheme_is_looked_at_over_https_where_it_answers(ho
         client = browser_of(home)
         assert client.post("/o/home/scans/new", {"url": bare, "type": "seo"}).status_code == 302
     assert Audit.objects.get().url == f"https://{bare}/"
-    assert f"The scan uses https://{bare}/" in text_of(client.get("/o/home/"))
+    assert f"so the scan uses https://{bare}/" in text_of(client.get("/o/home/"))
 
 
 @pytest.mark.parametrize("entered", ["127.0.0.1:1", "http://127.0.0.1:1/"])
@@ -396,7 +396,7 @@ def test_a_cancelled_scan_has_failed_and_is_given_back(home: Member) -> None:
     assert answer["status"] == "failed"
     assert answer["error"] == {
         "code": "SCAN_CANCELLED",
-        "message": f"Cancelled by {person.email} before it began. It does not count against your quota.",
+        "message": f"Cancelled by {person.email} before it started. It does not count against your quota.",
     }
     assert answer["progress"]["phase"] == "done"
     assert used(home) == 0
@@ -430,7 +430,7 @@ def test_what_has_begun_is_not_cancelled(home: Member, ending: Callable[[Scan], 
     client.post(f"/o/home/scans/{scan.id}/cancel")
     assert Scan.objects.get().status == "scanning"
     assert used(home) == 1
-    assert "had already begun" in text_of(client.get("/o/home/scans/"))
+    assert "had already started" in text_of(client.get("/o/home/scans/"))
     assert not page_of(client.get("/o/home/scans/")).xpath("//form[contains(@action, '/cancel')]")
 
 

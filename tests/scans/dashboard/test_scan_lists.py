@@ -150,7 +150,7 @@ def test_a_search_stops_and_goes_on_where_it_stopped(home: Member, monkeypatch: 
     many(home, [f"https://example.com/{'rare' if n in wanted else 'page'}-{n}" for n in range(60)])
     client = browser_of(home)
     path: str | None = "/o/home/scans/?q=rare"
-    assert "Looked through" in text_of(client.get(path or ""))
+    assert "Searched" in text_of(client.get(path or ""))
     found: list[str] = flat(walk(client, path, "next"))
     assert found == [f"https://example.com/rare-{n}" for n in sorted(wanted, reverse=True)]
     nothing = client.get("/o/home/scans/?q=nowhere")
@@ -299,7 +299,7 @@ def test_a_trend_says_where_the_rules_changed(home: Member) -> None:
     for path in ("/o/home/sites/example.com", f"/report/{scan.id}"):
         page = page_of(client.get(path))
         assert len(page.xpath("//*[@class='plot']//*[local-name()='polyline']")) == 2, path
-        assert "interrupted where the rules changed" in page.text_content()
+        assert "breaks where the rules changed" in page.text_content()
     assert len(page_of(client.get("/o/home/")).xpath("//*[contains(@class, 'spark')]/*[local-name()='polyline']")) == 2
 
 

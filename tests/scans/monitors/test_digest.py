@@ -45,9 +45,9 @@ def test_it_says_what_the_week_was_like_once(home: Member, stranger: Member, ann
     assert post_digests(MONDAY + timedelta(hours=3)) == 0, "the same week"
     mail = Mail.objects.get()
     assert (mail.user, mail.topic) == (ann, f"digest:{home.organization.pk}")
-    assert mail.subject == "Home: the week of your monitors"
-    down = "Down: can't be reached since 2026-11-23 02:00 UTC"
-    for said in ("6 new, 2 fixed", "SEO: 97 -> 80 (B)", "ends on 2026-12-13", down):
+    assert mail.subject == "Home: weekly summary of your monitors"
+    down = "Down: unreachable since 2026-11-23 02:00 UTC"
+    for said in ("6 new, 2 fixed", "SEO: 97 -> 80 (B)", "expires on 2026-12-13", down):
         assert said in mail.text
     assert "Not ours" not in mail.text + mail.html
     assert "97 →" in mail.html
@@ -63,10 +63,10 @@ def test_a_member_switches_it_on_and_off_and_on_again_after_its_link(home: Membe
     browser = browser_of(ann)
     path = "/o/home/settings/weekly-digest"
     digest_of(Membership.objects.get(user=ann)).stop()
-    assert "Send it to me" in browser.get("/o/home/settings/").content.decode()
+    assert "Turn on" in browser.get("/o/home/settings/").content.decode()
     assert post_digests(MONDAY) == 0
     browser.post(path, {"digest": "on"})
-    assert "Stop it" in browser.get("/o/home/settings/").content.decode()
+    assert "Turn off" in browser.get("/o/home/settings/").content.decode()
     assert post_digests(MONDAY) == 1
     browser.post(path)
     assert post_digests(MONDAY + timedelta(days=7)) == 0

@@ -120,7 +120,7 @@ def test_what_the_event_leaves_out_is_counted_and_pages_are_named(monitor: Monit
     notices.post_changed(run_of(monitor), data | {"more": data["more"] | {"new": 40}})
     mail = Mail.objects.first()
     assert mail is not None
-    assert mail.subject == "Shop: 41 new problems, 1 worse, 1 fixed, 1 page can't be reached"
+    assert mail.subject == "Shop: 41 new problems, 1 worse, 1 fixed, 1 page unreachable"
     assert "and 31 more" in mail.text
     assert "https://example.com/shop" in mail.text
     assert "/shop" in mail.html
@@ -131,7 +131,7 @@ def test_a_certificate_that_ends_has_a_mail_of_its_own(monitor: Monitor) -> None
     notices.post_changed(run_of(monitor), data_of(monitor, certificate=CERTIFICATE, **nothing))
     mail = Mail.objects.first()
     assert mail is not None
-    assert mail.subject == "Shop: the certificate of example.com ends in 10 days"
+    assert mail.subject == "Shop: the certificate of example.com expires in 10 days"
     assert "2026-12-01" in mail.text
 
 
@@ -141,14 +141,14 @@ def test_an_outage_and_its_end_are_told_once_each(monitor: Monitor) -> None:
     Mail.objects.update(sent_at=timezone.now())
     assert notices.post_recovered(monitor, data_of(monitor)) == 2
     subjects = set(Mail.objects.values_list("subject", flat=True))
-    assert subjects == {"Shop: it can't be reached", "Shop: it can be reached again"}
+    assert subjects == {"Shop: unreachable", "Shop: reachable again"}
 
 
 def test_what_has_changed_during_an_outage_is_told_with_its_end(monitor: Monitor) -> None:
     notices.post_recovered(monitor, data_of(monitor, changes=data_of(monitor)))
     mail = Mail.objects.first()
     assert mail is not None
-    assert "What has changed meanwhile: 1 new problem, 1 worse, 1 fixed." in mail.text
+    assert "Changes in the meantime: 1 new problem, 1 worse, 1 fixed." in mail.text
     assert "/audit/aud_1" in mail.html
 
 
@@ -265,9 +265,9 @@ def test_the_last_calls_before_a_certificate_ends_come_once_each(monitor: Monito
     assert sent == {6 * 24 + 1: 2, 17 * 24 + 1: 2}
     first, last = (mail.text for mail in Mail.objects.filter(user__email="ann@home.test").order_by("created_at"))
     assert "The certificate of" in first
-    assert "ends in 13 days" in first
-    assert "ends in 2 days" in last
-    assert f"The monitor saw it last on {seen.ended_at:%Y-%m-%d %H:%M} UTC." in last
+    assert "expires in 13 days" in first
+    assert "expires in 2 days" in last
+    assert f"The monitor last saw it on {seen.ended_at:%Y-%m-%d %H:%M} UTC." in last
 
 
 def test_a_renewed_certificate_has_calls_of_its_own(monitor: Monitor) -> None:

@@ -84,7 +84,7 @@ def test_every_event_has_its_message_with_a_link_to_us(kind: EventKind, body_for
             [
                 "Audit completed",
                 "https://example.com/",
-                "12 of 12 pages judged",
+                "12 of 12 pages checked",
                 "Security: 87 of 100 (B)",
                 "SEO: 87 of 100 (B)",
             ],
@@ -102,9 +102,9 @@ def test_every_event_has_its_message_with_a_link_to_us(kind: EventKind, body_for
         (
             EventKind.MONITOR_RECOVERED,
             [
-                "Shop: it works again",
+                "Shop: reachable again",
                 "https://example.com/",
-                "It could not be checked since 2026-11-21 05:15 UTC.",
+                "It was unreachable since 2026-11-21 05:15 UTC.",
             ],
         ),
     ],
