@@ -51,7 +51,7 @@ class User(AbstractUser):
             models.UniqueConstraint(
                 Lower("email"),
                 name="user_email_unique",
-                violation_error_message="An account with this e-mail address already exists.",
+                violation_error_message="There is an account with this e-mail address already.",
             )
         ]
 

@@ -226,7 +226,7 @@ def test_a_person_twice_in_other_letters_is_refused(operator: Client) -> None:
     passwords = {"password1": "a long horse 9", "password2": "a long horse 9"}
     response = operator.post(address(User, "add"), form | passwords)
     assert response.status_code == 200
-    assert "An account with this e-mail address already exists." in response.content.decode()
+    assert "There is an account with this e-mail address already." in response.content.decode()
     assert User.objects.count() == 1
 
 

@@ -222,4 +222,4 @@ def test_audits_under_way_have_a_bound(home: Member) -> None:
         created(home, {"pages": pages(1)})
     response = home.api.post("/v1/audits", {"pages": pages(1)})
     assert (response.status_code, response.json()["code"]) == (429, "CONCURRENT_LIMIT")
-    assert "5 audits are under way" in response.json()["error"]
+    assert "5 audits are in progress" in response.json()["error"]

@@ -164,7 +164,7 @@ def test_where_everything_is_muted_the_page_does_not_say_that_all_is_well(home: 
     found(audit, "hsts", HOME)
     mute(home, "hsts")
     said = text_of(person(home.organization).get(f"/audit/{audit.id}"))
-    assert "All that was found is muted." in said
+    assert "All findings are muted." in said
     assert "No check found anything wrong" not in said
 
 
