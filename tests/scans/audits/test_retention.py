@@ -107,7 +107,7 @@ def test_the_log_says_who_started_and_cancelled_an_audit(home: Member) -> None:
     made = create_audit(caller=caller, body={"pages": pages(3), "types": ["seo"]}, idempotency_key=None)
     cancel_audit(caller=caller, audit_id=made.response["id"])
     page = " ".join(browser_of(person).get(f"/o/{home.organization.slug}/audit/").content.decode().split())
-    for sentence in ("started an audit of", "cancelled the audit of"):
+    for sentence in ("started a scan of", "cancelled the scan of"):
         assert sentence in page
 
 

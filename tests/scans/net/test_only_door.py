@@ -49,7 +49,9 @@ HARMLESS = {
     "scans/engine/browser/credentials.py": {"asyncio"},
     "scans/engine/browser/load.py": {"asyncio"},
     "scans/engine/browser/main_thread.py": {"asyncio"},
+    "scans/engine/browser/pictures.py": {"asyncio"},
     "scans/engine/browser/warm.py": {"asyncio"},
+    "scans/command/remote.py": {"requests"},  # asks the service that who types the command names
 }
 
 
