@@ -36,7 +36,7 @@ def test_a_login_is_listed_with_browser_and_address(ada: User) -> None:
     page = client.get("/account/").content.decode()
     assert "Firefox on Linux" in page
     assert "198.51.100.7" in page
-    assert "This one" in page
+    assert "This session" in page
     row = LoginSession.objects.get()
     assert client.session.session_key not in (row.id, row.user_agent, row.address)
 

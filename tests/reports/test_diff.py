@@ -79,9 +79,9 @@ def test_every_way_a_check_can_change_has_its_group() -> None:
 def test_where_a_report_is_silent_nothing_is_new_and_nothing_is_fixed() -> None:
     ways = {
         ("skipped", "fail"): (Reason.COULD_NOT_RUN, "to", "the check could not run last time"),
-        ("omitted", "fail"): (Reason.NEEDS_BROWSER, "to", "there was no browser to judge it last time"),
+        ("omitted", "fail"): (Reason.NEEDS_BROWSER, "to", "no browser was available last time"),
         ("fail", "skipped"): (Reason.COULD_NOT_RUN, "from", "the check could not run this time"),
-        ("warn", "omitted"): (Reason.NEEDS_BROWSER, "from", "there was no browser to judge it this time"),
+        ("warn", "omitted"): (Reason.NEEDS_BROWSER, "from", "no browser was available this time"),
         ("fail", "absent"): (Reason.NOT_APPLICABLE, "from", "the check does not apply this time"),
     }
     for (before, now), expected in ways.items():
@@ -188,7 +188,7 @@ def test_a_heavier_severity_is_worse_and_a_lighter_one_better() -> None:
     light, heavy = document({"a": "fail"}, severity="low"), document({"a": "fail"}, severity="critical")
     assert told(diff(light, heavy)) == {"worse": ["a"]}
     assert told(diff(heavy, light)) == {"better": ["a"]}
-    assert diff(light, heavy).worse[0].said == "critical now, low before"
+    assert diff(light, heavy).worse[0].said == "now critical, was low"
     assert diff(document({"a": "warn"}), document({"a": "fail"})).worse[0].said == "now failed, was only a warning"
 
 

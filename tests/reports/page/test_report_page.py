@@ -160,7 +160,7 @@ def test_a_running_scan_shows_progress_and_reloads(home: Member, status: str) ->
     page = page_of(response)
     assert page.xpath("//meta[@http-equiv='refresh']/@content") == ["2"]
     assert page.xpath("//progress/@value") == ["42"]
-    assert "Checking what was found 9 of 31" in text_of(response)
+    assert "Running the checks 9 of 31" in text_of(response)
 
 
 def test_a_failed_scan_says_why_and_does_not_reload(home: Member) -> None:

@@ -84,8 +84,8 @@ def test_what_may_pass_is_asked_again_as_the_server_says(fake: Fake) -> None:
         (refusal(400, "INVALID_PAGES"), "INVALID_PAGES: Not now."),
         ((302, {"Location": "https://elsewhere.example/"}, b""), "redirects"),
         ((200, {}, b"<!doctype html>"), "is not a Website Scan Service"),
-        ((404, {}, b"<!doctype html>"), "answered 404"),
-        ((404, {}, b"[]"), "answered 404"),
+        ((404, {}, b"<!doctype html>"), "responded with status 404"),
+        ((404, {}, b"[]"), "responded with status 404"),
         (refusal(429, "RATE_LIMITED", **{"Retry-After": "86400"}), "RATE_LIMITED"),
     ],
 )

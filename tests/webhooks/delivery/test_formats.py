@@ -167,7 +167,7 @@ def test_messages_keep_to_the_limits_whatever_they_tell(title: str, count: int, 
 
 def test_pages_that_cannot_be_reached_are_named() -> None:
     lines = texts_of(sent("slack", changed(unreachable_pages=[{"url": "https://example.com/shop"}])))
-    assert lines[lines.index("Can't be reached:") + 1] == "https://example.com/shop"
+    assert lines[lines.index("Unreachable:") + 1] == "https://example.com/shop"
 
 
 def test_more_findings_than_one_reads_are_counted() -> None:
