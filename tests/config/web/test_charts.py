@@ -45,7 +45,7 @@ def test_no_line_joins_scores_of_other_rules() -> None:
     assert [len(line.split()) for line in drawn.lines] == [3, 2]
     assert [len(area.split()) for area in drawn.areas] == [5, 4]
     assert drawn.changes_of_rules == 1
-    assert drawn.summary.endswith("40 at first, 44 at last. The rules changed in between.")
+    assert drawn.summary.endswith("40 at first, 44 most recently. The rules changed in between.")
     sparked = spark(scores[::-1])
     assert sparked is not None
     assert [len(line.split()) for line in sparked.lines] == [3, 2]
