@@ -154,9 +154,9 @@ def test_a_key_is_created_renamed_and_given_another_secret(
         page.get_by_label("Name", exact=True).fill("Nightly build")
         page.get_by_role("radio", name="Read").check()
         expect(page.get_by_label("Last day")).to_be_hidden()
-        page.get_by_label("Ends", exact=True).select_option("On a date")
+        page.get_by_label("Expires", exact=True).select_option("On a date")
         expect(page.get_by_label("Last day")).to_be_visible()
-        page.get_by_label("Ends", exact=True).select_option("In 30 days")
+        page.get_by_label("Expires", exact=True).select_option("In 30 days")
         page.get_by_role("button", name="Create key").click()
         first = shown(page)
 
@@ -168,7 +168,7 @@ def test_a_key_is_created_renamed_and_given_another_secret(
         assert first not in page.content()
 
         page.get_by_role("link", name="Regenerate the key Build").click()
-        expect(page.get_by_label("Ends", exact=True)).to_have_value("30")
+        expect(page.get_by_label("Expires", exact=True)).to_have_value("30")
         page.get_by_role("button", name="Regenerate").click()
         expect(page.get_by_role("heading", name="The new secret of Build")).to_be_visible()
         return first, shown(page)
