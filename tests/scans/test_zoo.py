@@ -16,6 +16,7 @@ import pytest
 import pytest_django
 
 from scans.engine.judging import BUSY
+from scans.engine.plan import OUT_OF_TIME
 from scans.models import Scan
 from scans.tasks import run_scan
 from tests.scans.net.loopback import NETWORKS
@@ -47,10 +48,10 @@ def broken_promise(end: End, outcome: Outcome, limit_s: float) -> str:
     said = (outcome.message, *outcome.reasons)
     ends, told = {(each, end.code) for each in end.statuses}, [end.says]
     if os.getloadavg()[0] > (os.cpu_count() or 1):
-        # Where others keep the processors busy, the same limit is told as ours, or met before any check has run.
-        told.append(BUSY)
-        if "partial" in end.statuses:
-            ends.add(("failed", "NO_CHECK_RAN"))
+        # Where others keep the processors busy, the same limit is told as ours, or met before all, or any, checks ran.
+        told += [BUSY, OUT_OF_TIME]
+        if not end.code:
+            ends |= {("partial", ""), ("failed", "NO_CHECK_RAN")}
     says = outcome.status == "completed" or any(words in each for each in said for words in told)
     kept = (outcome.status, outcome.code) in ends and says
     return "" if kept and outcome.seconds < limit_s + GRACE_S else f"{outcome} instead of {end}"

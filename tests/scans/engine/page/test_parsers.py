@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import os
 
 import pytest
 from hypothesis import given
@@ -69,6 +69,11 @@ def test_two_addresses_are_two_sites() -> None:
     ],
 )
 def test_what_is_made_to_be_slow_is_not(read: object) -> None:
-    started = time.monotonic()
+    before = _cpu_s()
     read()  # type: ignore[operator]
-    assert time.monotonic() - started < 5
+    assert _cpu_s() - before < 5
+
+
+def _cpu_s() -> float:
+    """Of this process and of those that it has waited for: what others keep busy does not count."""
+    return sum(os.times()[:4])
