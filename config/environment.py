@@ -22,6 +22,7 @@ T = TypeVar("T")
 
 MIN_SECRET_KEY_LENGTH = 32
 MIN_BROWSER_MIB = 500
+LONGEST_GAP_S = 300
 HOW_TO_MAKE_A_KEY = "A long random string; `manage.py up` makes one and keeps it in DATA_DIR."
 
 IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -151,6 +152,14 @@ def positive(raw: str) -> int:
     if number <= 0:
         raise ValueError(f"{number} is not above zero")
     return number
+
+
+def gap(raw: str) -> float:
+    """Seconds between two visits of a site."""
+    seconds = float(raw)
+    if not 0 <= seconds <= LONGEST_GAP_S:
+        raise ValueError(f"{raw} is not between 0 and {LONGEST_GAP_S}")
+    return seconds
 
 
 def base_url(raw: str) -> str:

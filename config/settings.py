@@ -60,9 +60,13 @@ TRUSTED_PROXIES = read(
     "A number of proxies, or CIDRs separated by commas.",
 )
 
-SCAN_VISITS_PER_HOST = read("SCAN_VISITS_PER_HOST", environment.positive, 4, "How many visits, such as 4.")
+SCAN_VISITS_PER_DOMAIN = read("SCAN_VISITS_PER_DOMAIN", environment.positive, 4, "How many visits, such as 4.")
+SCAN_GAP_PER_DOMAIN_S = read("SCAN_GAP_PER_DOMAIN", environment.gap, 1.0, "Seconds from 0 to 300, such as 1 or 0.5.")
 SCAN_QUEUE_LIMIT = read(
     "SCAN_QUEUE_LIMIT", environment.positive, 10_000, "How many scans may wait before new ones get a 503."
+)
+SCAN_QUEUE_AGE_LIMIT_S = read(
+    "SCAN_QUEUE_AGE_LIMIT", environment.positive, 120, "Seconds that a scan may wait for its turn, such as 120."
 )
 SCAN_LEASE_S = 20
 MAINTENANCE_MODE = read("MAINTENANCE_MODE", environment.boolean, False, "Set it to 1 or 0.")

@@ -6,17 +6,14 @@ import functools
 from datetime import datetime
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
 from accounts import access, audit, usage
 from accounts.authentication import Caller
 from accounts.models import AuditEvent, Membership, User
-from config.api.errors import ServiceUnavailable
 from config.errors import Refusal
 from config.ids import is_id
-from config.operations.health import redis_answers
 from scans.engine.findings import ScanType
 from scans.engine.result import ScanError
 from scans.idempotency_records import Created, created_once
@@ -30,6 +27,7 @@ from scans.policy import scan_policy
 from scans.reachability import looking, refuse_unreachable
 from scans.serializers import ScanDetailSerializer
 from scans.visits.claims import OWN_FAULTS, fail_visit
+from scans.visits.overload import refuse_when_overloaded
 from scans.visits.queue import enqueue, running_visits
 
 
@@ -85,7 +83,7 @@ def _parse(url: object, type: object, request: object, policy: Policy) -> tuple[
 
 
 def _create(caller: Caller, target: Target, scan_type: ScanType, credentials: Credentials | None) -> dict[str, Any]:
-    _refuse_when_overloaded()
+    refuse_when_overloaded([scan_type])
     now = timezone.now()
 
     running = functools.partial(running_visits, caller.organization_id)
@@ -110,15 +108,6 @@ def _create(caller: Caller, target: Target, scan_type: ScanType, credentials: Cr
         audit.record_by(caller.member, "scan.created", scan.url, scan=scan.id, type=str(scan.type))
         transaction.on_commit(lambda: enqueue(scan.id, scan_type))
     return dict(ScanDetailSerializer(scan).data)
-
-
-def _refuse_when_overloaded() -> None:
-    limit = settings.SCAN_QUEUE_LIMIT
-    # Asks for the row after the last that may wait, instead of counting all. Pages of audits delay nobody.
-    if Scan.objects.visits().filter(status=Scan.Status.QUEUED, is_background=False)[limit : limit + 1].exists():
-        raise ServiceUnavailable("Too many scans are waiting. Try again later.")
-    if not redis_answers():
-        raise ServiceUnavailable("The queue does not respond. Try again in a few seconds.")
 
 
 def cancel_scan(*, member: Membership, scan_id: str) -> bool:

@@ -36,7 +36,9 @@ FOREIGN = (
     "SCAN_BROWSER_SANDBOX",
     "SCAN_CA_BUNDLE",
     "SCAN_DENIED_NETWORKS",
-    "SCAN_VISITS_PER_HOST",
+    "SCAN_GAP_PER_DOMAIN",
+    "SCAN_QUEUE_AGE_LIMIT",
+    "SCAN_VISITS_PER_DOMAIN",
     "SCAN_NAME_SERVERS",
     "SCAN_TIME_LIMIT",
     "SECURITY_CONTACT",
@@ -82,6 +84,7 @@ def start(cleanup: contextlib.ExitStack) -> None:
     os.environ["DATA_DIR"] = str(data_dir)
     os.environ["DEBUG"] = "off"
     os.environ["SCAN_BROWSER"] = "off"  # what wants one starts it by itself
+    os.environ["SCAN_GAP_PER_DOMAIN"] = "0"  # so do tests of gaps
     os.environ["SECRET_KEY"] = "tests-only-" + "0123456789abcdef" * 4
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Any, ClassVar
+from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
 from django.db import DatabaseError, InterfaceError, OperationalError
@@ -49,11 +49,14 @@ class RateLimited(Refusal):
 
 
 class ServiceUnavailable(Refusal):
-    """Maintenance, an overlong queue, or a database or broker that does not answer."""
+    """Maintenance, an overlong queue, or a database or broker that does not answer. `retry_after_s` is at least 1."""
 
     code = "SERVICE_UNAVAILABLE"
     status = 503
-    retry_after_s: ClassVar[int] = RETRY_AFTER_S
+
+    def __init__(self, message: str, retry_after_s: int = RETRY_AFTER_S) -> None:
+        super().__init__(message)
+        self.retry_after_s = max(1, retry_after_s)
 
 
 def handle(error: Exception, context: dict[str, Any]) -> Response:

@@ -18,10 +18,8 @@ from accounts import audit as audit_log
 from accounts.authentication import Caller
 from accounts.models import Organization
 from config import celery
-from config.api.errors import ServiceUnavailable
 from config.errors import Refusal
 from config.ids import is_id
-from config.operations.health import redis_answers
 from scans.audits.release import release_pages
 from scans.audits.requests import AuditRequest, parse_audit
 from scans.audits.serializers import AuditSerializer
@@ -31,6 +29,7 @@ from scans.models import Audit, AuditPage, Scan, sealed
 from scans.policy import scan_policy
 from scans.reachability import refuse_unreachable
 from scans.visits.claims import fail_visit
+from scans.visits.overload import SHARE_OF_AUDITS, refuse_when_overloaded
 from scans.visits.queue import Worker, wait_in_line
 from scans.visits.settling import conclude_run, end_if_done
 
@@ -90,8 +89,7 @@ def create_audit(*, caller: Caller, body: Mapping[str, Any], idempotency_key: st
 
 
 def _create(caller: Caller, request: AuditRequest) -> dict[str, Any]:
-    if not redis_answers():
-        raise ServiceUnavailable("The queue does not respond. Try again in a few seconds.")
+    refuse_when_overloaded(request.types, SHARE_OF_AUDITS)
     now = timezone.now()
     known = 1 if request.kind == Audit.Kind.SITE else len(request.targets)
     usage.refuse_more_than_left(caller.organization_id, caller.limits, known * len(request.types), now)

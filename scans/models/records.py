@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.utils import timezone
 
 from accounts.models import Organization
 from scans.models.audit import Audit
+from scans.models.domain import LONGEST_NAME
 from scans.models.monitor import Monitor
 from scans.models.scan import Scan
 
@@ -23,6 +25,21 @@ class Turn(models.Model):
 
     def __str__(self) -> str:
         return f"{self.organization_id} {self.queue}"
+
+
+class DomainTurn(models.Model):
+    """When a visit of a domain last began, whoever asked for it, and from when on the next one may.
+
+    `told` are the queues that hear of that moment. Deleted by the sweeper (`scans.visits.politeness`).
+    """
+
+    domain = models.CharField(primary_key=True, max_length=LONGEST_NAME)
+    taken_at = models.DateTimeField()
+    free_at = models.DateTimeField(db_index=True)
+    told = ArrayField(models.CharField(max_length=16), default=list)
+
+    def __str__(self) -> str:
+        return self.domain
 
 
 class ScanCount(models.Model):

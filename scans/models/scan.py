@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from accounts.models import ApiKey, Organization
 from config.ids import new_scan_id
+from scans.models.domain import LONGEST_NAME, DomainField
 from scans.models.keyed import Keyed
 
 
@@ -101,6 +102,9 @@ class Scan(Keyed):
         output_field=models.TextField(),
         db_persist=True,
         help_text="The URL's host, with its port where that is not the scheme's own: the site.",
+    )
+    domain = DomainField(
+        max_length=LONGEST_NAME, blank=True, default="", db_default="", help_text="What politeness is counted by."
     )
     status = models.CharField(max_length=16, choices=Status, default=Status.QUEUED)
     score = models.PositiveSmallIntegerField(null=True, blank=True, validators=[MaxValueValidator(100)])
@@ -190,6 +194,17 @@ class Scan(Keyed):
                 fields=["organization", "is_background", "created_at", "id"],
                 condition=models.Q(status="queued", lead=None),
                 name="scan_waiting_visits",
+            ),
+            # Who waits for a domain, and how long the oldest waits that somebody waits for.
+            models.Index(
+                fields=["domain", "type"],
+                condition=models.Q(status="queued", lead=None),
+                name="scan_waiting_of_domain",
+            ),
+            models.Index(
+                fields=["type", "created_at"],
+                condition=models.Q(status="queued", lead=None, is_background=False),
+                name="scan_waiting_longest",
             ),
             models.Index(fields=["lead"], condition=models.Q(lead__isnull=False), name="scan_companions"),
             models.Index(

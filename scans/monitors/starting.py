@@ -14,11 +14,13 @@ from config.errors import Refusal
 from scans.audits.release import release_pages
 from scans.audits.requests import AuditRequest, parse_audit
 from scans.audits.services import has_enough_sites, insert_audit
+from scans.engine.findings import ScanType
 from scans.models import UNFINISHED, Audit, Monitor, MonitorRun
 from scans.monitors import notices
 from scans.monitors.requests import audit_body
 from scans.monitors.services import schedule_of
 from scans.policy import scan_policy
+from scans.visits.overload import SHARE_OF_AUDITS, overload_s
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +71,12 @@ def _start(monitor: Monitor, run: MonitorRun, now: datetime) -> None:
     audits = Audit.objects.filter(organization=organization, of_monitor=True, status__in=UNFINISHED)
     is_full = audits.count() >= UNFINISHED_PER_PLACE * limits.concurrent_scans
     # Looking for pages costs nothing of the quota: who runs a monitor again and again is bounded as with audits.
-    if is_full or (monitor.kind == Audit.Kind.SITE and has_enough_sites(organization)):
+    types = [ScanType(each) for each in monitor.types]
+    if (
+        is_full
+        or overload_s(types, SHARE_OF_AUDITS)
+        or (monitor.kind == Audit.Kind.SITE and has_enough_sites(organization))
+    ):
         run.not_before = now + LATER
         run.save(update_fields=["not_before"])
         return

@@ -24,9 +24,12 @@ from reports.models import Report
 from scans.engine.findings import ScanType
 from scans.engine.result import Progress, ScanError, ScanResult
 from scans.models import Scan
+from scans.models.domain import domain_of
+from scans.visits.politeness import take_domain, wake_after_gaps
 from scans.visits.queue import (
     BROWSER_QUEUE,
     MAX_ATTEMPTS,
+    QUEUES,
     Worker,
     enqueue,
     next_in_turn,
@@ -68,13 +71,15 @@ def claim_next(scan_id: str, worker: Worker) -> ScanClaim | None:
     queue = queue_of(ScanType(named))
     with transaction.atomic():
         wait_in_line()
-        while (found := next_in_turn(queue, worker)) is not None:
+        claim = None
+        while claim is None and (found := next_in_turn(queue, worker)) is not None:
             next_id, organization_id = found
             claim = claim_scan(next_id, worker)
             if claim is not None:  # else it was cancelled at this moment
                 take_turn(organization_id, queue)
-                return claim
-    return None
+                take_domain(claim.host)
+        wake_after_gaps(queue)
+    return claim
 
 
 @transaction.atomic
@@ -112,14 +117,20 @@ def _lease() -> CombinedExpression:
 
 
 def wake_next(claim: ScanClaim) -> None:
-    """After a visit: let the place that it had go to what a share kept from running when its message came."""
-    queue = queue_of(claim.types[0])
-    waiting = Scan.objects.visits().filter(status=Scan.Status.QUEUED, type__in=types_of(queue))
-    if queue != BROWSER_QUEUE:
-        # Nothing else is kept back there.
-        waiting = waiting.filter(Q(is_background=True) | Q(host=claim.host))
-    for next_id in waiting.values_list("id", flat=True)[:1]:
-        enqueue(next_id, claim.types[0])
+    """After a visit: let the places that it had go to what a share kept from running when its message came.
+
+    There were two: the worker's, and the domain's, for which another queue's scan may wait.
+    """
+    domain = domain_of(claim.host)
+    for queue in QUEUES:
+        waiting = Scan.objects.visits().filter(status=Scan.Status.QUEUED, type__in=types_of(queue))
+        if queue != queue_of(claim.types[0]):
+            waiting = waiting.filter(domain=domain)
+        elif queue != BROWSER_QUEUE:
+            # Nothing else is kept back there.
+            waiting = waiting.filter(Q(is_background=True) | Q(domain=domain))
+        for next_id, scan_type in waiting.values_list("id", "type")[:1]:
+            enqueue(next_id, ScanType(scan_type))
 
 
 def renew_claim(claim: ScanClaim, progress: Progress) -> bool:

@@ -3,7 +3,7 @@
 What was interrupted goes first, then what somebody waits for, then the pages of audits. Among equals it is the turn of
 the organization that has the fewest visits running, among those the one that waited longest since its last turn; its
 oldest is taken. However many one has queued, another's single scan is next. Audits of several pages leave one place of
-every worker to what somebody waits for. No host is visited more often at once than it may be, whoever asks.
+every worker to what somebody waits for. No domain is visited more often than it may be, whoever asks (`politeness.py`).
 """
 
 from __future__ import annotations
@@ -28,6 +28,23 @@ MAX_ATTEMPTS = 3
 # As `scans.models.WITHOUT_LEASE` says it.
 RUN_OUT = """(lease_expires_at < statement_timestamp() OR lease_expires_at > statement_timestamp() + %(longest)s)"""
 
+# Domains that are visited as often as they may be: `busy` for everybody, `busy_for_pages` for pages of audits, as the
+# last place is for people.
+BUSY = f"""
+    visited AS (
+        SELECT domain, count(*) AS visits FROM scans_scan
+        WHERE status = 'scanning' AND lead_id IS NULL AND NOT {RUN_OUT} AND domain <> ''
+        GROUP BY domain HAVING count(*) >= greatest(1, %(per_domain)s - 1)
+    ), resting AS (
+        SELECT domain FROM scans_domainturn
+        WHERE free_at > statement_timestamp() AND taken_at <= statement_timestamp()
+    ), busy_for_pages AS (
+        SELECT domain FROM visited UNION ALL SELECT domain FROM resting
+    ), busy AS (
+        SELECT domain FROM visited WHERE visits >= %(per_domain)s UNION ALL SELECT domain FROM resting
+    )
+"""  # noqa: S608  # of constants
+
 # `waiting` jumps through its index from organization to organization: the same cost however many scans wait.
 NEXT = f"""
     WITH RECURSIVE waiting (organization_id) AS (
@@ -50,15 +67,11 @@ NEXT = f"""
         FROM scans_scan
         WHERE status = 'scanning' AND lead_id IS NULL AND NOT {RUN_OUT} AND type = ANY(%(types)s)
         GROUP BY organization_id
-    ), crowded AS (
-        SELECT host, count(*) >= %(per_host)s AS is_full
-        FROM scans_scan WHERE status = 'scanning' AND lead_id IS NULL AND NOT {RUN_OUT}
-        GROUP BY host HAVING count(*) >= greatest(1, %(per_host)s - 1)  -- the last one is for people
-    )
+    ), {BUSY}
     (
         SELECT 1 AS rank, id, organization_id FROM scans_scan
         WHERE status = 'scanning' AND lead_id IS NULL AND {RUN_OUT} AND type = ANY(%(types)s)
-            AND attempts < %(max_attempts)s
+            AND attempts < %(max_attempts)s AND domain NOT IN (SELECT domain FROM busy)
         ORDER BY created_at, id LIMIT 1
     ) UNION ALL (
         SELECT 2 AS rank, scan.id, waiting.organization_id FROM waiting
@@ -68,7 +81,8 @@ NEXT = f"""
             SELECT id, created_at, is_background FROM scans_scan
             WHERE organization_id = waiting.organization_id AND status = 'queued' AND lead_id IS NULL
                 AND type = ANY(%(types)s) AND attempts < %(max_attempts)s
-                AND host NOT IN (SELECT crowded.host FROM crowded WHERE is_full OR is_background)
+                AND domain NOT IN (SELECT domain FROM busy)
+                AND (NOT is_background OR domain NOT IN (SELECT domain FROM busy_for_pages))
             ORDER BY is_background, created_at, id LIMIT 1
         ) AS scan
         WHERE CASE WHEN scan.is_background
@@ -133,7 +147,7 @@ def next_in_turn(queue: str, worker: Worker) -> tuple[str, int] | None:
         "worker": worker.name,
         "share": _share(queue, worker),
         "background": worker.places - 1,
-        "per_host": settings.SCAN_VISITS_PER_HOST,
+        "per_domain": settings.SCAN_VISITS_PER_DOMAIN,
         "longest": LONGEST_LEASE,
         "max_attempts": MAX_ATTEMPTS,
     }

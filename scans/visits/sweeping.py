@@ -16,6 +16,7 @@ from scans.engine.result import ScanError
 from scans.models import Scan, Turn
 from scans.visits import queue
 from scans.visits.claims import fail_scans
+from scans.visits.politeness import forget_domains
 from scans.visits.queue import MAX_ATTEMPTS, QUEUES
 
 logger = logging.getLogger(__name__)
@@ -64,6 +65,7 @@ def sweep_scans(queue_depth: Callable[[], int], enqueue: Callable[[str, ScanType
         logger.error("%d scans were interrupted %d times, giving up", ended, MAX_ATTEMPTS)
     for name in QUEUES:
         _end_unserved(name, now)
+    forget_domains()
     return put_back
 
 

@@ -32,6 +32,11 @@ def site_of(host: str) -> str:
     return host
 
 
+def is_public_name(host: str) -> bool:
+    """Whether a name ends in a public suffix: others are nobody's in the public DNS."""
+    return bool(_extract(host.strip("[].").lower()).suffix)
+
+
 def own_domain(host: str) -> str | None:
     """The domain that the site's owner has registered: None for addresses, single labels and hosted names.
 

@@ -25,6 +25,7 @@ from scans.discovery.discover import Discovery
 from scans.engine.findings import HIGH, ScanType
 from scans.engine.result import CategoryResult, CheckResult
 from scans.models import Audit, AuditFinding, AuditPage, BlockedDomain, IdempotencyRecord, Scan
+from scans.visits import overload
 from scans.visits.claims import claim_next, finish_scan
 from scans.visits.queue import Worker, running_visits
 from scans.visits.sweeping import INTERRUPTED, sweep_scans
@@ -161,7 +162,7 @@ def test_who_dies_after_an_audit_is_made_leaves_its_pages_to_the_sweeper(roomy: 
 
 
 def test_without_redis_no_audit_is_accepted(home: Member) -> None:
-    with mock.patch.object(services, "redis_answers", return_value=False):
+    with mock.patch.object(overload, "redis_answers", return_value=False):
         response = home.api.post("/v1/audits", {"pages": pages(1)})
     assert (response.status_code, response.json()["code"]) == (503, "SERVICE_UNAVAILABLE")
     assert response["Retry-After"]

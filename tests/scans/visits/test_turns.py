@@ -35,7 +35,7 @@ def taken(scan: Scan, worker: Worker = WORKER) -> Scan | None:
 
 @pytest.fixture(autouse=True)
 def _one_host_for_all(settings) -> None:
-    settings.SCAN_VISITS_PER_HOST = 100
+    settings.SCAN_VISITS_PER_DOMAIN = 100
 
 
 @pytest.fixture
@@ -189,7 +189,7 @@ def test_scans_of_a_visit_are_one_in_the_queue(home: Member) -> None:
 def test_no_host_is_visited_more_often_at_once_than_it_may_be(
     home: Member, stranger: Member, settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.SCAN_VISITS_PER_HOST = 2
+    settings.SCAN_VISITS_PER_DOMAIN = 2
     mine, theirs = queued(home, 3), queued(stranger, 2)
     elsewhere = make_scan(home, type="security", url="https://example.org/")
     claims = [claim_next(mine[0].id, WORKER) for _ in range(3)]
@@ -209,13 +209,13 @@ def test_no_host_is_visited_more_often_at_once_than_it_may_be(
 
 
 def test_pages_of_audits_leave_the_last_place_at_a_host(home: Member, stranger: Member, settings) -> None:
-    settings.SCAN_VISITS_PER_HOST = 3
+    settings.SCAN_VISITS_PER_DOMAIN = 3
     pages = background(home, 4)
     worker = Worker("one", 8)
     assert [taken(pages[0], worker) for _ in range(3)] == [pages[0], pages[1], None]
     (single,) = queued(stranger)
     assert taken(single, worker) == single
-    settings.SCAN_VISITS_PER_HOST = 1
+    settings.SCAN_VISITS_PER_DOMAIN = 1
     Scan.objects.exclude(id=pages[3].id).update(status="failed", lease_expires_at=None)
     assert taken(pages[3], worker) == pages[3], "where there is but one place, they have it"
 

@@ -1,0 +1,29 @@
+"""Who waits for a domain, and who has waited longest: made while the service runs."""
+
+from django.db import migrations, models
+
+from config.postgresql.indexes import AddIndexConcurrently
+
+
+class Migration(migrations.Migration):
+    atomic = False
+
+    dependencies = [("scans", "0003_politeness")]
+    operations = [
+        AddIndexConcurrently(
+            model_name="scan",
+            index=models.Index(
+                condition=models.Q(("lead", None), ("status", "queued")),
+                fields=["domain", "type"],
+                name="scan_waiting_of_domain",
+            ),
+        ),
+        AddIndexConcurrently(
+            model_name="scan",
+            index=models.Index(
+                condition=models.Q(("is_background", False), ("lead", None), ("status", "queued")),
+                fields=["type", "created_at"],
+                name="scan_waiting_longest",
+            ),
+        ),
+    ]

@@ -1,0 +1,95 @@
+"""How often a domain is visited, over all organizations: not at once by many, and not one right after the other.
+
+`queue.py` passes over domains that have to rest; here stands since when, and who takes up what waits for them.
+"""
+
+from __future__ import annotations
+
+import threading
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from scans.engine.findings import ScanType
+from scans.models import LONGEST_LEASE
+from scans.models.domain import domain_of, is_public
+from scans.visits.queue import RUN_OUT, enqueue, types_of
+
+# Longer than any gap, and than scans may wait before new ones are refused (`overload.py`).
+KEPT = timedelta(hours=1)
+
+TAKE = """
+    INSERT INTO scans_domainturn (domain, taken_at, free_at, told)
+    VALUES (%s, statement_timestamp(), statement_timestamp() + %s, '{}')
+    ON CONFLICT (domain) DO UPDATE
+    SET taken_at = excluded.taken_at, free_at = excluded.free_at, told = excluded.told
+"""
+
+# Each gap wakes each queue once, however many wait for its end: one begins then, and the next gap with it.
+TELL = f"""
+    WITH waiting AS (
+        SELECT turn.domain, turn.free_at, scan.id, scan.type FROM scans_domainturn AS turn
+        CROSS JOIN LATERAL (
+            (
+                SELECT id, type FROM scans_scan
+                WHERE domain = turn.domain AND status = 'queued' AND lead_id IS NULL AND type = ANY(%(types)s)
+                LIMIT 1
+            ) UNION ALL (
+                SELECT id, type FROM scans_scan
+                WHERE status = 'scanning' AND lead_id IS NULL AND domain = turn.domain AND {RUN_OUT}
+                    AND type = ANY(%(types)s)
+                LIMIT 1
+            ) LIMIT 1
+        ) AS scan
+        WHERE turn.free_at > statement_timestamp() AND NOT turn.told @> ARRAY[%(queue)s]::varchar[]
+    )
+    UPDATE scans_domainturn AS turn SET told = array_append(turn.told, %(queue)s::varchar)
+    FROM waiting WHERE waiting.domain = turn.domain
+    RETURNING waiting.id, waiting.type, extract(epoch FROM waiting.free_at - statement_timestamp())::float
+"""  # noqa: S608  # of constants
+
+FORGET = "DELETE FROM scans_domainturn WHERE free_at < statement_timestamp() - %s"
+
+
+def gap_s(host: str) -> float:
+    """Seconds from the beginning of a visit of this host to that of its domain's next; none for one's own sites."""
+    return settings.SCAN_GAP_PER_DOMAIN_S if is_public(host) else 0.0
+
+
+def take_domain(host: str) -> None:
+    """Note that a visit of the host's domain begins."""
+    with connection.cursor() as cursor:
+        cursor.execute(TAKE, [domain_of(host), timedelta(seconds=gap_s(host))])
+
+
+def wake_after_gaps(queue: str) -> None:
+    """See to it that what waits in the queue for the end of a gap is looked at then.
+
+    By this process, which has just read the queue: it sends an ordinary message at that moment, which any free worker
+    takes. Where it dies before, the sweeper sends one.
+    """
+    if not settings.SCAN_GAP_PER_DOMAIN_S:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(TELL, {"queue": queue, "types": types_of(queue), "longest": LONGEST_LEASE})
+        told = cursor.fetchall()
+
+    def wait() -> None:
+        for scan_id, scan_type, seconds in told:
+            enqueue_later(seconds, scan_id, ScanType(scan_type))
+
+    transaction.on_commit(wait)
+
+
+def enqueue_later(seconds: float, scan_id: str, scan_type: ScanType) -> None:
+    """As `enqueue`, in so many seconds, if this process still lives then."""
+    timer = threading.Timer(seconds, enqueue, (scan_id, scan_type))
+    timer.daemon = True
+    timer.start()
+
+
+def forget_domains() -> None:
+    """Delete what nobody asks for any more."""
+    with connection.cursor() as cursor:
+        cursor.execute(FORGET, [KEPT])
