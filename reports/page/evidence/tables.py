@@ -35,6 +35,11 @@ class Cell:
     def whole(self) -> str:
         return self.scheme + self.text + self.end
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing but the text is to be shown."""
+        return not (self.is_code or self.scheme or self.end or self.colours)
+
 
 EMPTY = Cell("")
 
