@@ -8,6 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from django.utils import timezone
+
+from accounts.models import Organization
+from accounts.usage import month_of
 from reports.page.sample import FOLDER
 from scans.engine import scoring
 from scans.engine.catalogue import Check, checks
@@ -16,7 +20,7 @@ from scans.engine.illustrations import MAX_CROPS
 from scans.engine.result import CategoryResult, CheckResult, CheckStatus, Pictures, Waterfall, WaterfallRow
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
-from tests.world import Member, make_result, make_scan
+from tests.world import make_result
 
 CHECKS = 250
 CATEGORY = 25
@@ -38,7 +42,7 @@ WORDS = (
 FRAMES = 8
 
 
-def finished_long_scan(member: Member, seed: int = 17) -> Scan:
+def finished_long_scan(organization: Organization, seed: int = 17) -> Scan:
     """A finished performance scan, whose report has all that any type's has beside the checks.
 
     With another `seed`, a third of its findings name other places.
@@ -46,7 +50,12 @@ def finished_long_scan(member: Member, seed: int = 17) -> Scan:
     samples = {each: json.loads((FOLDER / f"{each}.json").read_text()) for each in ScanType}
     categories = tuple(_categories(samples, seed))
     score = scoring.score(categories, ())
-    scan = make_scan(member, type="performance", url="https://shop.example/garden/tools")
+    scan = Scan.objects.create(
+        organization=organization,
+        type="performance",
+        url="https://shop.example/garden/tools",
+        period=month_of(timezone.now()),
+    )
     result = replace(
         make_result(scan),
         categories=score.categories,
