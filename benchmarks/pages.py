@@ -1,10 +1,12 @@
-"""How long the server takes for a page, and how often it asks the database.
+"""How long the server takes for a page, how often it asks the database, and how much is sent.
 
-The organization has 100,000 scans, and its webhook as many deliveries.
+The organization has 100,000 scans, and its webhook as many deliveries. The time of the processor tells more than the
+clock's where others use the machine, too.
 """
 
 from __future__ import annotations
 
+import gzip
 import statistics
 import time
 from contextlib import ExitStack
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 SCANS, HOSTS = 100_000, 997
 WARM_UP, ROUNDS = 3, 40
 GOAL_MS, GOAL_QUERIES = 30, 12
+GOAL_KB = 60  # compressed
 
 
 def main() -> int:
@@ -34,11 +37,14 @@ def _pages() -> list[tuple[str, Client, str]]:
     from django.db import connection
     from django.test import Client
 
-    from accounts.models import Membership, User
+    from accounts.models import Membership, Organization, User
     from benchmarks.seed import organization_with
     from scans.models import Scan
+    from tests.long_report import finished_long_scan
 
     seeded = organization_with("Pages", SCANS, HOSTS)
+    organization = Organization.objects.get(id=seeded.organization_id)
+    _, long = (finished_long_scan(organization, seed) for seed in (1, 2))  # the second is compared with the first
     webhook_id = _webhook(seeded.organization_id, seeded.scan_id)
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE")  # as autovacuum would have done by then
@@ -63,6 +69,8 @@ def _pages() -> list[tuple[str, Client, str]]:
         ("a webhook", member, f"/o/pages/webhooks/{webhook_id}"),
         ("a webhook, failures", member, f"/o/pages/webhooks/{webhook_id}?status=failed"),
         ("a report", member, f"/report/{seeded.scan_id}"),
+        ("a report of 250 checks", member, f"/report/{long.id}"),
+        ("the same, failed only", member, f"/report/{long.id}?show=failed"),
         ("login", stranger, "/login/"),
         ("landing", stranger, "/"),
     ]
@@ -107,26 +115,32 @@ def _webhook(organization_id: int, scan_id: str) -> str:
 
 
 def report(pages: list[tuple[str, Client, str]], goal_ms: float, goal_queries: int) -> int:
-    """Print name, times and queries of each (name, client, path); 1 when a goal was missed."""
+    """Print name, times, size and queries of each (name, client, path); 1 when a goal was missed."""
     from tests.queries import counted  # needs Django set up
 
     missed = 0
-    print(f"{'':28}{'median ms':>10}{'p95 ms':>9}{'queries':>9}   goals: {goal_ms:g} ms, {goal_queries} queries")
+    print(f"{'':28}{'median ms':>10}{'p95 ms':>9}{'CPU ms':>9}{'kB':>7}{'queries':>9}", end="")
+    print(f"   goals: {goal_ms:g} ms, {GOAL_KB} kB compressed, {goal_queries} queries")
     for name, client, path in pages:
         for _ in range(WARM_UP):
             assert client.get(path).status_code == 200, path
         with counted() as asked:
-            client.get(path)
-        took = sorted(_timed(client, path) for _ in range(ROUNDS))
+            content = client.get(path).content
+        kilobytes = len(gzip.compress(content, 6)) / 1000
+        timed = [_timed(client, path) for _ in range(ROUNDS)]
+        took = sorted(each for each, _ in timed)
         median, p95 = statistics.median(took), took[int(ROUNDS * 0.95) - 1]
-        met = median <= goal_ms and len(asked) <= goal_queries
+        cpu = statistics.median(each for _, each in timed)
+        met = median <= goal_ms and kilobytes <= GOAL_KB and len(asked) <= goal_queries
         missed |= not met
-        print(f"{name:28}{median:10.1f}{p95:9.1f}{len(asked):9}   {'met' if met else 'MISSED'}")
+        print(
+            f"{name:28}{median:10.1f}{p95:9.1f}{cpu:9.1f}{kilobytes:7.1f}{len(asked):9}   {'met' if met else 'MISSED'}"
+        )
     return int(missed)
 
 
-def _timed(client: Client, path: str) -> float:
-    """Milliseconds from the request to the whole page, middleware included."""
-    began = time.perf_counter()
+def _timed(client: Client, path: str) -> tuple[float, float]:
+    """Milliseconds from the request to the whole page, middleware included: by the clock, and of the processor."""
+    began, cpu_began = time.perf_counter(), time.thread_time()
     client.get(path)
-    return (time.perf_counter() - began) * 1000
+    return (time.perf_counter() - began) * 1000, (time.thread_time() - cpu_began) * 1000

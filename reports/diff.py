@@ -252,6 +252,9 @@ def _moved(
     Where one of them names none there is nothing to compare. A place that is missing in a list that was cut may well be
     there.
     """
+    # Most findings are what they were, and fingerprints are most of the work.
+    if before["url"] == after["url"] and "evidence" in was and was["evidence"] == now.get("evidence"):
+        return (), ()
     known, found = _fingerprints(was, before), _fingerprints(now, after)
     alone = fingerprint(now["id"])
     if alone in known or alone in found:

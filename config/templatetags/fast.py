@@ -25,5 +25,5 @@ def environment(**options: Any) -> Environment:
     """What those templates know beside Jinja2's own."""
     made = Environment(**options)  # noqa: S701  # Django asks for escaping
     made.filters |= {"breakable": breakable, "grouped": grouped, "one_line": one_line, "relative": relative}
-    made.globals["address"] = reverse
+    made.globals |= {"address": reverse, "zip": zip}
     return made

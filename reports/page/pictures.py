@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from scans.engine.messages import excerpt
-
 # CSS pixels of the page. What stands around an element tells where it is; of a tall one the beginning is enough.
 AROUND_X, AROUND_Y = 40, 28
 LEAST_WIDTH, LEAST_HEIGHT = 200, 90
@@ -66,13 +64,14 @@ class Pictures:
         shown = min(height, MAX_HEIGHT)
         x, across = _around(left, width, AROUND_X, LEAST_WIDTH, self.size[0])
         y, down = _around(top, shown, AROUND_Y, LEAST_HEIGHT, self.size[1])
+        named = selector if len(selector) <= SELECTOR_LENGTH else f"{selector[: SELECTOR_LENGTH - 1]}…"
         return Crop(
             of=self.id,
             size=self.size,
             view=(x, y, across, down),
             outline=(left - OUTLINE, top - OUTLINE, width + 2 * OUTLINE, height + 2 * OUTLINE),
             selector=selector,
-            alt=f"Screenshot of {excerpt(selector, SELECTOR_LENGTH)}, outlined, with its surroundings",
+            alt=f"Screenshot of {named}, outlined, with its surroundings",
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from urllib.parse import urlsplit
 
 from scans.engine.catalogue import check_ids
@@ -46,7 +46,12 @@ def safe_link(url: object) -> str | None:
 
 def page_url(check_pages: str, check_id: str) -> str:
     """The page of a check in the documentation at `check_pages`; empty for checks that are no more, or without it."""
-    return f"{check_pages}{check_id}" if check_pages and any(check_id in check_ids(each) for each in ScanType) else ""
+    return f"{check_pages}{check_id}" if check_pages and check_id in _known_checks() else ""
+
+
+@cache
+def _known_checks() -> frozenset[str]:
+    return frozenset().union(*map(check_ids, ScanType))
 
 
 @lru_cache(maxsize=1024)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from scans.engine.generated_names import is_generated, without_generated
@@ -193,6 +194,7 @@ def _selector(text: str, own: SplitResult) -> str:
     return " > ".join(_compound(step) for step in steps)
 
 
+@lru_cache(maxsize=4096)  # a page's selectors are made of a few
 def _compound(step: str) -> str:
     if "#" not in step and "." not in step:
         return step

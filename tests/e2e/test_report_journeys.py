@@ -252,6 +252,20 @@ def test_without_scripts_the_server_filters(browser: Window, rendering: Renderin
         assert in_view(page, "#category-4")
         page.goto(f"{page.url.partition('#')[0]}#check-colour-pass-3")
         expect(page.locator("#check-colour-pass-3")).to_be_visible()
+        page.goto(page.url.partition("#")[0])
+        # What is searched for is found, a fold away.
+        page.get_by_role("searchbox", name="Search this report").fill("hero h1")
+        page.get_by_role("button", name="Apply").click()
+        assert page.url.endswith("?q=hero+h1&severity=&show=#findings")
+        expect(page.get_by_role("status")).to_contain_text("1 of ")
+        expect(page.locator("#check-color-contrast")).to_be_visible()
+        expect(page.locator("#check-names-fail")).to_be_hidden()
+        page.get_by_role("link", name="Show all").click()
+        # And what is folded away opens.
+        passed = page.locator("#check-colour-pass-3")
+        page.locator("details.passed", has=passed).locator("> summary").click()
+        passed.locator("summary").click()
+        expect(passed.locator(".sources")).to_be_visible()
         # What only scripts can do is not offered.
         expect(page.get_by_role("button", name="Keyboard shortcuts")).to_be_hidden()
         expect(page.get_by_role("button", name="Copy")).to_have_count(0)

@@ -15,10 +15,12 @@ def headline(message: str, evidence: Iterable[Mapping[str, object]]) -> str:
     What follows the list stays. Where the evidence has less than two places, the message is short and stays whole.
     """
     items = list(evidence)
+    if len(items) < LEAST:
+        return message
     known = tuple(
         {value[:SAME] for item in items for value in item.values() if isinstance(value, str) and len(value) > 1}
     )
-    if len(items) < LEAST or not known:
+    if not known:
         return message
     for opening in (": ", " ("):
         at = message.find(opening)

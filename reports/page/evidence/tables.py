@@ -19,6 +19,7 @@ FIRST = 5
 END = 16
 SECURE = "https://"
 KB, MB = 1_000, 1_000_000
+NUMBER, NO_NUMBER = (int, float), (str, bool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,11 @@ class Cell:
     @property
     def whole(self) -> str:
         return self.scheme + self.text + self.end
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing but the text is to be shown."""
+        return not (self.is_code or self.scheme or self.end or self.colours)
 
 
 EMPTY = Cell("")
@@ -112,10 +118,10 @@ def _table(names: Sequence[str], items: Sequence[Mapping[str, object]], units: M
 
 def _written(known: Column, values: Sequence[object]) -> tuple[Head, list[Cell]]:
     """Head and cells of a column. Numbers share a unit, which stands in the head where they are several."""
-    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     if known.kind == "number":
-        if any(isinstance(value, str | bool) for value in values):
+        if any(isinstance(value, NO_NUMBER) for value in values):
             return Head(known.label, "text"), [cell(value) for value in values]
+        numbers = [value for value in values if isinstance(value, NUMBER)]
         unit, per_unit = _scale(known.unit, numbers)
         suffix = f" {unit}" if unit and len(values) == 1 else ""
         written = [EMPTY if value is None else Cell(_number(value, per_unit) + suffix) for value in values]  # type: ignore[arg-type]  # numbers
@@ -148,13 +154,16 @@ def cell(value: object, kind: str = "text") -> Cell:
     """A single value; what a site has sent is cut at `MAX_CELL` characters."""
     if value is None:
         return EMPTY
-    if isinstance(value, bool):
+    if isinstance(value, str):
+        text = value
+    elif isinstance(value, bool):
         return Cell("Yes" if value else "No")
-    if isinstance(value, int | float):
+    elif isinstance(value, NUMBER):
         return Cell(f"{value:,}")
-    if isinstance(value, Contrast):
+    elif isinstance(value, Contrast):
         return Cell(value.text, colours=value.colours)
-    text = str(value)
+    else:
+        text = str(value)
     if len(text) > MAX_CELL:
         return Cell(f"{text[:MAX_CELL]}… ({len(text):,} characters; the JSON export has them all)")
     match kind:
@@ -171,7 +180,7 @@ def address(text: str) -> Cell:
     """An address in one line, the host first. That it is https goes without saying; http does not."""
     scheme = SECURE if text.startswith(SECURE) else ""
     rest = text[len(scheme) :]
-    if len(rest) <= 2 * END or any(each.isspace() for each in rest):
+    if len(rest) <= 2 * END or rest.split(maxsplit=1) != [rest]:
         return Cell(rest, scheme=scheme)
     return Cell(rest[:-END], scheme=scheme, end=rest[-END:])
 

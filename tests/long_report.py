@@ -1,0 +1,170 @@
+"""A report longer than any real one: 250 checks of all types, a quarter of them findings, and pictures."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from django.utils import timezone
+
+from accounts.models import Organization
+from accounts.usage import month_of
+from reports.page.sample import FOLDER
+from scans.engine import scoring
+from scans.engine.catalogue import Check, checks
+from scans.engine.findings import ScanType
+from scans.engine.illustrations import MAX_CROPS
+from scans.engine.result import CategoryResult, CheckResult, CheckStatus, Pictures, Waterfall, WaterfallRow
+from scans.models import Scan
+from scans.visits.claims import claim_scan, finish_scan
+from tests.world import make_result
+
+CHECKS = 250
+CATEGORY = 25
+STATUSES: tuple[CheckStatus, ...] = ("fail", *["pass"] * 3, "warn", *["pass"] * 3)
+WORDS = (
+    "account",
+    "banner",
+    "basket",
+    "button",
+    "card",
+    "checkout",
+    "footer",
+    "gallery",
+    "hero",
+    "item",
+    "menu",
+    "news",
+)
+FRAMES = 8
+
+
+def finished_long_scan(organization: Organization, seed: int = 17) -> Scan:
+    """A finished performance scan, whose report has all that any type's has beside the checks.
+
+    With another `seed`, a third of its findings name other places.
+    """
+    samples = {each: json.loads((FOLDER / f"{each}.json").read_text()) for each in ScanType}
+    categories = tuple(_categories(samples, seed))
+    score = scoring.score(categories, ())
+    scan = Scan.objects.create(
+        organization=organization,
+        type="performance",
+        url="https://shop.example/garden/tools",
+        period=month_of(timezone.now()),
+    )
+    result = replace(
+        make_result(scan),
+        categories=score.categories,
+        score=score.value,
+        grade=score.grade,
+        scoring=scoring.basis(categories, ()),
+        facts=samples[ScanType.PERFORMANCE]["facts"],
+        exhibits={name: value for each in samples.values() for name, value in (each["exhibits"] or {}).items()},
+        waterfall=_waterfall(samples[ScanType.PERFORMANCE]["waterfall"]),
+        screenshot=b"screenshot",
+        pictures=_pictures(categories),
+    )
+    claim = claim_scan(scan.id)
+    assert claim is not None
+    assert finish_scan(claim, result)
+    return scan
+
+
+def _categories(samples: Mapping[ScanType, Mapping[str, Any]], seed: int) -> Iterator[CategoryResult]:
+    """The samples' own checks; those that did not apply to the samples' page fill up what is missing to so many."""
+    dice = random.Random(seed)
+    known = {check.id: check for each in ScanType for check in checks(each)}
+    sampled = [
+        _sampled(each, known.pop(each["id"]))
+        for sample in samples.values()
+        for category in sample["document"]["categories"]
+        for each in category["checks"]
+    ]
+    missing = list(known.values())[: CHECKS - len(sampled)]
+    found = sampled + [_made_up(check, STATUSES[number % len(STATUSES)], dice) for number, check in enumerate(missing)]
+    assert len(found) == CHECKS
+    for number in range(0, CHECKS, CATEGORY):
+        name = f"Category {number // CATEGORY + 1}"
+        yield CategoryResult(name, name, 10, tuple(found[number : number + CATEGORY]))
+
+
+def _sampled(exported: Mapping[str, Any], check: Check) -> CheckResult:
+    return CheckResult(
+        check.id,
+        check.name,
+        exported["title"],
+        exported["status"],
+        exported["severity"] and check.severity,
+        check.severity,
+        exported["message"],
+        exported.get("fix"),
+        tuple(exported["evidence"]),
+        tuple(exported["references"]),
+    )
+
+
+def _made_up(check: Check, status: CheckStatus, dice: random.Random) -> CheckResult:
+    is_good = status == "pass"
+    rows = 0 if is_good else dice.choice((1, 3, 8, 20))
+    shape = dice.choice((_element, _contrast, _file))
+    return CheckResult(
+        check.id,
+        check.name,
+        check.name if is_good else check.found,
+        status,
+        None if is_good else check.severity,
+        check.severity,
+        check.why,
+        None if is_good else check.fix,
+        tuple(shape(dice) for _ in range(rows)),
+        check.references,
+    )
+
+
+def _selector(dice: random.Random) -> str:
+    return " > ".join(f"div.{dice.choice(WORDS)}-{dice.choice(WORDS)}" for _ in range(dice.randint(2, 5)))
+
+
+def _element(dice: random.Random) -> dict[str, Any]:
+    name = dice.choice(WORDS)
+    return {"selector": _selector(dice), "snippet": f'<a class="{name}" href="/{name}/{dice.randint(1, 9999)}"></a>'}
+
+
+def _contrast(dice: random.Random) -> dict[str, Any]:
+    front, back = (f"#{dice.randrange(1 << 24):06x}" for _ in range(2))
+    why = (
+        f"Element has insufficient color contrast of {dice.randint(100, 449) / 100} (foreground color: {front}, "
+        f"background color: {back}, font size: 10.5pt (14px), font weight: normal). Expected contrast ratio of 4.5:1"
+    )
+    return {"selector": _selector(dice), "why": why}
+
+
+def _file(dice: random.Random) -> dict[str, Any]:
+    address = f"https://static.shop.example/{dice.choice(WORDS)}/{dice.choice(WORDS)}.{dice.randrange(1 << 32):08x}.js"
+    size = dice.randint(2_000, 900_000)
+    return {"url": address, "wire_bytes": size, "wasted_bytes": size // 2, "duration_ms": dice.randint(5, 2_000)}
+
+
+def _waterfall(stored: Mapping[str, Any]) -> Waterfall:
+    return Waterfall(
+        rows=tuple(WaterfallRow(**row) for row in stored["rows"]),
+        marks=tuple((name, at) for name, at in stored["marks"]),
+        total_ms=stored["total_ms"],
+        left_out=stored["left_out"],
+    )
+
+
+def _pictures(categories: tuple[CategoryResult, ...]) -> Pictures:
+    """Of the first places of each finding that names elements, and a film."""
+    crops = {
+        check.id: {str(n): [20 + n, 90 * (n + at), 200, 40] for n in range(min(MAX_CROPS, len(check.evidence)))}
+        for at, check in enumerate(check for each in categories for check in each.checks)
+        if check.status != "pass" and any("selector" in item for item in check.evidence)
+    }
+    frames = [[250 * number, ["First paint"] if number == 1 else [], 5] for number in range(FRAMES)]
+    places = {"of": "page", "size": [412, 16_000], "crops": crops, "frames": frames}
+    return Pictures(page=b"page", film=b"frame" * FRAMES, places=places)

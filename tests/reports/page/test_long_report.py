@@ -1,0 +1,23 @@
+"""The weight of a report's page where there is much to show."""
+
+from __future__ import annotations
+
+import gzip
+
+from tests.long_report import CHECKS, finished_long_scan
+from tests.reports.people import page_of, person
+from tests.world import Member
+
+MAX_BYTES = 60_000
+
+
+def test_a_report_of_250_checks_is_at_most_60_kb_compressed(home: Member) -> None:
+    finished_long_scan(home.organization, seed=1)
+    scan = finished_long_scan(home.organization)
+    response = person(home.organization).get(f"/report/{scan.id}")
+    page = page_of(response)
+    assert len(page.xpath("//li[contains(@class, 'check is-')]")) == CHECKS == 250
+    # With all that a page can have: pictures of elements, tables, and what is known of the web.
+    for part in ("svg[@class='crop']", "table[@class='evidence']", "p[@class='standing']"):
+        assert page.xpath(f"//{part}"), part
+    assert len(gzip.compress(response.content, 6)) <= MAX_BYTES
