@@ -45,8 +45,8 @@ def axe_verdict(check: Check, axe: AxeReport) -> Finding | None:
         return INAPPLICABLE
     if rule := axe.incomplete.get(check.id):
         return Warn(
-            f"In the browser {counted(rule.count, 'element', 'elements')} could not be judged by a program, "
-            f"so somebody has to look: {_places(rule)}.",
+            f"In the browser {counted(rule.count, 'element', 'elements')} could not be judged automatically; check "
+            f"by hand: {_places(rule)}.",
             # Not a finding yet, so it costs nothing.
             severity=LOW,
             evidence=_evidence(rule),

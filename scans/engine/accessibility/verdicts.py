@@ -20,7 +20,7 @@ MOST_SHOWN = 20  # as many as a report takes: to say where an element is, its si
 SELECTOR_LEVELS = 100  # of real pages; a selector must not be as long as a page is made deep
 IDENTIFIER = re.compile(r"-?[A-Za-z_][\w-]*")
 MAY_CHANGE = "Scripts or style sheets may still change this."
-LOOK = "A program cannot tell, so somebody has to look."
+LOOK = "This needs a manual check."
 # What scripts put on the page is not in the page as served, so nothing can be missed there.
 NO_TEXT = NotApplicable("The page as served shows no text.")
 

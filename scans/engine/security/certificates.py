@@ -26,7 +26,7 @@ STRONG_SUITES = {
     Server.APACHE: "SSLCipherSuite ECDHE+AESGCM:ECDHE+CHACHA20",
     Server.IIS: "Disable-TlsCipherSuite in PowerShell for each of the others",
 }
-LEGACY_OFF = TODAYS_TLS | {Server.IIS: "switch the older ones off under SCHANNEL\\Protocols in the registry"}
+LEGACY_OFF = TODAYS_TLS | {Server.IIS: "turn the older ones off under SCHANNEL\\Protocols in the registry"}
 MODERN_ON = TODAYS_TLS | {Server.IIS: "Windows Server 2022 or later has it"}
 
 

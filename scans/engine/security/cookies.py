@@ -97,9 +97,9 @@ class Cookie:
             if self.domain is not None:
                 return "__Host- forbids Domain"
             if self.path != "/":
-                return "__Host- demands Path=/"
+                return "__Host- requires Path=/"
         if name.startswith(("__host-", "__secure-")) and not (self.secure and self.over_https):
-            return f"{self.name[: self.name.index('-') + 1]} demands Secure over HTTPS"
+            return f"{self.name[: self.name.index('-') + 1]} requires Secure over HTTPS"
         return None
 
 

@@ -18,7 +18,7 @@ from tests.world import Member, make_result, make_scan
 
 CAPS = (
     Cap(49, "A critical check failed.", severity=CRITICAL),
-    Cap(79, "A check of high severity failed.", severity=HIGH),
+    Cap(79, "A high-severity check failed.", severity=HIGH),
 )
 
 
@@ -65,7 +65,7 @@ def test_the_page_says_what_holds_the_score_by_which_findings_and_what_it_would_
     assert caps(response) == [
         "Capped at 49: a critical check failed (Leak found).",
         # 90 of 107
-        "Then capped at 79: a check of high severity failed (Frame found). "
+        "Then capped at 79: a high-severity check failed (Frame found). "
         "Without these limits, the score would be 84.",
     ]
     # 30 points to the next cap; the others win nothing until that is gone, and are told what they win then.

@@ -42,9 +42,9 @@ WITH_ARIA = "elements with ARIA attributes"
     "aria-roles",
     name="ARIA roles are valid",
     found="Invalid ARIA roles",
-    why="Assistive technologies ignore roles they do not know, so the element is not what it looks like.",
+    why="Assistive technologies ignore unknown roles, so the element is not announced as what it looks like.",
     severity=CRITICAL,
-    fix='Use a role of WAI-ARIA: <div role="button" tabindex="0">, or better the element itself: <button>',
+    fix='Use a WAI-ARIA role: <div role="button" tabindex="0">, or better, the native element: <button>',
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.4", "axe-core: aria-roles"),
 )
 def aria_roles(document: AccessibleDocument) -> Finding:
@@ -52,8 +52,8 @@ def aria_roles(document: AccessibleDocument) -> Finding:
         unknown_roles(document),
         NAME_ROLE_VALUE,
         WITH_ROLE,
-        passed="have a valid one",
-        failed="have an invalid one, which screen readers ignore",
+        passed="have a valid role",
+        failed="have an invalid role, which screen readers ignore",
     )
 
 
@@ -71,8 +71,8 @@ def aria_deprecated_role(document: AccessibleDocument) -> Finding:
         deprecated_roles(document),
         NAME_ROLE_VALUE,
         WITH_ROLE,
-        passed="have one that is not deprecated",
-        failed="have a deprecated one, for which support may end",
+        passed="have a role that is not deprecated",
+        failed="have a deprecated role, which may lose support",
     )
 
 
@@ -80,7 +80,7 @@ def aria_deprecated_role(document: AccessibleDocument) -> Finding:
     "aria-required-attr",
     name="Roles have their required ARIA attributes",
     found="Required ARIA attributes are missing",
-    why="Without it assistive technologies cannot say in which state the control is.",
+    why="Without them, assistive technologies cannot announce the state of the control.",
     severity=CRITICAL,
     fix='Add the state or value: <div role="checkbox" aria-checked="false">, <div role="slider" aria-valuenow="5">',
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.2.2", "axe-core: aria-required-attr"),
@@ -90,8 +90,8 @@ def aria_required_attr(document: AccessibleDocument) -> Finding:
         missing_attributes(document),
         NAME_ROLE_VALUE,
         WITH_ROLE,
-        passed="have the attributes that it requires",
-        failed="lack an attribute that it requires, so screen readers do not announce their state",
+        passed="have the attributes that their role requires",
+        failed="lack an attribute that their role requires, so screen readers do not announce their state",
     )
 
 
@@ -99,7 +99,7 @@ def aria_required_attr(document: AccessibleDocument) -> Finding:
     "aria-valid-attr",
     name="ARIA attributes exist",
     found="Unknown ARIA attributes",
-    why="Assistive technologies ignore attributes they do not know, so what was meant is never said.",
+    why="Assistive technologies ignore unknown attributes, so what was meant is never announced.",
     severity=CRITICAL,
     fix="Correct the attribute's name, for example aria-lable to aria-label, or remove it.",
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 6.6", "axe-core: aria-valid-attr"),
@@ -117,10 +117,10 @@ def aria_valid_attr(document: AccessibleDocument) -> Finding:
 @check(
     "aria-valid-attr-value",
     name="ARIA attributes have valid values",
-    found="Invalid values of ARIA attributes",
+    found="ARIA attributes with invalid values",
     why="Assistive technologies ignore or misread the attribute.",
     severity=CRITICAL,
-    fix='Write a value that the attribute allows: aria-expanded="false", aria-controls="menu" with <ul id="menu">',
+    fix='Use a value that the attribute allows: aria-expanded="false", aria-controls="menu" with <ul id="menu">',
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 6.6", "axe-core: aria-valid-attr-value"),
 )
 def aria_valid_attr_value(document: AccessibleDocument) -> Finding:
@@ -129,7 +129,7 @@ def aria_valid_attr_value(document: AccessibleDocument) -> Finding:
         NAME_ROLE_VALUE,
         WITH_ARIA,
         passed="have valid values",
-        failed="have one whose value is invalid, so that browsers ignore it",
+        failed="have an invalid value, so that browsers ignore the attribute",
     )
 
 
@@ -137,9 +137,10 @@ def aria_valid_attr_value(document: AccessibleDocument) -> Finding:
     "aria-allowed-attr",
     name="ARIA attributes are allowed for their role",
     found="ARIA attributes not allowed for their role",
-    why="The attribute has no meaning there, and may make assistive technologies announce nonsense.",
+    why="The attribute has no meaning there, and may make assistive technologies announce something wrong.",
     severity=CRITICAL,
-    fix="Remove the attribute, or give the element the role that it belongs to: aria-checked needs a checkbox.",
+    fix="Remove the attribute, or give the element a role that supports it: aria-checked needs a checkbox, for "
+    "example.",
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 6.6", "axe-core: aria-allowed-attr"),
 )
 def aria_allowed_attr(document: AccessibleDocument) -> Finding:
@@ -147,8 +148,8 @@ def aria_allowed_attr(document: AccessibleDocument) -> Finding:
         disallowed_attributes(document),
         NAME_ROLE_VALUE,
         WITH_ARIA,
-        passed="have only those that their role allows",
-        failed="have one that their role does not allow, which misleads screen readers",
+        passed="have only attributes that their role allows",
+        failed="have an attribute that their role does not allow, which misleads screen readers",
     )
 
 
@@ -177,7 +178,7 @@ def aria_prohibited_attr(document: AccessibleDocument) -> Finding:
     found="Decorative elements exposed to screen readers",
     why="Browsers ignore the role, so screen readers announce what was meant to be decoration.",
     severity=LOW,
-    fix='Remove role="none", or what overrides it: tabindex and global ARIA attributes.',
+    fix='Remove role="none", or what overrides it: tabindex or global ARIA attributes.',
     references=("WAI-ARIA 1.2, section 7", "axe-core: presentation-role-conflict (best practice)"),
 )
 def presentation_role_conflict(document: AccessibleDocument) -> Finding:
@@ -194,7 +195,7 @@ def presentation_role_conflict(document: AccessibleDocument) -> Finding:
     "aria-text",
     name="role=text has no focusable content",
     found="Focusable content inside role=text",
-    why="Screen readers read the content as plain text and hide that there is something to operate.",
+    why="Screen readers read the content as plain text, and do not say that it contains a control.",
     severity=MEDIUM,
     fix='Remove role="text" from elements that contain links or controls, which are read as plain text.',
     references=("axe-core: aria-text (best practice)",),
@@ -213,7 +214,7 @@ def aria_text(document: AccessibleDocument) -> Finding:
     "aria-braille-equivalent",
     name="Braille labels have a spoken equivalent",
     found="Braille labels without a spoken equivalent",
-    why="A braille label without a spoken one leaves out everybody who listens.",
+    why="A braille label without a spoken one leaves out everyone who uses speech.",
     severity=HIGH,
     fix="Give the element an accessible name beside aria-braillelabel, or aria-roledescription beside "
     "aria-brailleroledescription.",
@@ -233,10 +234,10 @@ def aria_braille_equivalent(document: AccessibleDocument) -> Finding:
     "aria-required-children",
     name="Roles contain the children they require",
     found="Roles with missing or disallowed children",
-    why="Screen readers announce a list, menu or table of nothing, or with the wrong number of items.",
+    why="Screen readers announce an empty list, menu or table, or the wrong number of items.",
     severity=CRITICAL,
-    fix='Put into the element what its role requires: role="listitem" in a list, role="tab" in a tablist, and nothing '
-    "else.",
+    fix='Give the element the children that its role requires, and no others: role="listitem" in a list, role="tab" '
+    "in a tablist.",
     references=(f"{INFO_AND_RELATIONSHIPS}", "WAI-ARIA 1.2, section 5.2.6", "axe-core: aria-required-children"),
 )
 def aria_required_children(document: AccessibleDocument) -> Finding:
@@ -253,10 +254,9 @@ def aria_required_children(document: AccessibleDocument) -> Finding:
     "aria-required-parent",
     name="Roles are inside the parent they require",
     found="Roles outside the parent they require",
-    why="Outside its parent an item has no position and no group that could be announced.",
+    why="Outside its parent, screen readers can announce neither the item's position nor its group.",
     severity=CRITICAL,
-    fix='Put the element into one of the role that it requires: role="tab" into a tablist, role="option" into a '
-    "listbox.",
+    fix='Put the element inside the parent its role requires: role="tab" in a tablist, role="option" in a listbox.',
     references=(f"{INFO_AND_RELATIONSHIPS}", "WAI-ARIA 1.2, section 5.2.7", "axe-core: aria-required-parent"),
 )
 def aria_required_parent(document: AccessibleDocument) -> Finding:
@@ -264,8 +264,8 @@ def aria_required_parent(document: AccessibleDocument) -> Finding:
         missing_required_parents(document),
         INFO_AND_RELATIONSHIPS,
         "elements whose role requires a parent",
-        passed="are inside it",
-        failed="are outside of it, so screen readers do not announce what they belong to",
+        passed="are inside that parent",
+        failed="are outside that parent, so screen readers do not announce what they belong to",
     )
 
 
@@ -273,9 +273,9 @@ def aria_required_parent(document: AccessibleDocument) -> Finding:
     "aria-allowed-role",
     name="Roles are allowed for their elements",
     found="Roles not allowed for their elements",
-    why="The role takes the element's own meaning away without giving it the behaviour of the new one.",
+    why="The role takes away the element's own meaning without giving it the behaviour of the new role.",
     severity=LOW,
-    fix="Use an element that fits the role, or one without a meaning of its own: <div> or <span>.",
+    fix="Use an element that fits the role, or one without semantics of its own: <div> or <span>.",
     references=("ARIA in HTML, section 4", "axe-core: aria-allowed-role (best practice)"),
 )
 def aria_allowed_role(document: AccessibleDocument) -> Finding:
@@ -283,8 +283,8 @@ def aria_allowed_role(document: AccessibleDocument) -> Finding:
         disallowed_roles(document),
         BEST_PRACTICE,
         WITH_ROLE,
-        passed="have one that is allowed for them",
-        failed="have one that is not allowed for them",
+        passed="have a role that is allowed for them",
+        failed="have a role that is not allowed for them",
     )
 
 
@@ -294,7 +294,7 @@ def aria_allowed_role(document: AccessibleDocument) -> Finding:
     found="Focusable content inside aria-hidden",
     why="Keyboard users land on something that screen readers do not announce.",
     severity=HIGH,
-    fix='Take what is hidden out of the tab order, too: <div aria-hidden="true" inert>, or hide it from everybody.',
+    fix='Take hidden content out of the tab order too: <div aria-hidden="true" inert>, or hide it from everyone.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-hidden-focus"),
 )
 def aria_hidden_focus(document: AccessibleDocument) -> Finding:
@@ -311,9 +311,9 @@ def aria_hidden_focus(document: AccessibleDocument) -> Finding:
     "aria-conditional-attr",
     name="ARIA attributes agree with their elements",
     found="ARIA attributes contradict their elements",
-    why="The attribute and the element say different things, and what is announced depends on the browser.",
+    why="The attribute and the element disagree, and what is announced depends on the browser.",
     severity=HIGH,
-    fix="Leave the state to the element itself: checked instead of aria-checked; only rows of a treegrid have a level.",
+    fix="Use the native state: checked instead of aria-checked; only rows of a treegrid have a level.",
     references=(f"{NAME_ROLE_VALUE}", "ARIA in HTML, section 4", "axe-core: aria-conditional-attr"),
 )
 def aria_conditional_attr(document: AccessibleDocument) -> Finding:
@@ -321,8 +321,8 @@ def aria_conditional_attr(document: AccessibleDocument) -> Finding:
         conditional_attributes(document),
         NAME_ROLE_VALUE,
         WITH_ARIA,
-        passed="have none that contradicts what they are",
-        failed="have one that contradicts what they are, so that screen readers differ in what they announce",
+        passed="have no attribute that contradicts what they are",
+        failed="have an attribute that contradicts what they are, so screen readers differ in what they announce",
     )
 
 
@@ -332,7 +332,7 @@ def aria_conditional_attr(document: AccessibleDocument) -> Finding:
     found="Duplicate IDs used by labels or ARIA",
     why="Labels and descriptions may come from the wrong element.",
     severity=CRITICAL,
-    fix="Give each element an ID of its own, and correct what refers to it.",
+    fix="Give each element a unique ID, and correct the references to it.",
     references=(f"{NAME_ROLE_VALUE}", "axe-core: duplicate-id-aria"),
 )
 def duplicate_id_aria(document: AccessibleDocument) -> Finding:
@@ -341,7 +341,7 @@ def duplicate_id_aria(document: AccessibleDocument) -> Finding:
         NAME_ROLE_VALUE,
         "elements that labels or ARIA attributes refer to",
         passed="have a unique ID",
-        failed="share their ID with another, so that only the first is taken",
+        failed="share their ID with another, so that only the first is found",
     )
 
 

@@ -49,7 +49,7 @@ LONG_REFRESH_S = 72_000
     "html-has-lang",
     name="Page declares its language",
     found="Page does not declare its language",
-    why="Screen readers read the page with the pronunciation of the user's language, not of the page's.",
+    why="Screen readers pronounce the page in the user's language instead of the page's.",
     severity=HIGH,
     fix='Declare the language of the page: <html lang="en">',
     references=(f"{LANGUAGE_OF_PAGE}", "axe-core: html-has-lang"),
@@ -72,9 +72,9 @@ def html_has_lang(document: Document) -> Finding:
     "html-lang-valid",
     name="Language of the page is valid",
     found="Language of the page is invalid",
-    why="Screen readers do not know the language, and read with the wrong pronunciation.",
+    why="Screen readers do not know the language, and pronounce the page wrongly.",
     severity=HIGH,
-    fix='Write a language of the IANA registry: <html lang="en">, "de", "pt-BR", …',
+    fix='Use a language tag from the IANA registry: <html lang="en">, "de", "pt-BR", …',
     references=(f"{LANGUAGE_OF_PAGE}", "RFC 5646, section 2.2.1", "axe-core: html-lang-valid"),
 )
 def html_lang_valid(document: Document) -> Finding:
@@ -86,7 +86,8 @@ def html_lang_valid(document: Document) -> Finding:
     if invalid := invalid_languages(root):
         shown = " and ".join(excerpt(each, 60) for each in invalid)
         return Fail(
-            f"The html element has {shown}, which is no language, so screen readers guess how to pronounce the page.",
+            f"The html element has {shown}, which is not a language, so screen readers guess how to pronounce the "
+            "page.",
             evidence=[evidence_item(root, LANGUAGE_OF_PAGE)],
         )
     return Pass(f"The language of the page is registered: {excerpt(start_tag(root), 80)}.")
@@ -96,9 +97,9 @@ def html_lang_valid(document: Document) -> Finding:
     "valid-lang",
     name="Languages of parts are valid",
     found="Languages of parts are invalid",
-    why="Screen readers read the part with the wrong pronunciation.",
+    why="Screen readers pronounce the part wrongly.",
     severity=HIGH,
-    fix='Write a language of the IANA registry: <q lang="fr">, or remove the attribute.',
+    fix='Use a language tag from the IANA registry: <q lang="fr">, or remove the attribute.',
     references=(f"{LANGUAGE_OF_PARTS}", "RFC 5646, section 2.2.1", "axe-core: valid-lang"),
     content=True,
 )
@@ -145,7 +146,7 @@ def html_xml_lang_mismatch(document: Document) -> Finding:
     "document-title",
     name="Page has a title",
     found="Page title is missing or empty",
-    why="The title is the first thing screen readers say, and what names the tab.",
+    why="The title is the first thing that screen readers announce, and it names the tab.",
     severity=HIGH,
     fix="Write a <title> in the head that says what the page is.",
     references=(f"{PAGE_TITLED}", "axe-core: document-title"),
@@ -166,7 +167,7 @@ def document_title(document: Document) -> Finding:
     found="Timed refresh within 20 hours",
     why="The page changes while people are still reading, and screen readers start again from the top.",
     severity=CRITICAL,
-    fix="Redirect on the server (301), or let visitors reload the page themselves.",
+    fix="Redirect on the server (status 301), or let visitors reload the page themselves.",
     references=(f"{TIMING_ADJUSTABLE}", "axe-core: meta-refresh"),
 )
 def meta_refresh(page: Page, document: Document) -> Finding:
@@ -178,7 +179,7 @@ def meta_refresh(page: Page, document: Document) -> Finding:
     does = f"goes to {excerpt(found.url)}" if found.url else "reloads"
     if 0 < found.seconds <= LONG_REFRESH_S:
         return Fail(
-            f"The page {does} after {found.seconds:,} s, whether or not people have finished reading.",
+            f"The page {does} after {found.seconds:,} s, whether or not people have finished reading it.",
             evidence=[{"seconds": found.seconds, "wcag": TIMING_ADJUSTABLE.number, "level": TIMING_ADJUSTABLE.level}],
         )
     when = "at once" if found.seconds == 0 else f"only after {found.seconds:,} s"
@@ -191,7 +192,7 @@ def meta_refresh(page: Page, document: Document) -> Finding:
     found="Zooming to 200% is disabled",
     why="People with low vision cannot enlarge the page.",
     severity=MEDIUM,
-    fix='Let people zoom: <meta name="viewport" content="width=device-width, initial-scale=1">',
+    fix='Allow zooming: <meta name="viewport" content="width=device-width, initial-scale=1">',
     references=(f"{RESIZE_TEXT}", "axe-core: meta-viewport"),
 )
 def meta_viewport(document: Document) -> Finding:
@@ -204,7 +205,7 @@ def meta_viewport(document: Document) -> Finding:
     found="Zoom is limited to less than 500%",
     why="People with low vision cannot enlarge the page as far as they need.",
     severity=LOW,
-    fix='Set no limit to zooming: <meta name="viewport" content="width=device-width, initial-scale=1">',
+    fix='Do not limit zooming: <meta name="viewport" content="width=device-width, initial-scale=1">',
     references=("axe-core: meta-viewport-large (best practice)",),
 )
 def meta_viewport_large(document: Document) -> Finding:
@@ -220,7 +221,7 @@ def meta_viewport_large(document: Document) -> Finding:
     found="Blinking text",
     why="Blinking text is hard to read, and draws attention away from everything else.",
     severity=HIGH,
-    fix="Replace the <blink> element, for example by <strong>.",
+    fix="Replace the <blink> element, for example with <strong>.",
     references=(f"{PAUSE_STOP_HIDE}", "axe-core: blink"),
     content=True,
 )
@@ -232,9 +233,9 @@ def blink(document: AccessibleDocument) -> Finding:
     "marquee",
     name="No scrolling text",
     found="Scrolling text",
-    why="Moving text is hard to read and to click, and cannot be stopped.",
+    why="Moving text is hard to read and to click, and visitors cannot stop it.",
     severity=HIGH,
-    fix="Replace the <marquee> element by text that stands still.",
+    fix="Replace the <marquee> element with static text.",
     references=(f"{PAUSE_STOP_HIDE}", "axe-core: marquee"),
     content=True,
 )
@@ -246,7 +247,7 @@ def marquee(document: AccessibleDocument) -> Finding:
     "video-caption",
     name="Videos have captions",
     found="Videos without a captions track",
-    why="Deaf people do not learn what is said.",
+    why="Deaf people cannot follow what is said.",
     severity=CRITICAL,
     fix='Add captions: <track kind="captions" src="talk.vtt" srclang="en" label="English">',
     references=(f"{CAPTIONS}", "axe-core: video-caption"),
@@ -262,7 +263,7 @@ def video_caption(document: AccessibleDocument) -> Finding:
         passed="have a captions track",
         failed="without a captions track",
         # Captions may also be burnt into the picture or come by script, and a film may have no sound.
-        caveat="Please check whether they have captions otherwise.",
+        caveat="Check by hand whether they have captions in another form.",
     )
 
 
@@ -270,9 +271,9 @@ def video_caption(document: AccessibleDocument) -> Finding:
     "no-autoplay-audio",
     name="Audio that plays automatically can be stopped",
     found="Audio plays automatically without controls",
-    why="The sound drowns the screen reader, and there is nothing to stop it with.",
+    why="The sound drowns out the screen reader, and there is no control to stop it.",
     severity=MEDIUM,
-    fix="Remove autoplay, or add muted: sound starts when the visitor wants it.",
+    fix="Remove autoplay, or add muted, so that sound starts only when the visitor wants it.",
     references=(f"{AUDIO_CONTROL}", "axe-core: no-autoplay-audio"),
     content=True,
 )

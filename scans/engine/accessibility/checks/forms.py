@@ -45,7 +45,7 @@ MAX_FIELDS = 5_000  # more than any form has
     "label",
     name="Form fields have a label",
     found="Form fields without a label",
-    why="Screen reader users are not told what to enter, and a click on the text does not focus the field.",
+    why="Screen reader users are not told what to enter, and clicking the text does not focus the field.",
     severity=CRITICAL,
     fix='Label each field: <label for="mail">E-mail</label> <input id="mail" type="email">',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: label"),
@@ -69,7 +69,7 @@ def label(document: AccessibleDocument) -> Finding:
     "select-name",
     name="Select elements have a label",
     found="Select elements without a label",
-    why="Screen reader users hear the options without knowing what they choose.",
+    why="Screen reader users hear the options without knowing what they are choosing.",
     severity=CRITICAL,
     fix='Label each field: <label for="size">Size</label> <select id="size">…',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: select-name"),
@@ -92,7 +92,7 @@ def select_name(document: AccessibleDocument) -> Finding:
 @check(
     "aria-input-field-name",
     name="ARIA input fields have a name",
-    found="ARIA input fields without a name or named unlike their label",
+    found="ARIA input fields without a name, or with one unlike their label",
     why="Screen reader users are not told what to enter, and voice control cannot find the field by its label.",
     severity=HIGH,
     fix='Say what to fill in: <div role="textbox" aria-label="Comment" contenteditable>',
@@ -107,8 +107,8 @@ def aria_input_field_name(document: AccessibleDocument) -> Finding:
 @check(
     "aria-toggle-field-name",
     name="ARIA toggle fields have a name",
-    found="ARIA toggle fields without a name or named unlike their label",
-    why='Screen readers announce "on" or "off" without saying what, and voice control cannot find the control.',
+    found="ARIA toggle fields without a name, or with one unlike their label",
+    why='Screen readers announce "on" or "off" without saying of what, and voice control cannot find the control.',
     severity=HIGH,
     fix='Say what is chosen: <span role="checkbox" aria-checked="false" tabindex="0">Gift wrap</span>',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-toggle-field-name"),
@@ -126,10 +126,10 @@ def aria_toggle_field_name(document: AccessibleDocument) -> Finding:
 @check(
     "autocomplete-valid",
     name="Autocomplete attributes are valid",
-    found="Autocomplete attributes without a standard value",
+    found="Invalid autocomplete attributes",
     why="Browsers cannot fill in the field, which people with motor or cognitive disabilities rely on.",
     severity=HIGH,
-    fix='Use the tokens of HTML: <input autocomplete="email">, "given-name", "shipping street-address", …',
+    fix='Use tokens from the HTML standard: <input autocomplete="email">, "given-name", "shipping street-address", …',
     references=(f"{INPUT_PURPOSE}", "axe-core: autocomplete-valid"),
 )
 def autocomplete_valid(document: AccessibleDocument) -> Finding:
@@ -153,7 +153,7 @@ def autocomplete_valid(document: AccessibleDocument) -> Finding:
     found="Form fields with several labels",
     why="Screen readers announce some of the labels, and which ones depends on the browser.",
     severity=MEDIUM,
-    fix="Leave one <label> for each field, and put the rest into an element that aria-describedby names.",
+    fix="Keep one <label> for each field, and put the rest into an element referenced by aria-describedby.",
     references=(f"{LABELS}", "axe-core: form-field-multiple-labels"),
 )
 def form_field_multiple_labels(document: AccessibleDocument) -> Finding:
@@ -191,11 +191,10 @@ def label_title_only(document: AccessibleDocument) -> Finding:
 @check(
     "label-content-name-mismatch",
     name="Names contain the visible text",
-    found="Names without the visible text",
+    found="Names that do not contain the visible text",
     why="People who use voice control say what they see, and nothing happens.",
     severity=HIGH,
-    fix="Begin the name with the visible text of the control, so that people who use speech input can say it: no "
-    "other aria-label.",
+    fix="Begin the accessible name with the control's visible text, so that people who use voice control can say it.",
     references=("WCAG 2.5.3 Label in Name (A)", "axe-core: label-content-name-mismatch"),
 )
 def label_content_name_mismatch(axe: AxeReport) -> Finding:

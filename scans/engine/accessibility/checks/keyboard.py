@@ -63,9 +63,9 @@ TOP = frozenset({"#top"})
     "tabindex",
     name="No tabindex above 0",
     found="Tabindex above 0",
-    why="The keyboard jumps about the page in an order that nobody expects.",
+    why="The Tab key moves through the page in an unexpected order.",
     severity=MEDIUM,
-    fix='Write tabindex="0" or none at all, and put the elements into the order in which they are to be reached.',
+    fix='Use tabindex="0" or none at all, and put the elements in the HTML into the order of use.',
     references=("axe-core: tabindex (best practice)",),
 )
 def tabindex(document: AccessibleDocument) -> Finding:
@@ -82,9 +82,9 @@ def tabindex(document: AccessibleDocument) -> Finding:
     "accesskeys",
     name="Access keys are unique",
     found="Duplicate access keys",
-    why="A key that stands for two things does one of them, and which one depends on the browser.",
+    why="A key with two meanings does one of them, and which one depends on the browser.",
     severity=MEDIUM,
-    fix="Give each accesskey to one element, or remove them: they conflict with the keys of screen readers.",
+    fix="Use each accesskey for one element only, or remove them: they conflict with screen readers' own keys.",
     references=("axe-core: accesskeys (best practice)",),
 )
 def accesskeys(document: AccessibleDocument) -> Finding:
@@ -105,8 +105,8 @@ def accesskeys(document: AccessibleDocument) -> Finding:
         Faults(document, [each for sharing in owners.values() for each in sharing], certain, uncertain),
         BEST_PRACTICE,
         "elements with an access key",
-        passed="have one of their own",
-        failed="share it with another, so that it leads to one of them only",
+        passed="have a key of their own",
+        failed="share their key with another, so that it leads to only one of them",
     )
 
 
@@ -114,9 +114,9 @@ def accesskeys(document: AccessibleDocument) -> Finding:
     "bypass",
     name="Repeated content can be bypassed",
     found="No way to bypass repeated content",
-    why="Keyboard users have to step through the same navigation on every page.",
+    why="Keyboard users have to tab through the same navigation on every page.",
     severity=HIGH,
-    fix='Put what the page is about into <main>, give it headings, or begin with <a href="#content">To content</a>.',
+    fix='Put the main content into <main>, give it headings, or start with <a href="#content">Skip to content</a>.',
     references=(f"{BYPASS_BLOCKS}", "axe-core: bypass"),
 )
 def bypass(document: AccessibleDocument) -> Finding:
@@ -144,9 +144,9 @@ def bypass(document: AccessibleDocument) -> Finding:
     "skip-link",
     name="Skip links have a target",
     found="Skip links without a target",
-    why="The link that should save keyboard users the navigation leads nowhere.",
+    why="The link that should let keyboard users skip the navigation leads nowhere.",
     severity=MEDIUM,
-    fix='Give the target the ID that the link names: <a href="#content">Skip to content</a> … <main id="content">.',
+    fix='Give the target the ID that the link refers to: <a href="#content">Skip to content</a> … <main id="content">.',
     references=("axe-core: skip-link (best practice)",),
 )
 def skip_link(document: AccessibleDocument) -> Finding:
@@ -171,9 +171,9 @@ def skip_link(document: AccessibleDocument) -> Finding:
     "nested-interactive",
     name="Interactive controls are not nested",
     found="Nested interactive controls",
-    why="Screen readers announce only the outer control, and the inner one cannot be reached.",
+    why="Screen readers announce only the outer control, and may not reach the inner one.",
     severity=HIGH,
-    fix="Put one control beside the other instead of into it, or take the role from the outer one.",
+    fix="Put one control beside the other instead of inside it, or remove the role from the outer one.",
     references=(f"{NAME_ROLE_VALUE}", "axe-core: nested-interactive"),
 )
 def nested_interactive(document: AccessibleDocument) -> Finding:
@@ -193,7 +193,8 @@ def nested_interactive(document: AccessibleDocument) -> Finding:
     found="Scrollable regions without keyboard access",
     why="Keyboard users cannot scroll the region, so they never see the rest of it.",
     severity=HIGH,
-    fix='Make the region focusable: <div tabindex="0" role="region" aria-label="…">, or put a control into it.',
+    fix='Make the region focusable: <div tabindex="0" role="region" aria-label="…">, or put a focusable control '
+    "inside it.",
     references=(f"{KEYBOARD}", "axe-core: scrollable-region-focusable"),
 )
 def scrollable_region_focusable(axe: AxeReport) -> Finding:

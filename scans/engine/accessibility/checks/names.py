@@ -47,9 +47,10 @@ Named = Callable[[AccessibleDocument, LexborNode], bool]
     "link-name",
     name="Links have a name",
     found="Links without a name",
-    why='Screen readers announce only "link", or read out the address.',
+    why='Screen readers announce only "link", or read out the URL.',
     severity=HIGH,
-    fix='Say where the link leads: <a href="/cart" aria-label="Shopping cart"><svg …></a>, or write it as text.',
+    fix='Add text that says where the link leads, or an aria-label: <a href="/cart" aria-label="Shopping cart"><svg '
+    "…></a>",
     references=(f"{LINK_PURPOSE}", f"{NAME_ROLE_VALUE}", "axe-core: link-name"),
 )
 def link_name(document: AccessibleDocument) -> Finding:
@@ -63,7 +64,7 @@ def link_name(document: AccessibleDocument) -> Finding:
     found="Buttons without a name",
     why='Screen readers announce only "button", so nobody knows what it does.',
     severity=CRITICAL,
-    fix='Say what the button does: <button aria-label="Close"><svg …></button>, or write it as text.',
+    fix='Add text that says what the button does, or an aria-label: <button aria-label="Close"><svg …></button>',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: button-name"),
 )
 def button_name(document: AccessibleDocument) -> Finding:
@@ -120,7 +121,7 @@ def frame_title(document: AccessibleDocument) -> Finding:
     found="Headings without text",
     why="Screen reader users jump from heading to heading; an empty one leads nowhere.",
     severity=LOW,
-    fix="Write the heading's text, or remove the heading.",
+    fix="Give the heading text, or remove it.",
     references=("axe-core: empty-heading (best practice)",),
 )
 def empty_heading(document: AccessibleDocument) -> Finding:
@@ -132,9 +133,9 @@ def empty_heading(document: AccessibleDocument) -> Finding:
     "empty-table-header",
     name="Table headers have text",
     found="Table headers without text",
-    why="Screen readers announce the header with each cell, and here there is nothing to announce.",
+    why="Screen readers announce the header with each cell, but this one is empty.",
     severity=LOW,
-    fix="Write what the column or row contains, or make the empty corner a <td>.",
+    fix="Say what the column or row contains, or use <td> for an empty corner.",
     references=("axe-core: empty-table-header (best practice)",),
 )
 def empty_table_header(document: AccessibleDocument) -> Finding:
@@ -164,7 +165,7 @@ def aria_command_name(document: AccessibleDocument) -> Finding:
     found="ARIA dialogs without a name",
     why="When the dialog opens, screen reader users are not told what it is about.",
     severity=MEDIUM,
-    fix='Name the dialog by its heading: <div role="dialog" aria-labelledby="dialog-heading">',
+    fix='Name the dialog after its heading: <div role="dialog" aria-labelledby="dialog-heading">',
     references=("axe-core: aria-dialog-name (best practice)",),
 )
 def aria_dialog_name(document: AccessibleDocument) -> Finding:
@@ -220,7 +221,7 @@ def aria_tab_name(document: AccessibleDocument) -> Finding:
     found="ARIA tooltips without a name",
     why="Screen readers have nothing to announce for the tooltip.",
     severity=HIGH,
-    fix='Write the text of the tip into the element with role="tooltip".',
+    fix='Put the text of the tooltip inside the element with role="tooltip".',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-tooltip-name"),
 )
 def aria_tooltip_name(document: AccessibleDocument) -> Finding:
@@ -234,7 +235,7 @@ def aria_tooltip_name(document: AccessibleDocument) -> Finding:
     found="ARIA tree items without a name",
     why="Screen readers announce the level of the item without saying which one it is.",
     severity=MEDIUM,
-    fix='Say what the item is: <li role="treeitem">Documents</li>, or by aria-label.',
+    fix='Say what the item is: <li role="treeitem">Documents</li>, or use aria-label.',
     references=("axe-core: aria-treeitem-name (best practice)",),
 )
 def aria_treeitem_name(document: AccessibleDocument) -> Finding:

@@ -45,7 +45,7 @@ def list_(document: AccessibleDocument) -> Finding:
     "listitem",
     name="List items are in a list",
     found="List items outside a list",
-    why="Outside a list an item has no position and no number of items to announce.",
+    why="Outside a list, screen readers can announce neither the item's position nor the number of items.",
     severity=HIGH,
     fix="Put the <li> elements directly into a <ul> or <ol> that has no other role.",
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: listitem"),
@@ -84,7 +84,7 @@ def dlitem(document: AccessibleDocument) -> Finding:
 @check(
     "definition-list",
     name="Description lists are groups of terms and descriptions",
-    found="Description lists with other or unordered content",
+    found="Description lists with other content, or in the wrong order",
     why="Screen readers cannot say which term a description belongs to.",
     severity=HIGH,
     fix="Write groups of <dt> and then <dd> in a <dl>, each group in a <div> or not; nothing else.",
@@ -106,7 +106,7 @@ def definition_list(document: AccessibleDocument) -> Finding:
     found="Headers attributes with invalid references",
     why="Screen readers announce wrong headers with a cell, or none.",
     severity=HIGH,
-    fix='Name the IDs of header cells of the same table: <th id="price">Price</th> … <td headers="price">.',
+    fix='Refer to the IDs of header cells in the same table: <th id="price">Price</th> … <td headers="price">.',
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: td-headers-attr"),
 )
 def td_headers_attr(document: AccessibleDocument) -> Finding:
@@ -131,7 +131,7 @@ def td_headers_attr(document: AccessibleDocument) -> Finding:
     found="Scope attributes are used incorrectly",
     why="Screen readers announce the wrong headers with the cells of the table.",
     severity=MEDIUM,
-    fix='Write scope on header cells only: <th scope="col"> or <th scope="row">.',
+    fix='Use scope on header cells only: <th scope="col"> or <th scope="row">.',
     references=("axe-core: scope-attr-valid (best practice)",),
 )
 def scope_attr_valid(document: AccessibleDocument) -> Finding:
@@ -150,7 +150,7 @@ def scope_attr_valid(document: AccessibleDocument) -> Finding:
     found="Table summaries repeat the caption",
     why="Screen readers say the same thing twice.",
     severity=LOW,
-    fix="Remove the summary attribute, or write into it what the caption does not say.",
+    fix="Remove the summary attribute, or say in it what the caption does not.",
     references=("axe-core: table-duplicate-name (best practice)",),
 )
 def table_duplicate_name(document: AccessibleDocument) -> Finding:
@@ -167,9 +167,9 @@ def table_duplicate_name(document: AccessibleDocument) -> Finding:
     "th-has-data-cells",
     name="Table headers refer to data cells",
     found="Table headers without data cells",
-    why="Screen readers announce a header that belongs to no cell.",
+    why="Screen readers announce a header that applies to no cell.",
     severity=HIGH,
-    fix='Say what a header is for, <th scope="col"> or <th scope="row">, and write other cells as <td>.',
+    fix='Say what a header applies to, <th scope="col"> or <th scope="row">, and use <td> for other cells.',
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: th-has-data-cells"),
 )
 def th_has_data_cells(document: AccessibleDocument) -> Finding:
@@ -187,9 +187,9 @@ def th_has_data_cells(document: AccessibleDocument) -> Finding:
     "heading-order",
     name="Headings do not skip levels",
     found="Headings skip levels",
-    why="Screen reader users who go by headings believe they have missed a part.",
+    why="Screen reader users who navigate by headings may think they have missed a section.",
     severity=MEDIUM,
-    fix="Leave no level out on the way down: <h3> follows <h2>, not <h1>.",
+    fix="Skip no level on the way down: <h3> follows <h2>, not <h1>.",
     references=("axe-core: heading-order (best practice)",),
 )
 def heading_order(document: AccessibleDocument) -> Finding:
@@ -208,20 +208,20 @@ def heading_order(document: AccessibleDocument) -> Finding:
     found="No level-one heading",
     why="Screen reader users jump to the main heading to find where the content begins.",
     severity=MEDIUM,
-    fix="Write what the page is about as its <h1>.",
+    fix="Put what the page is about into an <h1>.",
     references=("axe-core: page-has-heading-one (best practice)",),
 )
 def page_has_heading_one(document: AccessibleDocument) -> Finding:
     if found := top_headings(document):
         return Pass(f"The page has a level-one heading ({len(found)}).")
-    return page_lacks(document, "h1", "The page has no <h1>, by which people find out where its content begins.")
+    return page_lacks(document, "h1", "The page has no <h1>, which shows people where its content begins.")
 
 
 @check(
     "landmark-banner-is-top-level",
     name="Banner landmark is at top level",
     found="Banner landmark inside another landmark",
-    why="Screen reader users who go by landmarks do not find the header of the page.",
+    why="Screen reader users who navigate by landmarks do not find the header of the page.",
     severity=MEDIUM,
     fix="Move the <header> or role=banner out of the landmark around it.",
     references=("axe-core: landmark-banner-is-top-level (best practice)",),
@@ -234,7 +234,7 @@ def landmark_banner_is_top_level(document: AccessibleDocument) -> Finding:
     "landmark-contentinfo-is-top-level",
     name="Contentinfo landmark is at top level",
     found="Contentinfo landmark inside another landmark",
-    why="Screen reader users who go by landmarks do not find the footer of the page.",
+    why="Screen reader users who navigate by landmarks do not find the footer of the page.",
     severity=MEDIUM,
     fix="Move the <footer> or role=contentinfo out of the landmark around it.",
     references=("axe-core: landmark-contentinfo-is-top-level (best practice)",),
@@ -247,7 +247,7 @@ def landmark_contentinfo_is_top_level(document: AccessibleDocument) -> Finding:
     "landmark-main-is-top-level",
     name="Main landmark is at top level",
     found="Main landmark inside another landmark",
-    why="Screen reader users who go by landmarks do not find the main content.",
+    why="Screen reader users who navigate by landmarks do not find the main content.",
     severity=MEDIUM,
     fix="Move the <main> out of the landmark around it.",
     references=("axe-core: landmark-main-is-top-level (best practice)",),
@@ -262,7 +262,7 @@ def landmark_main_is_top_level(document: AccessibleDocument) -> Finding:
     found="Several banner landmarks",
     why="Screen reader users cannot tell which one is the header of the page.",
     severity=MEDIUM,
-    fix="Keep one <header> that is not part of an <article> or <section>; write the others as <div>.",
+    fix="Keep one <header> that is not part of an <article> or <section>; use <div> for the others.",
     references=("axe-core: landmark-no-duplicate-banner (best practice)",),
 )
 def landmark_no_duplicate_banner(document: AccessibleDocument) -> Finding:
@@ -275,7 +275,7 @@ def landmark_no_duplicate_banner(document: AccessibleDocument) -> Finding:
     found="Several contentinfo landmarks",
     why="Screen reader users cannot tell which one is the footer of the page.",
     severity=MEDIUM,
-    fix="Keep one <footer> that is not part of an <article> or <section>; write the others as <div>.",
+    fix="Keep one <footer> that is not part of an <article> or <section>; use <div> for the others.",
     references=("axe-core: landmark-no-duplicate-contentinfo (best practice)",),
 )
 def landmark_no_duplicate_contentinfo(document: AccessibleDocument) -> Finding:
@@ -288,7 +288,7 @@ def landmark_no_duplicate_contentinfo(document: AccessibleDocument) -> Finding:
     found="Several main landmarks",
     why="Screen reader users cannot tell which one is the main content.",
     severity=MEDIUM,
-    fix="Keep one <main>; write the others as <div> or <section>.",
+    fix="Keep one <main>; use <div> or <section> for the others.",
     references=("axe-core: landmark-no-duplicate-main (best practice)",),
 )
 def landmark_no_duplicate_main(document: AccessibleDocument) -> Finding:
@@ -301,7 +301,7 @@ def landmark_no_duplicate_main(document: AccessibleDocument) -> Finding:
     found="No main landmark",
     why="Screen reader users cannot jump straight to the content.",
     severity=MEDIUM,
-    fix="Put what the page is about into <main>…</main>.",
+    fix="Put the main content into <main>…</main>.",
     references=("axe-core: landmark-one-main (best practice)",),
 )
 def landmark_one_main(document: AccessibleDocument) -> Finding:
@@ -316,9 +316,9 @@ def landmark_one_main(document: AccessibleDocument) -> Finding:
     "landmark-unique",
     name="Landmarks are unique",
     found="Landmarks with the same role and name",
-    why="In the list of landmarks two have the same name, and nobody can tell them apart.",
+    why="Two entries in the list of landmarks have the same name, so people cannot tell them apart.",
     severity=MEDIUM,
-    fix='Name landmarks of the same kind: <nav aria-label="Shop"> and <nav aria-label="Footer">.',
+    fix='Give landmarks of the same kind different names: <nav aria-label="Shop"> and <nav aria-label="Footer">.',
     references=("axe-core: landmark-unique (best practice)",),
 )
 def landmark_unique(document: AccessibleDocument) -> Finding:
@@ -331,7 +331,7 @@ def landmark_unique(document: AccessibleDocument) -> Finding:
         failed="have the role and the name of an earlier one, so that people cannot tell them apart",
     )
     if isinstance(finding, Warn) and all(role(document, each) == "main" for each in found.certain):
-        return replace(finding, fix="Keep one <main>, whatever the names; write the others as <div> or <section>.")
+        return replace(finding, fix="Keep one <main>, whatever the names; use <div> or <section> for the others.")
     return finding
 
 
@@ -339,9 +339,9 @@ def landmark_unique(document: AccessibleDocument) -> Finding:
     "region",
     name="All content is in landmarks",
     found="Content outside landmarks",
-    why="Screen reader users who go by landmarks miss what stands outside of them.",
+    why="Screen reader users who navigate by landmarks miss content outside of them.",
     severity=MEDIUM,
-    fix="Put everything on the page into <header>, <nav>, <main>, <aside> or <footer>.",
+    fix="Put all content of the page into <header>, <nav>, <main>, <aside> or <footer>.",
     references=("axe-core: region (best practice)",),
 )
 def region(document: AccessibleDocument) -> Finding:
@@ -355,7 +355,7 @@ def region(document: AccessibleDocument) -> Finding:
         BEST_PRACTICE,
         "elements",
         passed="with content are in landmarks",
-        failed="outside landmarks, where people who jump from one to the next do not find them",
+        failed="outside landmarks, where people who jump between landmarks do not find them",
     )
 
 
@@ -365,7 +365,7 @@ def _top_level(document: AccessibleDocument, landmark: str) -> Finding:
         BEST_PRACTICE,
         f"{landmark} landmarks",
         passed="are in no other landmark",
-        failed="are in another landmark, so screen readers announce them as a part of it",
+        failed="are in another landmark, so screen readers announce them as part of it",
     )
 
 

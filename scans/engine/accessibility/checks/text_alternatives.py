@@ -34,7 +34,7 @@ REPEATING = frozenset({"button", "p", "li", "td", "th"})
     found="Images without alternative text",
     why="Screen readers read out the file name, or nothing, instead of what the image shows.",
     severity=CRITICAL,
-    fix='Say what the image shows: <img alt="Red running shoe, side view">; write alt="" where it is decorative.',
+    fix='Say what the image shows: <img alt="Red running shoe, side view">; use alt="" if it is decorative.',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: image-alt"),
 )
 def image_alt(document: AccessibleDocument) -> Finding:
@@ -91,7 +91,7 @@ def area_alt(document: AccessibleDocument) -> Finding:
     found="Elements with role img without alternative text",
     why="Screen readers announce an image without saying what it shows.",
     severity=HIGH,
-    fix='Name the image: <span role="img" aria-label="Five stars">, or role="none" where it is decorative.',
+    fix='Name the image: <span role="img" aria-label="Five stars">, or use role="none" if it is decorative.',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: role-img-alt"),
 )
 def role_img_alt(document: AccessibleDocument) -> Finding:
@@ -115,7 +115,7 @@ def role_img_alt(document: AccessibleDocument) -> Finding:
     found="SVG images without alternative text",
     why="Screen readers announce an image without saying what it shows.",
     severity=HIGH,
-    fix='Name the drawing: <svg role="img"><title>Sales by month</title>…, or hide it: aria-hidden="true".',
+    fix='Name the image: <svg role="img"><title>Sales by month</title>…, or hide it: aria-hidden="true".',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: svg-img-alt"),
 )
 def svg_img_alt(document: AccessibleDocument) -> Finding:
@@ -135,7 +135,7 @@ def svg_img_alt(document: AccessibleDocument) -> Finding:
     found="Objects without alternative text",
     why="Screen readers cannot say what the embedded object is.",
     severity=HIGH,
-    fix='Name what is embedded: <object data="plan.pdf" type="application/pdf" aria-label="Plan of the house">',
+    fix='Name the embedded object: <object data="plan.pdf" type="application/pdf" aria-label="Plan of the house">',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: object-alt"),
 )
 def object_alt(document: AccessibleDocument) -> Finding:
@@ -163,9 +163,10 @@ def object_alt(document: AccessibleDocument) -> Finding:
     "server-side-image-map",
     name="No server-side image maps",
     found="Server-side image maps",
-    why="It can only be used with a mouse: the server gets coordinates, the keyboard has none.",
+    why="It works only with a mouse: the server needs coordinates, which a keyboard cannot send.",
     severity=LOW,
-    fix='Replace ismap by a map of the page: <img usemap="#plan"> and <map name="plan"> with an <area> per link.',
+    fix='Replace ismap with a client-side image map: <img usemap="#plan"> and <map name="plan"> with an <area> per '
+    "link.",
     references=(f"{KEYBOARD}", "axe-core: server-side-image-map"),
 )
 def server_side_image_map(document: AccessibleDocument) -> Finding:
@@ -176,7 +177,7 @@ def server_side_image_map(document: AccessibleDocument) -> Finding:
         KEYBOARD,
         "images with ismap",
         passed="send no clicks to the server",
-        failed="send the place of a click to the server, which keyboards cannot do",
+        failed="send the coordinates of a click to the server, which keyboards cannot do",
     )
 
 
@@ -186,7 +187,7 @@ def server_side_image_map(document: AccessibleDocument) -> Finding:
     found="Alternative text repeats adjacent text",
     why="Screen readers say the same thing twice.",
     severity=LOW,
-    fix='Write alt="" on an image whose meaning is in the text beside it.',
+    fix='Use alt="" on an image whose meaning is in the text beside it.',
     references=("axe-core: image-redundant-alt (best practice)",),
 )
 def image_redundant_alt(document: AccessibleDocument) -> Finding:

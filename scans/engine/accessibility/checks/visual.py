@@ -14,7 +14,7 @@ CATEGORY = Category("Colour and layout", weight=10, html=True, content=True)
     "color-contrast",
     name="Text has sufficient contrast",
     found="Text with insufficient contrast",
-    why="People with low vision, or on a screen in the sun, cannot read the text.",
+    why="People with low vision, or with a screen in bright sunlight, cannot read the text.",
     severity=HIGH,
     fix="Darken the text or lighten what is behind it until the ratio is at least 4.5:1; 3:1 is enough from 24 px, or "
     "18.7 px if bold.",
@@ -28,9 +28,9 @@ def color_contrast(axe: AxeReport) -> Finding:
     "link-in-text-block",
     name="Links in text are distinguishable without colour",
     found="Links in text distinguishable by colour only",
-    why="People who do not see the difference in colour do not find the link.",
+    why="People who cannot see the difference in colour do not find the link.",
     severity=HIGH,
-    fix="Underline links within text, or give them another weight; not everybody can tell colours apart.",
+    fix="Underline links within text, or give them another weight; not everyone can tell colours apart.",
     references=("WCAG 1.4.1 Use of Color (A)", "axe-core: link-in-text-block"),
 )
 def link_in_text_block(axe: AxeReport) -> Finding:
@@ -40,11 +40,11 @@ def link_in_text_block(axe: AxeReport) -> Finding:
 @check(
     "target-size",
     name="Touch targets are large enough or well spaced",
-    found="Touch targets too small and too close",
+    found="Touch targets that are too small and too close together",
     why="People with unsteady hands, or large fingers on small screens, hit the wrong control.",
     severity=HIGH,
-    fix="Make links and controls at least 24 by 24 pixels, or leave so much space that a circle of 24 pixels around "
-    "each touches no other.",
+    fix="Make links and controls at least 24 by 24 pixels, or leave enough space that a 24-pixel circle around each "
+    "touches no other.",
     references=("WCAG 2.5.8 Target Size (Minimum) (AA)", "axe-core: target-size"),
 )
 def target_size(axe: AxeReport) -> Finding:
@@ -55,9 +55,9 @@ def target_size(axe: AxeReport) -> Finding:
     "css-orientation-lock",
     name="Screen orientation is not locked",
     found="Screen orientation is locked",
-    why="Devices mounted on a wheelchair cannot be turned.",
+    why="People whose device is mounted, on a wheelchair for example, cannot turn it.",
     severity=HIGH,
-    fix="Remove the rule that turns the page back: @media (orientation: …) with transform: rotate(90deg).",
+    fix="Remove the CSS that rotates the page: @media (orientation: …) with transform: rotate(90deg).",
     references=("WCAG 1.3.4 Orientation (AA)", "axe-core: css-orientation-lock"),
 )
 def css_orientation_lock(axe: AxeReport) -> Finding:
@@ -68,7 +68,7 @@ def css_orientation_lock(axe: AxeReport) -> Finding:
     "avoid-inline-spacing",
     name="Text spacing can be adjusted",
     found="Text spacing cannot be adjusted",
-    why="People who need wider spacing to read cannot set it with a style sheet of their own.",
+    why="People who need wider spacing to read cannot set it in their own style sheet.",
     severity=HIGH,
     fix="Remove !important from line-height, letter-spacing and word-spacing in style attributes.",
     references=("WCAG 1.4.12 Text Spacing (AA)", "axe-core: avoid-inline-spacing"),

@@ -61,7 +61,7 @@ def blocking_scripts_in_head(document: Document, resources: Resources) -> Findin
     why="The browser paints nothing until these style sheets have arrived.",
     judged=f"Passes with one style sheet of up to {size(SHEET_BYTES)}, warns up to {SHEETS_POOR}, fails above that.",
     severity=MEDIUM,
-    fix="Join the style sheets into one, put what the first screen needs into the document, and load the rest later.",
+    fix="Join the style sheets into one, inline what the first screen needs, and load the rest later.",
     references=("Lighthouse: render-blocking-resources", "RFC 6928"),
 )
 def blocking_css(document: Document, resources: Resources) -> Finding:
@@ -80,18 +80,18 @@ def blocking_css(document: Document, resources: Resources) -> Finding:
     "css-import",
     name="No @import in style sheets",
     found="Style sheets use @import",
-    why="An imported style sheet is found only after the one that imports it has arrived.",
+    why="The browser discovers an imported style sheet only after the one that imports it has arrived.",
     severity=MEDIUM,
-    fix="Replace @import by a <link> for each style sheet, or join them when they are built.",
+    fix="Replace @import by a <link> for each style sheet, or bundle the style sheets.",
     references=("CSS Cascade 4, section 2", "sitespeed.io coach: cssImport"),
 )
 def css_import(styles: Styles) -> Finding:
     if not styles.imports:
-        return Pass("No style sheet imports another.")
+        return Pass("No style sheet uses @import.")
     shown = some([f"{excerpt(each.address, 80)} by {excerpt(each.sheet, 80)}" for each in styles.imports])
     return Warn(
-        f"{counted(len(styles.imports), 'style sheet')} imported by others ({shown}): each is requested only after the "
-        "one before it has loaded.",
+        f"{counted(len(styles.imports), 'style sheet')} imported by others ({shown}): each is requested only after "
+        "the one that imports it has loaded.",
         evidence=[{"style_sheet": excerpt(each.sheet), "imports": excerpt(each.address)} for each in styles.imports],
     )
 
@@ -100,10 +100,10 @@ def css_import(styles: Styles) -> Finding:
     "third-party-spof",
     name="No third-party single point of failure",
     found="Third-party single point of failure",
-    why="When the other site does not answer, this page stays blank until the time-out.",
+    why="When the other site does not answer, this page stays blank until the request times out.",
     judged=by_steps(HOSTS_GOOD, HOSTS_POOR),
     severity=MEDIUM,
-    fix="Serve what the page waits for from your own site, or load it with async, so that another site's failure "
+    fix="Serve what the page waits for from your own site, or load it with async, so that another site's outage "
     "leaves no blank page.",
     references=("YellowLabTools: blockingFiles", "sitespeed.io coach: spof"),
 )
@@ -118,7 +118,7 @@ def third_party_spof(page: Page, document: Document) -> Finding:
         HOSTS_GOOD,
         HOSTS_POOR,
         f"Render-blocking files come from {counted(len(hosts), 'domain')} of other sites: {some(hosts)}",
-        "while one of them does not answer, visitors see nothing",
+        "while one of them does not answer, visitors see a blank page",
         [{"url": excerpt(url)} for url in foreign],
     )
 
@@ -127,7 +127,7 @@ def third_party_spof(page: Page, document: Document) -> Finding:
     "document-write",
     name="No document.write()",
     found="document.write() is used",
-    why="It stops the parser, and on slow connections browsers may refuse to run it.",
+    why="It blocks the parser, and on slow connections browsers may refuse to run it.",
     judged=by_steps(WRITES_GOOD, WRITES_POOR) + " Calls count that run whenever the page is parsed.",
     severity=LOW,
     fix="Add elements with append() or insertAdjacentHTML(), and scripts with async.",
@@ -158,7 +158,7 @@ def document_write(document: Document, resources: Resources) -> Finding:
         WRITES_POOR,
         f"{counted(total, 'call')} of document.write() while the document is parsed: "
         f"{some([f'{place} ({count})' for place, count in found])}",
-        "each blocks the parser, and on slow links browsers may ignore it",
+        "each blocks the parser, and on slow connections browsers may ignore it",
         [{"script": place, "calls": count} for place, count in found],
     )
 

@@ -31,8 +31,8 @@ BUILT = frozenset({ResourceKind.SCRIPT, ResourceKind.STYLESHEET, ResourceKind.FO
     why="Returning visitors download the same files again.",
     judged=by_steps(MISSING_GOOD, MISSING_POOR),
     severity=HIGH,
-    fix="Send Cache-Control with every static file: max-age=31536000, immutable where its name changes with its "
-    "content, otherwise max-age=2592000, or no-cache with an ETag.",
+    fix="Send a Cache-Control header with every static file: max-age=31536000, immutable where its name changes with "
+    "its content, otherwise max-age=2592000, or no-cache with an ETag.",
     references=("RFC 9111, section 4.2", "webhint: http-cache"),
 )
 def cache_missing(files: StaticFiles) -> Finding:
@@ -56,12 +56,12 @@ def cache_missing(files: StaticFiles) -> Finding:
     "cache-short",
     name="Efficient cache lifetimes",
     found="Short cache lifetimes",
-    why="Returning visitors ask for the same files again although they have not changed.",
+    why="Returning visitors request the same files again although they have not changed.",
     judged=by_steps(size(WASTE_GOOD), size(WASTE_POOR))
     + " Counted are the bytes that a later visit has to load again.",
     severity=MEDIUM,
-    fix="Let static files be kept for at least 30 days (Cache-Control: max-age=2592000), and change their names when "
-    "they change.",
+    fix="Let browsers keep static files for at least 30 days (Cache-Control: max-age=2592000); rename a file when it "
+    "changes.",
     references=("Lighthouse: uses-long-cache-ttl", "RFC 9111, section 4.2.1"),
 )
 def cache_short(files: StaticFiles) -> Finding:
@@ -100,9 +100,10 @@ def cache_short(files: StaticFiles) -> Finding:
     "cache-immutable",
     name="Fingerprinted files are immutable",
     found="Fingerprinted files are not immutable",
-    why="On a reload browsers ask again for files that can never change.",
+    why="On a reload, browsers request again files that can never change.",
     severity=LOW,
-    fix="Send Cache-Control: public, max-age=31536000, immutable with files whose names change with their content.",
+    fix="Send Cache-Control: public, max-age=31536000, immutable with files whose names contain a hash of their "
+    "content.",
     references=("RFC 8246",),
 )
 def cache_immutable(files: StaticFiles) -> Finding:
@@ -118,7 +119,7 @@ def cache_immutable(files: StaticFiles) -> Finding:
         return Pass(f"{counted(len(hashed), 'file')} with a fingerprint in the name: immutable for a year or more.")
     return Warn(
         f"{len(asked)} of {counted(len(hashed), 'file')} with a fingerprint in the name ({_size(asked)}) are sent "
-        f"without max-age=31536000 and immutable: {_shown(asked)}. Browsers revalidate them for nothing.",
+        f"without max-age=31536000 and immutable: {_shown(asked)}. Browsers revalidate them needlessly.",
         evidence=_evidence(asked),
     )
 
@@ -127,16 +128,19 @@ def cache_immutable(files: StaticFiles) -> Finding:
     "private-static",
     name="Shared caches may store static files",
     found="Static files are marked private",
-    why="Shared caches and CDNs may not keep the file, so every visitor gets it from the origin.",
+    why="CDNs and other shared caches may not store the file, so every visitor loads it from the origin.",
     severity=LOW,
-    fix="Send Cache-Control: public in place of private with files that are the same for everybody, and no cookie.",
+    fix="Send Cache-Control: public instead of private with files that are the same for everyone, and without a "
+    "cookie.",
     references=("RFC 9111, section 5.2.2.7",),
 )
 def private_static(page: Page, files: StaticFiles) -> Finding:
     if not files.own:
         return NO_FILES
     if page.is_keyed:
-        return NotApplicable("The files were asked for with the scan's credentials, so they may be for some alone.")
+        return NotApplicable(
+            "The files were requested with the scan's credentials, so they may be meant for some users only."
+        )
     private = [each for each in files.own if each.policy.deliberate & {"private", "no-store"} == {"private"}]
     if not private:
         return Pass(f"None of {counted(len(files.own), 'static file')} of the site is marked private.")

@@ -56,8 +56,8 @@ class _Text:
     "text-compressed",
     name="Text is compressed",
     found="Text is sent uncompressed",
-    why="Text shrinks to a third or less when compressed, so visitors wait longer than they have to.",
-    judged=by_steps(size(SAVING_GOOD), size(SAVING_POOR)) + " The saving is what gzip makes of the bytes that came.",
+    why="Text shrinks to a third or less when compressed, so visitors wait longer than necessary.",
+    judged=by_steps(size(SAVING_GOOD), size(SAVING_POOR)) + " The saving is what gzip saves on the bytes received.",
     severity=HIGH,
     fix="Compress text on the server, for example in nginx: gzip on; gzip_types text/css application/javascript "
     "application/json image/svg+xml;",
@@ -74,7 +74,7 @@ def text_compressed(page: Page, resources: Resources) -> Finding:
         left -= len(tried)
         savings.append((gzip_saving(tried), text))
     if not savings:
-        return Pass("All text large enough to be worth it is compressed.")
+        return Pass("All text that is large enough to matter is compressed.")
     savings.sort(key=lambda each: -each[0])
     total = sum(saving for saving, _ in savings)
     evidence: list[EvidenceItem] = [
@@ -93,11 +93,11 @@ def text_compressed(page: Page, resources: Resources) -> Finding:
     "modern-encoding",
     name="Brotli or Zstandard compression",
     found="No Brotli or Zstandard compression",
-    why="Brotli and Zstandard make text 15 to 20 percent smaller than gzip.",
-    judged="Files of other sites do not count, and nothing over plain HTTP, where browsers ask for gzip alone.",
+    why="Brotli and Zstandard make text 15 to 20% smaller than gzip.",
+    judged="Files of other sites do not count, nor do those over plain HTTP, where browsers accept gzip only.",
     severity=LOW,
-    fix="Offer Brotli or Zstandard beside gzip: files compressed once when they are deployed, pages as they are sent "
-    "(brotli on; in nginx with its module).",
+    fix="Offer Brotli or Zstandard beside gzip: compress files once, at deployment, and pages on the fly (brotli on; "
+    "in nginx with its module).",
     references=("RFC 7932", "RFC 8878"),
 )
 def modern_encoding(page: Page, resources: Resources) -> Finding:
@@ -127,15 +127,15 @@ def modern_encoding(page: Page, resources: Resources) -> Finding:
     "needless-encoding",
     name="Images and fonts are not compressed twice",
     found="Images or fonts are compressed twice",
-    why="Images and fonts are compressed already; again costs processor time and can make them larger.",
+    why="Images and fonts are compressed already; compressing them again costs CPU time and can make them larger.",
     severity=LOW,
-    fix="Take images and fonts (png, jpeg, gif, webp, avif, woff, woff2) out of the types that the server compresses.",
+    fix="Remove images and fonts (png, jpeg, gif, webp, avif, woff, woff2) from the types that the server compresses.",
     references=("RFC 9110, section 8.4", "webhint: http-compression"),
 )
 def needless_encoding(resources: Resources) -> Finding:
     compressed = [each for each in resources.items if each.status == 200 and _is_compressed_format(each)]
     if not compressed:
-        return NotApplicable("The page loads no image or font of a compressed format.")
+        return NotApplicable("The page loads no image or font in a compressed format.")
     needless = [each for each in compressed if codings(each.headers) and not each.is_cut and _gains_nothing(each)]
     if not needless:
         return Pass(f"None of {counted(len(compressed), 'image or font', 'images and fonts')} is compressed twice.")
@@ -145,7 +145,8 @@ def needless_encoding(resources: Resources) -> Finding:
     before, after = sum(each.body_bytes for each in needless), sum(each.own_wire_bytes for each in needless)
     return Warn(
         f"{counted(len(needless), 'file')} of a compressed format sent compressed once more, {before:,} bytes as "
-        f"{after:,}: {some([excerpt(each.url, 80) for each in needless])}. That only costs server and phone time.",
+        f"{after:,}: {some([excerpt(each.url, 80) for each in needless])}. That only costs CPU time on the server "
+        "and the phone.",
         evidence=evidence,
     )
 
@@ -154,9 +155,9 @@ def needless_encoding(resources: Resources) -> Finding:
     "unminified-css",
     name="CSS is minified",
     found="Unminified CSS",
-    why="Comments and white space are bytes that no browser needs.",
+    why="Comments and whitespace are bytes that no browser needs.",
     severity=LOW,
-    fix="Minify style sheets when they are built, for example with lightningcss --minify or cssnano.",
+    fix="Minify style sheets in the build, for example with lightningcss --minify or cssnano.",
     references=("Lighthouse: unminified-css",),
 )
 def unminified_css(resources: Resources) -> Finding:
@@ -167,9 +168,9 @@ def unminified_css(resources: Resources) -> Finding:
     "unminified-js",
     name="JavaScript is minified",
     found="Unminified JavaScript",
-    why="Comments and white space are bytes that no browser needs.",
+    why="Comments and whitespace are bytes that no browser needs.",
     severity=LOW,
-    fix="Minify scripts when they are built, for example with esbuild --minify or terser.",
+    fix="Minify scripts in the build, for example with esbuild --minify or terser.",
     references=("Lighthouse: unminified-javascript",),
 )
 def unminified_js(resources: Resources) -> Finding:
@@ -180,10 +181,11 @@ def unminified_js(resources: Resources) -> Finding:
     "unused-css",
     name="Little unused CSS",
     found="Unused CSS",
-    why="Rules that match nothing delay the first paint.",
-    judged=f"Up to {size(UNUSED_CSS_BYTES)} of each file are tolerated for what hovering and opening will use.",
+    why="Rules that match nothing on the page delay the first paint.",
+    judged=f"Up to {size(UNUSED_CSS_BYTES)} of each file are tolerated, for menus, dialogs and hover styles that are "
+    "used later.",
     severity=MEDIUM,
-    fix="Split style sheets by page, drop rules that no page uses (for example with PurgeCSS), and load later what "
+    fix="Split style sheets by page, remove rules that no page uses (for example with PurgeCSS), and load later what "
     "the first screen does not need.",
     references=("Lighthouse: unused-css-rules",),
     measured=True,
@@ -196,10 +198,12 @@ def unused_css(coverage: Coverage, load: BrowserLoad) -> Finding:
     "unused-js",
     name="Little unused JavaScript",
     found="Unused JavaScript",
-    why="Code that never runs is downloaded and parsed all the same.",
-    judged=f"Up to {size(UNUSED_JS_BYTES)} of each file are tolerated for what hovering and opening will use.",
+    why="Code that never runs is still downloaded and parsed.",
+    judged=f"Up to {size(UNUSED_JS_BYTES)} of each file are tolerated, for menus, dialogs and hover styles that are "
+    "used later.",
     severity=MEDIUM,
-    fix="Split bundles by page and load parts with import() when they are needed; drop libraries that are hardly used.",
+    fix="Split bundles by page, load parts with import() when they are needed, and remove libraries that are hardly "
+    "used.",
     references=("Lighthouse: unused-javascript",),
     measured=True,
 )
@@ -211,11 +215,11 @@ def _used(coverage: Coverage, load: BrowserLoad, kind: ResourceKind, noun: str, 
     """Warns only: what other pages, or what visitors do on this one, may use all of it."""
     files = unused_files(coverage, load.first.requests, kind)
     if not files:
-        return NotApplicable(f"The page loads no {noun} that is a file.")
+        return NotApplicable(f"The page loads no external {noun}.")
     wasted = [each for each in files if each.unused_bytes > tolerated_bytes]
     seen = f"until the page had loaded, without scrolling or tapping ({load.product})"
     if not wasted:
-        return Pass(f"{counted(len(files), noun)}: of none more than {size(tolerated_bytes)} unused {seen}.")
+        return Pass(f"{counted(len(files), noun)}: none has more than {size(tolerated_bytes)} unused {seen}.")
     evidence: list[EvidenceItem] = [
         {
             "url": excerpt(each.url),
@@ -225,7 +229,7 @@ def _used(coverage: Coverage, load: BrowserLoad, kind: ResourceKind, noun: str, 
         }
         for each in wasted
     ]
-    shown = some([f"{excerpt(each.url, 80)} ({100 * each.share:.0f} %)" for each in wasted])
+    shown = some([f"{excerpt(each.url, 80)} ({100 * each.share:.0f}%)" for each in wasted])
     total = sum(each.unused_bytes for each in wasted)
     return Warn(
         f"{size(total)} of {counted(len(wasted), noun)} unused {seen}: {shown}. Other pages, or what visitors do next, "
@@ -251,16 +255,16 @@ def _minified(
         if share * 100 >= limit_percent and share * each.own_wire_bytes >= LEAST_WASTE_BYTES:
             found.append((share * each.own_wire_bytes, share, each))
     if not found:
-        return Pass(f"{counted(len(files), noun)}: none has much white space or many comments to remove.")
+        return Pass(f"{counted(len(files), noun)}: none has much whitespace or many comments to remove.")
     found.sort(key=lambda each: -each[0])
     evidence: list[EvidenceItem] = [
         {"url": excerpt(each.url), "share_percent": round(100 * share), "wasted_bytes": round(wasted)}
         for wasted, share, each in found
     ]
-    shown = some([f"{excerpt(each.url, 80)} ({100 * share:.0f} %)" for _, share, each in found])
+    shown = some([f"{excerpt(each.url, 80)} ({100 * share:.0f}%)" for _, share, each in found])
     total = sum(wasted for wasted, _, _ in found)
     return Warn(
-        f"White space and comments in {counted(len(found), noun)} take {size(total)} of the load: {shown}.",
+        f"Whitespace and comments in {counted(len(found), noun)} take {size(total)} of the transfer: {shown}.",
         evidence=evidence,
     )
 

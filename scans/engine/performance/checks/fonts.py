@@ -15,7 +15,7 @@ from scans.engine.performance.evidence import Fonts, Resource
 
 CATEGORY = Category("Fonts", weight=3, html=True)
 
-NO_FONTS = NotApplicable("No font file is sure to be loaded.")
+NO_FONTS = NotApplicable("No font file is certain to be loaded.")
 SHOWN_AT_ONCE = frozenset({"swap", "optional", "fallback"})
 COUNT_GOOD, COUNT_POOR = 2, 5
 # To see letters in place of pictures is worse than to see nothing: for them block is right.
@@ -42,10 +42,10 @@ SIGNATURES = (
 def font_display(fonts: Fonts) -> Finding:
     faces = [each for each in fonts.faces if not (ICONS.search(each.family) and each.display == "block")]
     if not faces:
-        return NotApplicable("The page's own elements use no web font.")
+        return NotApplicable("The page's text uses no web font.")
     waiting = [each for each in faces if each.display not in SHOWN_AT_ONCE]
     if not waiting:
-        return Pass(f"{counted(len(faces), 'font face')}: text is shown before they have loaded.")
+        return Pass(f"{counted(len(faces), 'font face')}: text is shown while they load.")
     families = list(dict.fromkeys(each.family for each in waiting))
     return Warn(
         f"Text in {some([excerpt(each, 60) for each in families])} may stay invisible for up to 3 s while its font "
@@ -62,10 +62,10 @@ def font_display(fonts: Fonts) -> Finding:
     "font-format",
     name="Fonts are in WOFF2",
     found="Fonts are not in WOFF2",
-    why="WOFF2 is a third smaller than older formats, and every current browser reads it.",
+    why="WOFF2 is about a third smaller than older formats, and every current browser supports it.",
     judged="A font file's first bytes tell its format.",
     severity=LOW,
-    fix="Convert the font to WOFF2 (for example with woff2_compress) and name that file first in src.",
+    fix="Convert the font to WOFF2 (for example with woff2_compress), and list that file first in src.",
     references=("W3C: WOFF File Format 2.0", "webhint: font formats"),
 )
 def font_format(fonts: Fonts) -> Finding:
@@ -83,18 +83,18 @@ def font_format(fonts: Fonts) -> Finding:
         f"in WOFF2: {some([f'{excerpt(each.url, 80)} ({name})' for each, name in old])}."
     )
     if all(name == "WOFF" for _, name in old):
-        return Warn(f"{message} WOFF is compressed, too, but not as well.", evidence=evidence)
-    return Fail(f"{message} WOFF2 takes about half of it.", evidence=evidence)
+        return Warn(f"{message} WOFF is compressed too, but less well.", evidence=evidence)
+    return Fail(f"{message} WOFF2 takes about half as much.", evidence=evidence)
 
 
 @check(
     "font-count",
     name="Few font files",
     found="Too many font files",
-    why="Each font file delays the text that is set in it.",
+    why="Each font file delays the text that uses it.",
     judged=by_steps(COUNT_GOOD, COUNT_POOR),
     severity=LOW,
-    fix="Get by with two fonts: one variable font in place of several weights, and the system's font for the rest.",
+    fix="Use at most two fonts: one variable font instead of several weights, and a system font for the rest.",
     references=("YellowLabTools: fontsCount",),
 )
 def font_count(fonts: Fonts) -> Finding:

@@ -40,11 +40,10 @@ LENGTH = re.compile(r"\s*+\d{1,9}(?:\.\d{0,9})?(?!\s*+%)(?!\d)")
     "image-dimensions",
     name="Images have width and height",
     found="Images without width and height",
-    why="Without its dimensions an image pushes the content away when it arrives.",
+    why="Without its dimensions, an image shifts the content below it when it loads.",
     judged=by_steps(UNSIZED_GOOD, UNSIZED_POOR) + " An image counts only if no rule could give it a height.",
     severity=MEDIUM,
-    fix="Write the picture's own width and height into each <img>, as numbers; with height: auto in the style sheet it "
-    "still scales.",
+    fix="Set the image's own width and height on each <img>, as numbers; with height: auto in the CSS it still scales.",
     references=("Lighthouse: unsized-images", "web.dev: optimize CLS"),
 )
 def image_dimensions(document: Document, styles: Styles) -> Finding:
@@ -62,7 +61,7 @@ def image_dimensions(document: Document, styles: Styles) -> Finding:
         UNSIZED_GOOD,
         UNSIZED_POOR,
         f"{len(unsized)} of {counted(len(images), 'image')} have no width and height: {some(shown)}",
-        "what is below them shifts when they load",
+        "the content below them shifts when they load",
         [{"src": each} for each in shown],
     )
 
@@ -71,10 +70,10 @@ def image_dimensions(document: Document, styles: Styles) -> Finding:
     "image-format",
     name="Images in modern formats",
     found="Images not in modern formats",
-    why="WebP and AVIF show the same image with a third to a half of the bytes.",
+    why="WebP and AVIF need a third to a half of the bytes for the same image.",
     judged=by_steps(size(SAVING_GOOD), size(SAVING_POOR)) + " The saving is estimated from bytes and pixels.",
     severity=HIGH,
-    fix="Send photographs and pictures as AVIF or WebP, for example with <picture> and the old format for the rest.",
+    fix="Serve images as AVIF or WebP, for example with <picture> and the old format as a fallback.",
     references=("Lighthouse: modern-image-formats",),
 )
 def image_format(resources: Resources) -> Finding:
@@ -113,10 +112,10 @@ def image_format(resources: Resources) -> Finding:
     "image-oversized",
     name="Properly sized images",
     found="Oversized images",
-    why="Pixels that the screen does not show are downloaded for nothing.",
-    judged=by_steps(size(OVERSIZED_GOOD), size(OVERSIZED_POOR)) + " Boxes are those on a phone.",
+    why="Pixels that the screen cannot show are downloaded for nothing.",
+    judged=by_steps(size(OVERSIZED_GOOD), size(OVERSIZED_POOR)) + " The sizes are those on a phone's screen.",
     severity=MEDIUM,
-    fix="Offer each image in several widths (srcset and sizes), so that phones load no more pixels than they show.",
+    fix="Offer each image in several widths (srcset and sizes), so that phones download no more pixels than they show.",
     references=("Lighthouse: uses-responsive-images",),
 )
 def image_oversized(layout: Layout, load: BrowserLoad, resources: Resources) -> Finding:
@@ -155,10 +154,10 @@ def image_oversized(layout: Layout, load: BrowserLoad, resources: Resources) -> 
     "lazy-offscreen",
     name="Offscreen images are deferred",
     found="Offscreen images are not deferred",
-    why="Images far below the first screen compete with those that visitors see first.",
+    why="Images far below the first screen compete for bandwidth with those that visitors see first.",
     judged=by_steps(OFFSCREEN_GOOD, OFFSCREEN_POOR),
     severity=LOW,
-    fix='Write loading="lazy" into images further down the page, never into those of the first screen.',
+    fix='Add loading="lazy" to images further down the page, but never to those on the first screen.',
     references=("Lighthouse: offscreen-images", "YellowLabTools: lazyLoadableImagesBelowTheFold"),
 )
 def lazy_offscreen(layout: Layout, load: BrowserLoad) -> Finding:
@@ -174,7 +173,7 @@ def lazy_offscreen(layout: Layout, load: BrowserLoad) -> Finding:
         OFFSCREEN_POOR,
         f"{counted(len(found), 'image')} more than {SCREENS_AHEAD} screens below the first one, {size(total)} in all, "
         f"loaded at once: {some([excerpt(image.url, 80) for image, _ in found])}",
-        "what visitors see first shares the link with them",
+        "they compete for bandwidth with what visitors see first",
         [
             {
                 "url": excerpt(image.url),
@@ -191,10 +190,10 @@ def lazy_offscreen(layout: Layout, load: BrowserLoad) -> Finding:
     "gif-video",
     name="No large GIFs",
     found="Large GIFs",
-    why="An animation as a video has a tenth of the bytes and looks better.",
+    why="As a video, an animation takes a tenth of the bytes and looks better.",
     judged=f"GIFs of more than {size(GIF_BYTES)} count.",
     severity=MEDIUM,
-    fix="Replace the animation by a <video autoplay loop muted playsinline> in MP4 or WebM.",
+    fix="Replace the animation with a <video autoplay loop muted playsinline> in MP4 or WebM.",
     references=("Lighthouse: efficient-animated-content",),
 )
 def gif_video(resources: Resources) -> Finding:
@@ -217,7 +216,7 @@ def gif_video(resources: Resources) -> Finding:
             }
             for each in large
         ],
-        fix=None if is_moving else "Send the picture as WebP or AVIF.",
+        fix=None if is_moving else "Serve the image as WebP or AVIF.",
     )
 
 

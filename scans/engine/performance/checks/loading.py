@@ -43,19 +43,19 @@ SHOWN = 5
 LEAST_SHIFT = 0.001
 NETWORK = ("http:", "https:")
 
-NO_IMAGE_FILE = NotApplicable("The largest contentful element is no image file.")
+NO_IMAGE_FILE = NotApplicable("The largest contentful element is not an image file.")
 NO_PAINT = NotApplicable("The browser painted nothing on the page that could be measured.")
-PHONE = "simulated for a phone on a link of 1.6 Mbit/s and 150 ms"
+PHONE = "simulated for a phone on a connection of 1.6 Mbit/s and 150 ms"
 
 
 @check(
     "lcp",
     name="Largest contentful paint",
     found="Slow largest contentful paint",
-    why="It is the moment at which visitors see the main content; slow pages are left before that.",
+    why="It marks the moment when visitors see the main content; they leave slow pages before it.",
     judged=by_curve(f"{LCP_S[0]} s", f"{LCP_S[1]} s"),
     severity=CRITICAL,
-    fix="Let the browser find what the page shows largest early (in the HTML itself, an image with "
+    fix="Let the browser discover the largest element early (in the HTML itself, an image with "
     'fetchpriority="high"), make it smaller, and shorten what it waits for: redirects, style sheets, scripts.',
     references=("web.dev: Largest Contentful Paint", "Lighthouse: largest-contentful-paint"),
     measured=True,
@@ -83,7 +83,7 @@ def lcp(vitals: Vitals, load: BrowserLoad) -> Finding:
     why="While the main thread is blocked, the page does not react to taps, clicks and keys.",
     judged=by_curve(f"{TBT_S[0] * 1000:.0f} ms", f"{TBT_S[1] * 1000:.0f} ms"),
     severity=HIGH,
-    fix="Load fewer scripts, split long tasks into shorter ones, and put off what the first screen does not need.",
+    fix="Load fewer scripts, split long tasks into shorter ones, and defer what the first screen does not need.",
     references=("web.dev: Total Blocking Time", "Lighthouse: total-blocking-time"),
     measured=True,
 )
@@ -103,8 +103,8 @@ def tbt(vitals: Vitals, load: BrowserLoad) -> Finding:
     why="Content that jumps makes people lose their place or tap the wrong thing.",
     judged=by_curve(f"{CLS[0]}", f"{CLS[1]}"),
     severity=HIGH,
-    fix="Give images, frames and advertisements their size (width and height, or aspect-ratio), and put nothing in "
-    "above what is already shown.",
+    fix="Give images, frames and ads their size (width and height, or aspect-ratio), and insert nothing above "
+    "content that is already shown.",
     references=("web.dev: Cumulative Layout Shift", "Lighthouse: cumulative-layout-shift"),
     measured=True,
 )
@@ -125,10 +125,10 @@ def cls(vitals: Vitals, load: BrowserLoad) -> Finding:
     "fcp",
     name="First contentful paint",
     found="Slow first contentful paint",
-    why="Until the first text or image appears, visitors do not know whether the page works at all.",
+    why="Until the first text or image appears, visitors cannot tell whether the page works at all.",
     judged=by_curve(f"{FCP_S[0]} s", f"{FCP_S[1]} s"),
     severity=HIGH,
-    fix="Let the server answer sooner, without redirects, and load only what the first screen needs before it: few "
+    fix="Let the server respond faster, without redirects, and load only what the first screen needs before it: few "
     "and small style sheets, scripts with defer.",
     references=("web.dev: First Contentful Paint", "Lighthouse: first-contentful-paint"),
     measured=True,
@@ -148,9 +148,9 @@ def fcp(vitals: Vitals, load: BrowserLoad) -> Finding:
     "lcp-lazy",
     name="LCP image is not lazily loaded",
     found="LCP image is lazily loaded",
-    why="A lazily loaded image waits for the layout, so the main content appears later than it has to.",
+    why="A lazily loaded image waits for the layout, so the main content appears later than necessary.",
     severity=HIGH,
-    fix='Take loading="lazy" off the image: the browser waits for the layout before it asks for it.',
+    fix='Remove loading="lazy" from the image: the browser waits for the layout before it requests the image.',
     references=("web.dev: Optimize Largest Contentful Paint", "Lighthouse: lcp-lazy-loaded"),
     measured=True,
 )
@@ -171,7 +171,7 @@ def lcp_lazy(load: BrowserLoad) -> Finding:
     "lcp-priority",
     name="LCP image is discoverable and prioritized",
     found="LCP image is discovered or fetched late",
-    why="The browser fetches what it finds late, or with low priority, after everything else.",
+    why="The browser fetches an image that it discovers late, or with low priority, after everything else.",
     severity=MEDIUM,
     fix='Put the image into the HTML itself as <img src="…" fetchpriority="high">, or preload it: '
     '<link rel="preload" as="image" fetchpriority="high" href="…">.',
@@ -193,7 +193,7 @@ def lcp_priority(page: Page, document: Document, load: BrowserLoad) -> Finding:
     }
     url = excerpt(largest.url, 120)
     if not is_found:
-        message = f"The largest image ({url}) is not in the HTML itself, so browsers find it late."
+        message = f"The largest image ({url}) is not in the HTML itself, so browsers discover it late."
         return Warn(message, evidence=(evidence,))
     if not is_high:
         message = f'The largest image ({url}) has no fetchpriority="high", so it competes with the other files.'
@@ -205,10 +205,10 @@ def lcp_priority(page: Page, document: Document, load: BrowserLoad) -> Finding:
     "long-tasks",
     name="No long main-thread tasks",
     found="Long main-thread tasks",
-    why="Each task over 50 ms holds up whatever visitors do in the meantime.",
+    why="A task over 50 ms delays the response to whatever visitors do in the meantime.",
     judged=f"Passes without such a task, warns up to {LONG_TASKS}, fails above that.",
     severity=MEDIUM,
-    fix="Split work that takes longer than 50 ms, and leave to idle time what can wait.",
+    fix="Split tasks that take longer than 50 ms, and leave what can wait to idle time.",
     references=("web.dev: Optimize long tasks", "W3C Long Tasks"),
     measured=True,
 )
@@ -233,7 +233,7 @@ def long_tasks(load: BrowserLoad) -> Finding:
     "script-time",
     name="JavaScript execution time",
     found="High JavaScript execution time",
-    why="Running scripts keeps slow phones from painting the page and from answering taps.",
+    why="While scripts run, slow phones neither paint the page nor react to taps.",
     judged=by_steps(f"{SCRIPT_S[0]:.1f} s", f"{SCRIPT_S[1]} s"),
     severity=MEDIUM,
     fix="Send less JavaScript, and run only what the page needs now.",
@@ -248,10 +248,10 @@ def script_time(vitals: Vitals) -> Finding:
     "main-thread",
     name="Main-thread work",
     found="Too much main-thread work",
-    why="Parsing, layout and scripts share one thread with everything visitors do.",
+    why="Parsing, layout and scripts share one thread with everything that visitors do.",
     judged=by_steps(f"{MAIN_THREAD_S[0]:.1f} s", f"{MAIN_THREAD_S[1]} s"),
     severity=MEDIUM,
-    fix="Less script, simpler style sheets and a smaller document: each makes the browser's main thread work less.",
+    fix="Use fewer scripts, simpler style sheets and a smaller document: each reduces the main thread's work.",
     references=("Lighthouse: mainthread-work-breakdown",),
     measured=True,
 )
@@ -261,12 +261,12 @@ def main_thread(vitals: Vitals) -> Finding:
 
 @check(
     "est-load-time",
-    name="Estimated load time on a slow link",
-    found="Long estimated load time on a slow link",
-    why="Visitors on slow links leave before the page is usable.",
+    name="Estimated load time on a slow connection",
+    found="Long estimated load time on a slow connection",
+    why="Visitors on slow connections leave before the page is usable.",
     judged=by_steps(f"{GOOD_S:g} s", f"{POOR_S:g} s"),
     severity=MEDIUM,
-    fix="Send fewer bytes before the page is complete: compress and resize images, drop unused scripts, load "
+    fix="Send fewer bytes before the page is complete: compress and resize images, remove unused scripts, load "
     'images further down with loading="lazy".',
     references=("Lighthouse: throttling (1.6 Mbit/s, 150 ms)",),
 )
@@ -281,7 +281,7 @@ def est_load_time(page: Page, resources: Resources, timing: Timing) -> Finding:
     }
     least = "at least " if resources.left_out else ""
     message = (
-        f"On a link of 1.6 Mbit/s and 150 ms the page would take {least}{result.seconds:.1f} s: "
+        f"On a connection of 1.6 Mbit/s and 150 ms, the page would take {least}{result.seconds:.1f} s: "
         f"{size(result.wire_bytes)} in {result.requests} requests"
     )
     why = f"up to {GOOD_S:g} s is good, more than {POOR_S:g} s slow"
@@ -291,7 +291,7 @@ def est_load_time(page: Page, resources: Resources, timing: Timing) -> Finding:
 def _unpainted(vitals: Vitals) -> Finding:
     """An empty page has nothing to judge. Raises `BrowserFailed` for one that may only have been too slow."""
     if not vitals.is_complete:
-        raise BrowserFailed("The browser had painted nothing when the time was up.")
+        raise BrowserFailed("The browser had painted nothing when the time ran out.")
     return NO_PAINT
 
 
@@ -327,7 +327,7 @@ def _figures(measured: Measured, vitals: Vitals, load: BrowserLoad) -> EvidenceI
 
 def _note(load: BrowserLoad, vitals: Vitals) -> str:
     """What makes the figure less certain."""
-    note = "" if vitals.is_complete else " The page had not finished loading when the time was up."
+    note = "" if vitals.is_complete else " The page had not finished loading when the time ran out."
     if load.host_ms is not None and load.host_ms > SLOW_HOST_MS:
         slow = f"The scanning machine was slow ({load.host_ms:.0f} ms for what takes 20 ms elsewhere)"
         note += f" {slow}, so take it with care."

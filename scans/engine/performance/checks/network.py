@@ -28,10 +28,10 @@ PRECONNECT = re.compile(r""";\s{0,9}rel\s{0,9}=\s{0,9}"?[^";]{0,99}\bpreconnect\
     "http-version",
     name="HTTP/2 or HTTP/3",
     found="Static files are sent over HTTP/1.1",
-    why="HTTP/1.1 takes one file at a time per connection; HTTP/2 and 3 take all of them at once.",
-    judged=f"Origins with at least {MANY_REQUESTS} static files count, over https alone, as HTTP/2 needs it.",
+    why="HTTP/1.1 loads one file at a time per connection; HTTP/2 and HTTP/3 load all of them at once.",
+    judged=f"Only origins with at least {MANY_REQUESTS} static files count, and only https, which HTTP/2 requires.",
     severity=MEDIUM,
-    fix="Switch HTTP/2 on, in nginx with http2 on; in Apache with Protocols h2 http/1.1.",
+    fix="Enable HTTP/2: in nginx with http2 on; in Apache with Protocols h2 http/1.1.",
     references=("RFC 9113, section 3.2", "Lighthouse: uses-http2"),
 )
 def http_version(protocols: Protocols) -> Finding:
@@ -68,14 +68,14 @@ def http_version(protocols: Protocols) -> Finding:
     why="A new connection for each file costs one to three round trips every time.",
     judged=by_steps(CLOSED_GOOD, CLOSED_POOR) + " Origins with HTTP/2 are left out.",
     severity=MEDIUM,
-    fix="Let the server keep connections open: no Connection: close, in nginx keepalive_timeout 65s; in Apache "
-    "KeepAlive On.",
+    fix="Let the server keep connections open: do not send Connection: close; set keepalive_timeout 65s in nginx, "
+    "KeepAlive On in Apache.",
     references=("RFC 9112, section 9.3", "YellowLabTools: closedConnections"),
 )
 def keep_alive(page: Page, resources: Resources, protocols: Protocols) -> Finding:
     """Origins with HTTP/2 are left out: browsers do not speak the version with them that we do."""
     if not resources.items:
-        return NotApplicable("The page refers to no resource.")
+        return NotApplicable("The page loads no resources.")
     asked = {each.origin: each for each in protocols.origins}
     closed: dict[str, int] = {}
     for origin, count in closed_connections(page, resources).items():
@@ -101,10 +101,10 @@ def keep_alive(page: Page, resources: Resources, protocols: Protocols) -> Findin
     "header-size",
     name="Small response headers",
     found="Large response headers",
-    why="Headers come before the content, and large ones need a further round trip.",
-    judged=f"Answers with headers of more than {size(HEADER_BYTES)} count.",
+    why="Headers come before the content, and large ones need another round trip.",
+    judged=f"Responses with headers of more than {size(HEADER_BYTES)} count.",
     severity=LOW,
-    fix="Drop headers that nothing uses, and shorten Content-Security-Policy and Set-Cookie.",
+    fix="Remove headers that nothing uses, and shorten Content-Security-Policy and Set-Cookie.",
     references=("sitespeed.io coach: headers", "RFC 9110, section 5.4"),
 )
 def header_size(page: Page, resources: Resources) -> Finding:
@@ -125,11 +125,11 @@ def header_size(page: Page, resources: Resources) -> Finding:
     "preconnects",
     name="Few preconnect hints",
     found="Too many preconnect hints",
-    why="Each connection that is opened early takes bandwidth from the content that is needed now.",
+    why="Each connection that is opened early competes with the content that is needed now.",
     judged=f"More than {PRECONNECTS} count as too many.",
     severity=LOW,
-    fix='Keep <link rel="preconnect"> for the few origins that the first screen needs; for others '
-    'rel="dns-prefetch" will do.',
+    fix='Keep <link rel="preconnect"> for the few origins that the first screen needs; use rel="dns-prefetch" for '
+    "others.",
     references=("Lighthouse: uses-rel-preconnect", "HTML, link type preconnect"),
 )
 def preconnects(page: Page, document: Document) -> Finding:

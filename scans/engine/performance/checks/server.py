@@ -30,10 +30,10 @@ UNLOAD = re.compile(
     "ttfb",
     name="Time to first byte",
     found="Slow time to first byte",
-    why="Nothing else can begin before the first byte of the document has arrived.",
+    why="Nothing else can start before the first byte of the document has arrived.",
     judged=by_steps(f"{TTFB_GOOD_MS} ms", f"{TTFB_POOR_MS:,} ms"),
     severity=HIGH,
-    fix="Answer from a cache (of whole pages, or a CDN near the visitor), and look for slow queries behind the page.",
+    fix="Answer from a cache (a page cache, or a CDN near the visitor), and look for slow database queries.",
     references=("Lighthouse: server-response-time", "web.dev: Time to First Byte"),
     html=False,
 )
@@ -42,7 +42,7 @@ def ttfb(timing: Timing) -> Finding:
     median = round(statistics.median(milliseconds))
     tries = f"median of {len(milliseconds)}" if len(milliseconds) > 1 else "one try"
     evidence: list[EvidenceItem] = [{"try": number, "ttfb_ms": value} for number, value in enumerate(milliseconds, 1)]
-    message = f"The server begins to answer after {median:,} ms ({tries})"
+    message = f"The server starts to respond after {median:,} ms ({tries})"
     why = f"up to {TTFB_GOOD_MS} ms is good, more than {TTFB_POOR_MS:,} ms slow"
     return by_limits(median, TTFB_GOOD_MS, TTFB_POOR_MS, message, why, evidence)
 
@@ -51,9 +51,9 @@ def ttfb(timing: Timing) -> Finding:
     "doc-redirects",
     name="No redirects before the document",
     found="Redirects before the document",
-    why="Each redirect costs a round trip before the page begins to load.",
+    why="Each redirect costs a round trip before the page starts to load.",
     severity=MEDIUM,
-    fix="Link to the final address everywhere, and redirect to it in one step: each redirect costs a round trip.",
+    fix="Link to the final URL everywhere, and redirect to it in one step.",
     references=("Lighthouse: redirects",),
     html=False,
 )
@@ -63,7 +63,7 @@ def doc_redirects(page: Page) -> Finding:
         {"hop": number, "url": excerpt(hop.url), "status": hop.status} for number, hop in enumerate(page.hops, 1)
     ]
     if count == 0:
-        return Pass("The document comes without a redirect.")
+        return Pass("The document loads without a redirect.")
     chain = some([excerpt(hop.url, 80) for hop in page.hops[1:]])
     message = f"{counted(count, 'redirect')} before the document, to {chain}"
     if count == 1 and is_same_site(page.requested.host, page.target.host):
@@ -75,21 +75,21 @@ def doc_redirects(page: Page) -> Finding:
     "broken-resources",
     name="No broken resources",
     found="Resources failed to load",
-    why="The page lacks styles, scripts or images that it was built with.",
+    why="The page lacks styles, scripts or images that it needs.",
     severity=HIGH,
-    fix="Correct the addresses, or remove the references to files that no longer exist.",
+    fix="Correct the URLs, or remove references to files that no longer exist.",
     references=("webhint: no-broken-links", "HTML, fetching resources"),
 )
 def broken_resources(resources: Resources) -> Finding:
     if not resources.items:
-        return NotApplicable("The page refers to no resource.")
+        return NotApplicable("The page loads no resources.")
     faults = (each for each in resources.items if (each.error or (each.status or 0) >= 400) and not each.may_fail)
     faulty = list({each.url: each for each in faults}.values())
     refused = [each for each in faulty if each.status in REFUSALS]
     unused = [each for each in faulty if each not in refused and not each.eager]
     broken = [each for each in faulty if each not in refused and each.eager]
     asked = f"{len(resources.items)} resources" + (
-        f" ({resources.left_out} more were not asked for)" if resources.left_out else ""
+        f" ({resources.left_out} more were not requested)" if resources.left_out else ""
     )
     if broken or unused:
         evidence = [_resource_evidence(each) for each in (broken + unused)]
@@ -106,7 +106,7 @@ def broken_resources(resources: Resources) -> Finding:
             f"{some([_failure(each) for each in refused])}.",
             LOW,
             [_resource_evidence(each) for each in refused],
-            fix="See in a browser whether they load; if they do, the server only refuses robots, and nothing is wrong.",
+            fix="Check in a browser whether they load; if they do, the server only blocks bots, and nothing is wrong.",
         )
     return Pass(f"All {asked} loaded.")
 
@@ -118,7 +118,7 @@ def broken_resources(resources: Resources) -> Finding:
     why="Large documents take more memory, and each change of style or layout takes longer.",
     judged=by_steps(f"{ELEMENTS_GOOD:,} elements", f"{ELEMENTS_POOR:,}"),
     severity=MEDIUM,
-    fix="Take out wrappers that only style, load long lists in parts, and add hidden panels when they open.",
+    fix="Remove wrappers that only add styling, load long lists in parts, and create hidden panels when they open.",
     references=("Lighthouse: dom-size", "YellowLabTools: DOMelementsCount"),
 )
 def dom_size(size: DomSize) -> Finding:
@@ -127,7 +127,7 @@ def dom_size(size: DomSize) -> Finding:
         ELEMENTS_GOOD,
         ELEMENTS_POOR,
         f"The document has {size.elements:,} {'element' if size.elements == 1 else 'elements'}",
-        f"up to {ELEMENTS_GOOD:,} is good, more than {ELEMENTS_POOR:,} makes every change of the page slow",
+        f"up to {ELEMENTS_GOOD:,} is good, more than {ELEMENTS_POOR:,} makes every update of the page slow",
     )
 
 
@@ -138,7 +138,7 @@ def dom_size(size: DomSize) -> Finding:
     why="Deep nesting makes each calculation of styles and layout slower.",
     judged=by_steps(f"{DEPTH_GOOD} levels", DEPTH_POOR),
     severity=LOW,
-    fix="Take out elements that only wrap others: grid and flex layouts do without most of them.",
+    fix="Remove elements that only wrap others: with grid and flexbox, most of them are unnecessary.",
     references=("Lighthouse: dom-size", "YellowLabTools: DOMelementMaxDepth"),
 )
 def dom_depth(size: DomSize) -> Finding:
@@ -155,9 +155,9 @@ def dom_depth(size: DomSize) -> Finding:
     "bfcache-blocked",
     name="Back/forward cache is not prevented",
     found="Back/forward cache is prevented",
-    why="Going back loads the page anew, instead of showing it at once.",
+    why="Going back reloads the page instead of showing it instantly.",
     severity=LOW,
-    fix="Replace unload by pagehide, and send Cache-Control: no-cache (or private) in place of no-store.",
+    fix="Replace unload with pagehide, and send Cache-Control: no-cache (or private) instead of no-store.",
     references=("web.dev: back/forward cache", "Lighthouse: bf-cache"),
 )
 def bfcache_blocked(page: Page, document: Document) -> Finding:

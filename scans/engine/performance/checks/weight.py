@@ -33,11 +33,11 @@ REQUESTS, DOMAINS = (80, 240), (12, 30)
     "total-weight",
     name="Total page weight",
     found="Heavy page",
-    why="Every byte costs time on slow links, and money on mobile plans.",
+    why="Every byte costs time on slow connections, and money on mobile plans.",
     judged=by_steps(*map(size, TOTAL_BYTES)),
     severity=HIGH,
-    fix="Compress and resize images, split scripts and load them where they are needed, and load what is further "
-    'down later (loading="lazy").',
+    fix="Compress and resize images, split scripts and load them where they are needed, and lazy-load what is "
+    'further down (loading="lazy").',
     references=("HTTP Archive: page weight", "Lighthouse: total-byte-weight"),
 )
 def total_weight(page: Page, resources: Resources) -> Finding:
@@ -48,7 +48,7 @@ def total_weight(page: Page, resources: Resources) -> Finding:
     "js-weight",
     name="JavaScript weight",
     found="Heavy JavaScript",
-    why="Scripts have to be parsed, compiled and run after the download: byte for byte the dearest content.",
+    why="Scripts have to be parsed, compiled and run after the download: byte for byte, the most expensive content.",
     judged=by_steps(*map(size, JS_BYTES)),
     severity=HIGH,
     fix="Remove scripts that the page does not use, split bundles by page, and send them compressed.",
@@ -76,10 +76,10 @@ def css_weight(resources: Resources) -> Finding:
     "image-weight",
     name="Image weight",
     found="Heavy images",
-    why="Images are mostly the largest part of a page, and the easiest to make smaller.",
+    why="Images are usually the largest part of a page, and the easiest to make smaller.",
     judged=by_steps(*map(size, IMAGE_BYTES)),
     severity=MEDIUM,
-    fix="Send images in the size they are shown in (srcset), as AVIF or WebP, and those further down with "
+    fix="Serve images in the size they are shown in (srcset), as AVIF or WebP, and those further down with "
     'loading="lazy".',
     references=("HTTP Archive: image bytes", "sitespeed.io coach: imageSize"),
 )
@@ -91,19 +91,19 @@ def image_weight(resources: Resources) -> Finding:
     "font-weight",
     name="Web font weight",
     found="Heavy web fonts",
-    why="Text stays invisible or changes its look until its font has arrived.",
-    judged=by_steps(*map(size, FONT_BYTES)) + " At least these files count: preloaded ones, and one of each "
-    "family in use, but none of services that adapt to browsers.",
+    why="Text stays invisible, or changes its look, when its font arrives.",
+    judged=by_steps(*map(size, FONT_BYTES)) + " Counted are preloaded fonts and one file of each family in use, but "
+    "none of services that adapt to browsers.",
     severity=MEDIUM,
-    fix="Cut fonts down to the characters that the site needs (pyftsubset), use fewer weights, and send WOFF2.",
+    fix="Subset fonts to the characters that the site needs (pyftsubset), use fewer weights, and serve WOFF2.",
     references=("HTTP Archive: font bytes", "YellowLabTools: fontsSize"),
 )
 def font_weight(resources: Resources, fonts: Fonts) -> Finding:
     files = fonts.same_for_all
     if not files:
-        return NotApplicable("No font file is sure to be loaded.")
+        return NotApplicable("No font file is certain to be loaded.")
     verb = "weighs" if len(files) == 1 else "weigh"
-    least = f"{counted(len(files), 'font')} that the page is sure to load {verb}"
+    least = f"{counted(len(files), 'font')} that the page is certain to load {verb}"
     return _weighed(least, files, resources, *FONT_BYTES)
 
 
@@ -111,10 +111,10 @@ def font_weight(resources: Resources, fonts: Fonts) -> Finding:
     "requests",
     name="Number of requests",
     found="Many requests",
-    why="Each request waits for a connection and for the server, and they compete for the link.",
+    why="Each request waits for a connection and for the server, and requests compete for bandwidth.",
     judged=by_steps(*REQUESTS),
     severity=MEDIUM,
-    fix="Join small files, drop those that the page can do without, and load the rest when it is needed.",
+    fix="Bundle small files, remove those that the page can do without, and load the rest when it is needed.",
     references=("HTTP Archive: total requests", "YellowLabTools: totalRequests"),
 )
 def requests(page: Page, resources: Resources) -> Finding:
@@ -133,8 +133,7 @@ def requests(page: Page, resources: Resources) -> Finding:
     why="Each further domain costs a DNS lookup, a connection and a TLS handshake.",
     judged=by_steps(*DOMAINS),
     severity=LOW,
-    fix="Serve files from your own host, and drop services that the page does not need: each domain costs a DNS "
-    "look-up and a connection.",
+    fix="Serve files from your own host, and remove services that the page does not need.",
     references=("YellowLabTools: domains",),
 )
 def domains(page: Page, resources: Resources) -> Finding:
@@ -149,7 +148,7 @@ def domains(page: Page, resources: Resources) -> Finding:
     why="Other sites' servers decide how fast the page is, and learn who visits it.",
     judged=by_steps(f"{SHARE_PERCENT[0]}%", f"{SHARE_PERCENT[1]}%"),
     severity=MEDIUM,
-    fix="Drop third-party scripts and widgets that the page can do without, or load them after it is complete.",
+    fix="Remove third-party scripts and widgets that the page can do without, or load them after the page.",
     references=("HTTP Archive: third parties", "Lighthouse: third-party-summary"),
 )
 def third_party_share(page: Page, resources: Resources) -> Finding:
@@ -158,7 +157,7 @@ def third_party_share(page: Page, resources: Resources) -> Finding:
     total = len(loaded) + 1
     share = 100 * len(foreign) / total
     sites = [site for site, _ in Counter(site_of(each.host) for each in foreign).most_common()]
-    message = f"{len(foreign)} of {total} requests ({share:.0f} %) go to other sites"
+    message = f"{len(foreign)} of {total} requests ({share:.0f}%) go to other sites"
     if sites:
         message += f": {some(sites)}"
     if share > SHARE_PERCENT[1] and len(foreign) < FEW_REQUESTS:
@@ -170,14 +169,14 @@ def third_party_share(page: Page, resources: Resources) -> Finding:
     "duplicate-files",
     name="No duplicate files",
     found="Duplicate files",
-    why="The same bytes are downloaded twice, because they have two addresses.",
+    why="The same bytes are downloaded twice, because they have two URLs.",
     severity=LOW,
-    fix="Refer to each file by one address everywhere, with the same query.",
+    fix="Refer to each file by the same URL everywhere, with the same query string.",
     references=("YellowLabTools: identicalFiles",),
 )
 def duplicate_files(resources: Resources) -> Finding:
     if not resources.items:
-        return NotApplicable("The page refers to no resource.")
+        return NotApplicable("The page loads no resources.")
     first: dict[str, Resource] = {}
     twice: list[tuple[Resource, Resource]] = []
     for each in resources.items:
@@ -194,7 +193,7 @@ def duplicate_files(resources: Resources) -> Finding:
     shown = some([f"{excerpt(again.url, 80)} (as {excerpt(once.url, 80)})" for once, again in twice])
     if not twice:
         return Pass("No file is loaded twice.")
-    message = f"{counted(len(twice), 'file')} loaded again from another address: {shown}"
+    message = f"{counted(len(twice), 'file')} loaded again from another URL: {shown}"
     return by_limits(len(twice), 0, 5, message, "each is downloaded twice", evidence)
 
 
@@ -202,14 +201,14 @@ def duplicate_files(resources: Resources) -> Finding:
     "empty-responses",
     name="No empty responses",
     found="Empty responses",
-    why="A request that brings nothing costs as much waiting as one that does.",
+    why="A request that returns nothing costs as much time as one that does.",
     severity=LOW,
-    fix="Remove references to files that have no content, or let their addresses answer with the right file.",
+    fix="Remove references to files that have no content, or serve the right files at their URLs.",
     references=("YellowLabTools: emptyRequests",),
 )
 def empty_responses(resources: Resources) -> Finding:
     if not resources.items:
-        return NotApplicable("The page refers to no resource.")
+        return NotApplicable("The page loads no resources.")
     empty = [each for each in resources.items if each.status == 200 and each.body_bytes == 0 and each.is_fetched]
     evidence: list[EvidenceItem] = [{"url": excerpt(each.url), "kind": each.kind.value} for each in empty]
     shown = some([excerpt(each.url, 80) for each in empty])

@@ -89,9 +89,9 @@ def _shown(urls: Iterable[str]) -> str:
     "sri-third-party",
     name="Subresource Integrity",
     found="Third-party files are open to tampering",
-    why="Whoever changes the file on the other site changes this page, and can read what visitors type.",
+    why="Anyone who changes the file on the other site controls this page, and can read what visitors type.",
     severity=LOW,
-    fix='Add the digest: <script src="https://cdn.example/lib.js" integrity="sha384-…" crossorigin="anonymous">, '
+    fix='Add its hash: <script src="https://cdn.example/lib.js" integrity="sha384-…" crossorigin="anonymous">, '
     "or serve the file yourself.",
     references=("W3C Subresource Integrity", "CWE-353"),
 )
@@ -106,29 +106,29 @@ def sri_third_party(page: Page, document: Document, policies: Policies) -> Findi
     plain = [each for each in others if each.is_plain and not is_upgraded]
     if plain:
         return Fail(
-            f"{counted(len(plain), 'third-party file')} over plain HTTP, which browsers block, or anybody on the way "
-            f"can change: {_shown(each.url for each in plain)}.",
+            f"{counted(len(plain), 'third-party file')} over plain HTTP, which browsers block or anyone on the "
+            f"network can change: {_shown(each.url for each in plain)}.",
             severity=HIGH,
             evidence=_addresses(plain),
         )
     loose = [each for each in others if not each.has_integrity and not _is_under(each.host, SELF_UPDATING)]
     if loose:
         return Warn(
-            f"{counted(len(loose), 'third-party file')} without integrity, so whoever changes them there changes this "
+            f"{counted(len(loose), 'third-party file')} without integrity, so anyone who changes them changes this "
             f"page: {_shown(each.url for each in loose)}.",
             evidence=_addresses(loose),
         )
     files = counted(len(others), "third-party file")
-    return Pass(f"{files}, all with integrity or of services that change by design.")
+    return Pass(f"{files}, all with integrity, or from services whose files change by design.")
 
 
 @check(
     "compromised-cdn",
     name="No files from compromised hosts",
     found="Files from a compromised host",
-    why="These hosts have handed out altered scripts to the visitors of other sites.",
+    why="These hosts have served malicious scripts to visitors of other sites.",
     severity=CRITICAL,
-    fix="Remove the reference at once and serve the file yourself or from a CDN that you trust.",
+    fix="Remove the reference at once, and serve the file yourself or from a CDN that you trust.",
     references=("CVE-2024-38526", "CWE-506", "CWE-829"),
 )
 def compromised_cdn(document: Document) -> Finding:
@@ -137,7 +137,7 @@ def compromised_cdn(document: Document) -> Finding:
     ]
     if found:
         return Fail(
-            f"The page loads {_shown(each.url for each in found)}, from a host that has handed out malicious code.",
+            f"The page loads {_shown(each.url for each in found)}, from a host that has served malicious code.",
             evidence=_addresses(found),
         )
     return Pass("No script, style sheet or frame from a host known to be compromised.")
@@ -147,9 +147,9 @@ def compromised_cdn(document: Document) -> Finding:
     "vulnerable-js-library",
     name="JavaScript libraries without known vulnerabilities",
     found="JavaScript libraries with known vulnerabilities",
-    why="Published vulnerabilities are the first that attackers try.",
+    why="Attackers try published vulnerabilities first.",
     severity=MEDIUM,
-    fix="Update the library to the version that is named, or to the newest; replace one that is no longer maintained.",
+    fix="Update the library to the version named, or to the newest; replace one that is no longer maintained.",
     references=("CWE-1395", "OWASP Top 10, A06:2021"),
 )
 def vulnerable_js_library(scripts: LoadedScripts) -> Finding:
@@ -159,7 +159,7 @@ def vulnerable_js_library(scripts: LoadedScripts) -> Finding:
         for each in [named] if named else by_banner(script.text):
             used.setdefault((each.library.package, each.version), (each, script.url))
     if not used:
-        return NotApplicable("No script is of a library in the list of known ones.")
+        return NotApplicable("No script was recognized as a known library.")
     vulnerable = [(each, url) for each, url in used.values() if each.known]
     if vulnerable:
         return Fail(
@@ -190,9 +190,9 @@ def _described(used: UsedLibrary, url: str) -> str:
     "link-noopener",
     name="Links do not expose window.opener",
     found="Links expose window.opener to other sites",
-    why="A page opened with opener can send this tab to a forged login page.",
+    why="A page opened with rel=opener can send this tab to a fake login page.",
     severity=LOW,
-    fix='Drop rel="opener", or write <a href="https://…" target="_blank" rel="noopener">.',
+    fix='Remove rel="opener", or write <a href="https://…" target="_blank" rel="noopener">.',
     references=("HTML, link type opener", "CWE-1022"),
 )
 def link_noopener(page: Page, document: Document) -> Finding:
@@ -217,4 +217,4 @@ def link_noopener(page: Page, document: Document) -> Finding:
             f"{_shown(found)}.",
             evidence=[{"url": excerpt(url)} for url in found],
         )
-    return Pass("No link to another site has rel=opener, so browsers keep window.opener from them.")
+    return Pass("No link to another site has rel=opener, so browsers do not give them window.opener.")

@@ -38,7 +38,7 @@ def _evidence(cookies: Sequence[Cookie]) -> list[EvidenceItem]:
     "cookie-secure",
     name="Cookies have the Secure attribute",
     found="Cookies without the Secure attribute",
-    why="Browsers send the cookie over plain HTTP as well, where everybody on the way can read it.",
+    why="Browsers also send the cookie over plain HTTP, where anyone on the network can read it.",
     severity=HIGH,
     fix="Add Secure to every cookie: Set-Cookie: name=value; Secure; HttpOnly; SameSite=Lax",
     references=("RFC 6265bis, section 4.1.2.5", "CWE-614"),
@@ -47,7 +47,7 @@ def cookie_secure(page: Page, cookies: Cookies) -> Finding:
     if not cookies.kept:
         return NO_COOKIES
     if not page.target.is_https:
-        return NotApplicable("The page came over plain HTTP, where browsers take no Secure cookies.")
+        return NotApplicable("The page was loaded over plain HTTP, where browsers reject Secure cookies.")
     insecure = sorted((each for each in cookies.kept if not each.secure), key=lambda each: not each.is_session_like)
     if not insecure:
         return Pass(f"{counted(len(cookies.kept), 'cookie')}, all with Secure.", _evidence(cookies.kept))
@@ -69,7 +69,7 @@ def cookie_secure(page: Page, cookies: Cookies) -> Finding:
     "cookie-httponly",
     name="Session cookies have the HttpOnly attribute",
     found="Session cookies without the HttpOnly attribute",
-    why="A script that gets into the page can read the session and send it away.",
+    why="An injected script can read the session cookie and send it to an attacker.",
     severity=HIGH,
     fix="Add HttpOnly to the session cookie: Set-Cookie: name=value; Secure; HttpOnly; SameSite=Lax",
     references=("RFC 6265bis, section 4.1.2.6", "CWE-1004"),
@@ -91,10 +91,10 @@ def cookie_httponly(cookies: Cookies) -> Finding:
     "cookie-samesite",
     name="Cookies have a SameSite attribute",
     found="Cookies without a valid SameSite attribute",
-    why="Other sites' requests may carry the cookie, which is what cross-site request forgery relies on.",
+    why="Requests from other sites may carry the cookie, which is what cross-site request forgery relies on.",
     severity=MEDIUM,
     fix="Send Set-Cookie: name=value; Secure; HttpOnly; SameSite=Lax (or Strict). "
-    "What other sites must embed needs SameSite=None; Secure.",
+    "Cookies for embedding in other sites need SameSite=None; Secure.",
     references=("RFC 6265bis, section 4.1.2.7", "CWE-1275"),
 )
 def cookie_samesite(cookies: Cookies) -> Finding:
@@ -103,7 +103,7 @@ def cookie_samesite(cookies: Cookies) -> Finding:
     unknown = [each for each in cookies.kept if each.same_site == ""]
     refused = [each for each in cookies.kept if each.same_site == "none" and not each.secure]
     if refused:
-        return Fail(f"Browsers refuse {_names(refused)}: SameSite=None without Secure.", evidence=_evidence(refused))
+        return Fail(f"Browsers reject {_names(refused)}: SameSite=None without Secure.", evidence=_evidence(refused))
     if unknown:
         return Fail(
             f"SameSite has an unknown value on {_names(unknown)}, so browsers apply their default.",
@@ -121,10 +121,10 @@ def cookie_samesite(cookies: Cookies) -> Finding:
     "cookie-prefix",
     name="Cookie name prefixes are valid",
     found="Cookies that break the rules of their name prefix",
-    why="Browsers refuse a cookie that breaks the rules of its prefix, so it is never set.",
+    why="Browsers reject a cookie that breaks the rules of its prefix, so it is never set.",
     severity=LOW,
     fix="Send Set-Cookie: __Host-name=value; Secure; Path=/; HttpOnly; SameSite=Lax (no Domain), or "
-    "Set-Cookie: __Secure-name=value; Secure; HttpOnly; SameSite=Lax. Else rename the cookie.",
+    "Set-Cookie: __Secure-name=value; Secure; HttpOnly; SameSite=Lax. Otherwise rename the cookie.",
     references=("RFC 6265bis, section 4.1.3",),
 )
 def cookie_prefix(cookies: Cookies) -> Finding:
@@ -133,5 +133,5 @@ def cookie_prefix(cookies: Cookies) -> Finding:
         return NotApplicable("No cookie has a prefix.")
     broken = [each for each in prefixed if each.broken_prefix is not None]
     if broken:
-        return Fail(f"Browsers refuse {_names(broken)}: {broken[0].broken_prefix}.", evidence=_evidence(broken))
-    return Pass(f"{_names(prefixed)}: as the prefix demands.", _evidence(prefixed))
+        return Fail(f"Browsers reject {_names(broken)}: {broken[0].broken_prefix}.", evidence=_evidence(broken))
+    return Pass(f"{_names(prefixed)}: as the prefix requires.", _evidence(prefixed))

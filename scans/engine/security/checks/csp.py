@@ -38,7 +38,7 @@ HASHED = (
     "Content-Security-Policy: script-src 'self' 'sha256-…'; object-src 'none'; base-uri 'none' (with the hash of each "
     "inline script; in <meta http-equiv> if no header can be set)"
 )
-NO_POLICY = NotApplicable("The page has no policy.")
+NO_POLICY = NotApplicable("The page has no Content Security Policy.")
 SCRIPTS_OPEN = NotApplicable("No policy restricts scripts; csp-present reports it.")
 SCRIPTS = ("script-src-elem", "script-src-attr")
 STYLES = ("style-src-elem", "style-src-attr")
@@ -55,8 +55,8 @@ def _shown(policies: Sequence[Csp]) -> list[EvidenceItem]:
     "csp-present",
     name="Content Security Policy",
     found="No Content Security Policy that restricts scripts",
-    why="Without a policy for scripts, any markup that gets into the page may run them, from any host.",
-    judged="It covers its category: a policy that restricts no script must cost no more than none at all.",
+    why="Without a policy for scripts, injected markup can run scripts from any host.",
+    judged="A fail stands for the whole category: a policy that restricts no script costs no more than none at all.",
     severity=HIGH,
     fix=Fix("Send a policy. {example}.", {Server.STATIC: HASHED}, STRICT),
     references=("CSP Level 3", "CWE-1021", "CWE-79"),
@@ -67,15 +67,15 @@ def csp_present(policies: Policies) -> Finding:
         return Pass(f"A policy is enforced by {' and '.join(ways)}.", _shown(policies.enforced))
     if lists := policies.source_lists("script-src-elem"):
         shown = some(list(dict.fromkeys(excerpt(" ".join(values), 80) for values in lists)))
-        message = f"The policy lets inline scripts run, and others from any host: {shown}."
+        message = f"The policy allows inline scripts, and scripts from any host: {shown}."
     elif policies.enforced:
         message = (
-            "The policy has neither script-src nor default-src that restricts scripts, so an injected one would run."
+            "The policy has neither script-src nor default-src that restricts scripts, so injected scripts would run."
         )
     elif policies.report_only:
         message = f"Only {REPORT_ONLY} is sent: browsers report violations and block nothing."
     else:
-        message = f"No {HEADER}, so an injected script would run."
+        message = f"No {HEADER}, so injected scripts would run."
     return Fail(message, evidence=_shown(policies.enforced or policies.report_only), covers_category=True)
 
 
@@ -83,10 +83,10 @@ def csp_present(policies: Policies) -> Finding:
     "csp-script-inline",
     name="CSP restricts inline scripts",
     found="CSP allows inline scripts",
-    why="Inline scripts are what an injection brings; a policy that allows them does not stop it.",
+    why="Injected scripts are mostly inline; a policy that allows those does not stop the attack.",
     severity=HIGH,
     fix=Fix(
-        "Give the page's own inline scripts a nonce or hash and drop 'unsafe-inline'. {example}.",
+        "Give the page's own inline scripts a nonce or hash, and remove 'unsafe-inline'. {example}.",
         {Server.STATIC: HASHED},
         STRICT,
     ),
@@ -117,10 +117,10 @@ def csp_script_inline(policies: Policies) -> Finding:
     "csp-script-broad",
     name="CSP restricts script sources",
     found="CSP script sources are too broad",
-    why="A source that matches every host matches the attacker's own, too.",
+    why="A source that matches every host also matches an attacker's.",
     severity=HIGH,
     fix=Fix(
-        "Name the hosts that scripts come from, or better use nonces or hashes. {example}.",
+        "List the hosts that scripts come from or, better, use nonces or hashes. {example}.",
         {Server.STATIC: HASHED},
         STRICT,
     ),
@@ -144,7 +144,7 @@ def csp_script_broad(policies: Policies) -> Finding:
     found="CSP allows eval()",
     why="eval() runs text as code, so text that an attacker can influence becomes a script.",
     severity=MEDIUM,
-    fix="Drop 'unsafe-eval'; where WebAssembly needs it, 'wasm-unsafe-eval' is enough.",
+    fix="Remove 'unsafe-eval'; where WebAssembly needs it, 'wasm-unsafe-eval' is enough.",
     references=("CSP Level 3, section 4.4", "CWE-95"),
 )
 def csp_unsafe_eval(policies: Policies) -> Finding:
@@ -162,7 +162,7 @@ def csp_unsafe_eval(policies: Policies) -> Finding:
     "csp-object-base",
     name="CSP restricts plug-ins and the base URL",
     found="CSP leaves plug-ins or the base URL unrestricted",
-    why="An injected <base> makes relative scripts load from the attacker; a plug-in runs scripts of its own.",
+    why="An injected <base> makes relative scripts load from the attacker; plug-ins can run scripts of their own.",
     severity=MEDIUM,
     fix="Add object-src 'none'; base-uri 'none' to the policy ('self' where the page has a <base>).",
     references=("CSP Level 3, sections 6.1.9 and 6.3.1", "CWE-79"),
@@ -182,9 +182,9 @@ def csp_object_base(policies: Policies) -> Finding:
     bases = [values for policy in policies.enforced if (values := policy.get("base-uri")) is not None]
     if scripts and all(map(trusts_by_nonce, scripts)) and all(any(map(is_broad_source, each)) for each in bases):
         what = "allows every address" if bases else "is missing"
-        faults.append(f"base-uri {what}, so an injected <base> sends the page's own trusted scripts elsewhere")
+        faults.append(f"base-uri {what}, so an injected <base> makes trusted scripts load from elsewhere")
     if faults:
-        return Fail(f"The policy can be evaded: {'; '.join(faults)}.", evidence=_shown(policies.enforced))
+        return Fail(f"The policy can be bypassed: {'; '.join(faults)}.", evidence=_shown(policies.enforced))
     return Pass("Plug-ins and the base URL are restricted.")
 
 
@@ -192,16 +192,16 @@ def csp_object_base(policies: Policies) -> Finding:
     "csp-insecure-source",
     name="CSP allows no sources over plain HTTP",
     found="CSP allows sources over plain HTTP",
-    why="What comes over plain HTTP can be changed on its way.",
+    why="Anything loaded over plain HTTP can be changed in transit.",
     severity=MEDIUM,
-    fix="Write https: instead of http: in the policy, or add upgrade-insecure-requests.",
+    fix="Replace http: by https: in the policy, or add upgrade-insecure-requests.",
     references=("CSP Level 3, section 6.7.2", "CWE-319"),
 )
 def csp_insecure_source(page: Page, policies: Policies) -> Finding:
     if not policies.enforced:
         return NO_POLICY
     if not page.target.is_https:
-        return NotApplicable("The page itself came over plain HTTP.")
+        return NotApplicable("The page itself was loaded over plain HTTP.")
     if policies.upgrades_insecure_requests:
         return Pass("upgrade-insecure-requests makes browsers load everything over HTTPS.")
     # Nothing is loaded from those who may embed the page.
@@ -211,12 +211,10 @@ def csp_insecure_source(page: Page, policies: Policies) -> Finding:
         for source in policies.insecure_sources(directive)
     ]
     if not found:
-        return Pass("No source over plain HTTP.")
+        return Pass("The policy allows no source over plain HTTP.")
     shown = some([f"{excerpt(source, 80)} ({directive})" for directive, source in found])
     if {directive for directive, _ in found} <= UPGRADED:
-        message = (
-            f"The policy allows images or media over plain HTTP, which browsers ask for over HTTPS first: {shown}."
-        )
+        message = f"The policy allows images or media over plain HTTP, which browsers try over HTTPS first: {shown}."
         return Warn(message, LOW, _shown(policies.enforced))
     return Fail(f"The policy allows plain HTTP: {shown}.", evidence=_shown(policies.enforced))
 
@@ -225,9 +223,9 @@ def csp_insecure_source(page: Page, policies: Policies) -> Finding:
     "csp-style-inline",
     name="CSP restricts inline styles",
     found="CSP allows inline styles",
-    why="Injected styles can hide what matters, or read attributes letter by letter.",
+    why="Injected styles can hide content, or leak attribute values letter by letter.",
     severity=LOW,
-    fix="Move styles into files, or give them a nonce or hash, and drop 'unsafe-inline' from style-src.",
+    fix="Move styles into files, or give them a nonce or hash, and remove 'unsafe-inline' from style-src.",
     references=("CSP Level 3, section 6.7.3.2",),
 )
 def csp_style_inline(policies: Policies) -> Finding:
@@ -250,9 +248,9 @@ def csp_style_inline(policies: Policies) -> Finding:
     "csp-syntax",
     name="CSP syntax is valid",
     found="CSP has syntax errors",
-    why="Browsers skip what they cannot read, so the policy is weaker than it looks.",
+    why="Browsers ignore what they cannot parse, so the policy is weaker than it looks.",
     severity=MEDIUM,
-    fix="Correct the errors named; directives end with a semicolon, keywords are in single quotes.",
+    fix="Correct the errors listed. Semicolons separate directives, and keywords are in single quotes.",
     references=("CSP Level 3, sections 2.2 and 2.3",),
 )
 def csp_syntax(policies: Policies) -> Finding:
@@ -270,9 +268,9 @@ def csp_syntax(policies: Policies) -> Finding:
     "csp-nonce-static",
     name="CSP nonces change with every response",
     found="CSP nonces are reused",
-    why="A nonce that is known beforehand is no secret: injected scripts can carry it.",
+    why="A nonce that is known in advance is no secret: injected scripts can use it.",
     severity=HIGH,
-    fix="Make a new random nonce of at least 128 bits for every response, and do not cache the page with it.",
+    fix="Generate a new random nonce of at least 128 bits for every response, and do not cache the page.",
     references=("CSP Level 3, section 7.1", "CWE-330"),
     html=False,
 )
@@ -282,12 +280,12 @@ def csp_nonce_static(page: Page, policies: Policies, second: SecondFetch) -> Fin
     if any(map(_is_cached, (page, second.page))):
         return NotApplicable("The page came from a cache, so two visits do not show whether its nonces change.")
     if not second.policies.nonces:
-        return NotApplicable("The second visit got no nonce to compare, so it was not the same page.")
+        return NotApplicable("The second visit got a page without a nonce, so there was none to compare.")
     repeated = policies.nonces & second.policies.nonces
     if repeated:
         return Fail(
             f"{'The nonce was' if len(repeated) == 1 else 'Nonces were'} the same on two visits, so an injected "
-            "script can carry it.",
+            "script can use it.",
             # Where scripts may come from any host, an attacker needs no nonce, and csp-script-broad fails for that.
             MEDIUM if all(map(broad_script_sources, policies.source_lists("script-src-elem"))) else None,
             evidence=[{"nonces_seen_twice": len(repeated)}],
@@ -309,9 +307,9 @@ def _is_cached(page: Page) -> bool:
     "csp-allowlist-bypass",
     name="CSP allows no host with a known bypass",
     found="CSP allows hosts through which it can be bypassed",
-    why="Hosts with JSONP endpoints or old frameworks run what an attacker asks them to.",
+    why="Attackers can run scripts through JSONP endpoints and old frameworks on these hosts.",
     severity=LOW,
-    fix=Fix("Use nonces or hashes in place of host names. {example}.", {Server.STATIC: HASHED}, STRICT),
+    fix=Fix("Use nonces or hashes instead of host names. {example}.", {Server.STATIC: HASHED}, STRICT),
     references=("Weichselbaum et al.: CSP Is Dead, Long Live CSP (2016)",),
 )
 def csp_allowlist_bypass(policies: Policies) -> Finding:
@@ -319,17 +317,17 @@ def csp_allowlist_bypass(policies: Policies) -> Finding:
         return SCRIPTS_OPEN
     lists = policies.source_lists("script-src-elem")
     if any(has_keyword(values, "strict-dynamic") for values in lists):
-        return Pass("Host names do not count beside 'strict-dynamic'.")
+        return Pass("Browsers ignore host names beside 'strict-dynamic'.")
     lists = [values for values in lists if not broad_script_sources(values)]
     if not lists:
         return NotApplicable("The policy lets scripts come from any host; csp-script-broad reports it.")
     hosts = sorted(set.intersection(*map(_bypass_hosts, lists)))
     if hosts:
         return Warn(
-            f"{some(hosts)} can be made to run an attacker's script in spite of the policy.",
+            f"{some(hosts)} can be made to run an attacker's script despite the policy.",
             evidence=[{"host": host} for host in hosts],
         )
-    return Pass("No allowed host is known to run other people's scripts.")
+    return Pass("No allowed host has a known bypass.")
 
 
 def _bypass_hosts(sources: Sequence[str]) -> set[str]:

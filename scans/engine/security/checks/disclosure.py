@@ -98,7 +98,7 @@ def powered_by(page: Page) -> Finding:
     found="Error page with debug output",
     why="Stack traces and settings show paths, versions, queries and sometimes secrets.",
     severity=MEDIUM,
-    fix="Switch debugging off in production: DEBUG = False (Django), APP_DEBUG=false (Laravel), APP_ENV=prod "
+    fix="Turn off debug output in production: DEBUG = False (Django), APP_DEBUG=false (Laravel), APP_ENV=prod "
     "(Symfony), RAILS_ENV=production, NODE_ENV=production, display_errors = Off (PHP), "
     '<customErrors mode="On"/> (ASP.NET), server.error.include-stacktrace=never (Spring Boot).',
     references=("CWE-209", "CWE-489", "OWASP WSTG-ERRH-01"),
@@ -108,8 +108,8 @@ def debug_error_page(document: Document, baseline: NotFoundBaseline) -> Finding:
         found = debug_page(answer, document.text)
         if found is not None:
             return Fail(
-                f"A path that does not exist is answered with status {answer.status} by {found}, which shows "
-                "paths, settings and code to everybody.",
+                f"A path that does not exist returns status {answer.status} from {found}, which shows "
+                "paths, settings and code to anyone.",
                 evidence=[{"path": excerpt(urlsplit(answer.url).path), "status": answer.status, "shows": found}],
             )
     statuses = ", ".join(dict.fromkeys(str(answer.status) for answer in baseline.answers))
@@ -120,10 +120,10 @@ def debug_error_page(document: Document, baseline: NotFoundBaseline) -> Finding:
     "directory-listing",
     name="No directory listing",
     found="Directory listing is public",
-    why="Anybody can browse the folder and find files that nothing links to.",
+    why="Anyone can browse the folder and find files that nothing links to.",
     severity=MEDIUM,
     fix=Fix(
-        "Switch listings off ({example}).",
+        "Turn off directory listings ({example}).",
         {
             Server.NGINX: "autoindex off;",
             Server.APACHE: "Options -Indexes",
@@ -140,20 +140,20 @@ def directory_listing(page: Page, directories: AssetDirectories) -> Finding:
     if found:
         shown = some([f"{excerpt(path)} ({server})" for path, server in found])
         items = [{"path": excerpt(path), "server": server} for path, server in found]
-        return Fail(f"{shown}: the server lists all files, also those that nothing links to.", evidence=items)
+        return Fail(f"{shown}: the server lists all files, including those that nothing links to.", evidence=items)
     if not directories.answers:
         return Pass("The page is not a directory listing.")
     asked = counted(len(directories.answers), "directory", "directories")
-    return Pass(f"Neither the page nor {asked} of its assets is listed.")
+    return Pass(f"Neither the page nor {asked} of its assets is a directory listing.")
 
 
 @check(
     "private-ip",
     name="No private IP addresses disclosed",
     found="Private IP addresses disclosed",
-    why="Internal addresses help whoever gets a foot into the network to find the next machine.",
+    why="Internal addresses show attackers who get into the network where to go next.",
     severity=LOW,
-    fix="Rewrite what proxies and backends put in: server_name_in_redirect, UseCanonicalName, the application's own "
+    fix="Correct what proxies and backends insert: server_name_in_redirect, UseCanonicalName, the application's own "
     "base URL; and remove the header or text that names the address.",
     references=("RFC 1918", "RFC 4193", "CWE-497"),
 )
@@ -183,9 +183,9 @@ def private_ip(page: Page, document: Document) -> Finding:
     "security-comments",
     name="No sensitive comments in the markup",
     found="Sensitive comments in the markup",
-    why="Comments go to every visitor; passwords and notes about weaknesses help attackers first.",
+    why="Every visitor can read comments; passwords and notes about weaknesses help attackers.",
     severity=HIGH,
-    fix="Remove the comment from what is sent, for example in the build, and replace credentials that were in it.",
+    fix="Strip the comment before the page is sent, for example in the build, and change any credentials in it.",
     references=("CWE-615", "OWASP WSTG-INFO-05"),
     html=True,
 )
@@ -197,7 +197,7 @@ def security_comments(document: Document) -> Finding:
         named = list(zip(places(secret, document.text), map(_names, secret), strict=True))
         shown = some([f"{_place(line)} ({names})" for line, names in named])
         return Fail(
-            f"{counted(len(secret), 'comment')} with what looks like credentials, which everybody can read: {shown}.",
+            f"{counted(len(secret), 'comment')} with what looks like credentials, which anyone can read: {shown}.",
             evidence=[{"line": line, "names": names} for line, names in named],
         )
     if undone:

@@ -35,9 +35,9 @@ def _records(kind: str, records: tuple[str, ...]) -> list[EvidenceItem]:
     "caa",
     name="Certificate authorities restricted (CAA)",
     found="Certificate authorities not restricted (CAA)",
-    why="Without CAA every authority in the world may issue a certificate for the name.",
+    why="Without CAA records, any certificate authority may issue certificates for the domain.",
     severity=LOW,
-    fix='Publish the authority that you use: example.com. CAA 0 issue "letsencrypt.org"',
+    fix='Publish a record for the authority that you use: example.com. CAA 0 issue "letsencrypt.org"',
     references=("RFC 8659",),
 )
 def caa(found: CaaRecords) -> Finding:
@@ -57,9 +57,9 @@ def caa(found: CaaRecords) -> Finding:
     "dnssec",
     name="DNSSEC is enabled",
     found="DNSSEC missing or incomplete",
-    why="Without signatures a forged DNS answer cannot be told from a genuine one.",
+    why="Without signatures, a forged DNS answer cannot be told from a genuine one.",
     severity=LOW,
-    fix="Switch DNSSEC on at the DNS provider and give its DS record to the registrar.",
+    fix="Enable DNSSEC at your DNS provider, and give its DS record to your registrar.",
     references=("RFC 4033", "RFC 9364"),
 )
 def dnssec(found: DnssecRecords) -> Finding:
@@ -68,7 +68,7 @@ def dnssec(found: DnssecRecords) -> Finding:
     if found.is_authenticated or (found.ds and found.dnskey):
         return Pass(f"{found.domain} is signed.")
     if found.ds:
-        return Warn(f"{found.domain} has a DS record at its parent, but no DNSKEY: validating resolvers refuse it.")
+        return Warn(f"{found.domain} has a DS record at its parent, but no DNSKEY: validating resolvers reject it.")
     if found.dnskey:
         return Warn(
             f"{found.domain} has keys, but no DS record at its parent, so resolvers do not validate its signatures."
@@ -80,7 +80,7 @@ def dnssec(found: DnssecRecords) -> Finding:
     "spf",
     name="SPF restricts who may send mail",
     found="SPF missing, invalid or too permissive",
-    why="Without SPF anybody's server may send mail in the domain's name.",
+    why="Without SPF, any server may send mail in the domain's name.",
     severity=LOW,
     fix='Publish a TXT record: "v=spf1 include:YOUR-PROVIDER -all", or "v=spf1 -all" where the domain sends no mail.',
     references=("RFC 7208",),
@@ -93,7 +93,7 @@ def spf(mail: MailRecords) -> Finding:
         # A lone dot says that there is no mail (RFC 7505).
         receives = any(record.split()[-1:] != ["."] for record in mail.mx)
         no_mail = "" if receives else ' It receives no mail; "v=spf1 -all" declares that it sends none.'
-        return Fail(f"{mail.domain} has no SPF record, so anybody may send mail in its name.{no_mail}")
+        return Fail(f"{mail.domain} has no SPF record, so any server may send mail in its name.{no_mail}")
     if len(mail.spf) > 1:
         return Fail(
             f"{mail.domain} has {len(mail.spf)} SPF records; receivers treat that as an error and apply none.",
@@ -116,7 +116,7 @@ def spf(mail: MailRecords) -> Finding:
     "dmarc",
     name="DMARC policy is enforced",
     found="DMARC policy missing or not enforced",
-    why="Without an enforced policy receivers deliver mail that only claims to come from the domain.",
+    why="Without an enforced policy, receivers deliver mail that only claims to come from the domain.",
     severity=LOW,
     fix='Publish a TXT record at _dmarc: "v=DMARC1; p=quarantine; rua=mailto:you@example.com", later p=reject.',
     references=("RFC 7489",),
@@ -143,7 +143,7 @@ def dmarc(mail: MailRecords) -> Finding:
     if percent.isdecimal() and int(percent[:3]) == 0:
         return Warn(f"p={policy} with pct=0 applies to no mail: receivers accept forged mail.", evidence=evidence)
     if percent.isdecimal() and int(percent[:3]) < 100:
-        return Pass(f"p={policy} for {int(percent[:3])} % of forged mail.", evidence)
+        return Pass(f"p={policy} for {int(percent[:3])}% of forged mail.", evidence)
     return Pass(f"p={policy} for all forged mail.", evidence)
 
 
@@ -156,15 +156,15 @@ def _tags(record: str) -> list[tuple[str, str]]:
     "security-txt",
     name="security.txt is published",
     found="security.txt missing or invalid",
-    why="Whoever finds a vulnerability needs a contact to report it to, before somebody else uses it.",
+    why="People who find a vulnerability need a contact, to report it before others exploit it.",
     severity=LOW,
     fix="Serve /.well-known/security.txt as text/plain with the lines Contact: mailto:security@example.com and "
-    "Expires: 2030-01-01T00:00:00Z, a moment within a year.",
+    "Expires: 2030-01-01T00:00:00Z, a time within a year.",
     references=("RFC 9116",),
 )
 def security_txt(file: SecurityTxt, clock: Clock) -> Finding:
     if file.response is None:
-        return Warn("No /.well-known/security.txt, so finders of a vulnerability have no contact.")
+        return Warn("No /.well-known/security.txt, so people who find a vulnerability have no contact.")
     text = file.response.body.decode("utf-8", "replace")
     fields = [(found[1].lower(), found[2].strip()) for line in text.splitlines()[:500] if (found := FIELD.match(line))]
     if not {name for name, _ in fields} & FIELDS:

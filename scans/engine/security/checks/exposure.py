@@ -43,10 +43,10 @@ class Unanswered(NetError):
     "exposed-git",
     name="Git repository is not public",
     found="Git repository is public",
-    why="Anybody can download the source code with its history, and every secret that was ever committed.",
+    why="Anyone can download the source code with its history, and every secret that was ever committed.",
     severity=CRITICAL,
     fix=Fix(
-        "Delete .git from the web root, or refuse it ({example}). Replace every secret in its history.",
+        "Delete .git from the web root, or block it ({example}). Replace every secret in its history.",
         {
             Server.NGINX: r"location ~ /\.git { return 404; }",
             Server.APACHE: r'RedirectMatch 404 "/\.git"',
@@ -56,17 +56,17 @@ class Unanswered(NetError):
     references=("CWE-527", "OWASP WSTG-CONF-04"),
 )
 def exposed_git(exposure: Exposure) -> Finding:
-    return _judge(exposure.families["exposed-git"], "anybody can download the source code with its whole history")
+    return _judge(exposure.families["exposed-git"], "anyone can download the source code with its whole history")
 
 
 @check(
     "exposed-svn-hg",
     name="Subversion and Mercurial data are not public",
     found="Subversion or Mercurial data is public",
-    why="Anybody can download the source code with its history, and every secret that was ever committed.",
+    why="Anyone can download the source code with its history, and every secret that was ever committed.",
     severity=HIGH,
     fix=Fix(
-        "Delete .svn and .hg from the web root, or refuse them ({example}).",
+        "Delete .svn and .hg from the web root, or block them ({example}).",
         {
             Server.NGINX: r"location ~ /\.(svn|hg) { return 404; }",
             Server.APACHE: r'RedirectMatch 404 "/\.(svn|hg)"',
@@ -76,7 +76,7 @@ def exposed_git(exposure: Exposure) -> Finding:
     references=("CWE-527", "OWASP WSTG-CONF-04"),
 )
 def exposed_svn_hg(exposure: Exposure) -> Finding:
-    return _judge(exposure.families["exposed-svn-hg"], "anybody can restore the source code from it")
+    return _judge(exposure.families["exposed-svn-hg"], "anyone can restore the source code from it")
 
 
 @check(
@@ -86,26 +86,26 @@ def exposed_svn_hg(exposure: Exposure) -> Finding:
     why="Environment files hold database passwords and API keys in plain text.",
     severity=CRITICAL,
     fix=Fix(
-        "Move .env out of the web root, refuse dot files ({example}), and replace every secret in it.",
+        "Move .env out of the web root, block dot files ({example}), and replace every secret in it.",
         NO_DOT_FILES | {Server.IIS: '<hiddenSegments><add segment=".env"/></hiddenSegments>'},
     ),
     references=("CWE-538", "CWE-200", "OWASP WSTG-CONF-04"),
 )
 def exposed_env(exposure: Exposure) -> Finding:
-    return _judge(exposure.families["exposed-env"], "anybody can read the application's secrets")
+    return _judge(exposure.families["exposed-env"], "anyone can read the application's secrets")
 
 
 @check(
     "exposed-credentials",
     name="Credential files are not public",
     found="Credential file is public",
-    why="Whoever finds the file can log in to servers, registries or cloud accounts in your name.",
+    why="Anyone who finds the file can log in to servers, registries or cloud accounts in your name.",
     severity=CRITICAL,
-    fix="Delete the file from the web root, refuse dot files, and revoke the keys and passwords in it.",
+    fix="Delete the file from the web root, block dot files, and revoke the keys and passwords in it.",
     references=("CWE-538", "CWE-522", "OWASP WSTG-CONF-04"),
 )
 def exposed_credentials(exposure: Exposure) -> Finding:
-    return _judge(exposure.families["exposed-credentials"], "anybody can log in with what it holds")
+    return _judge(exposure.families["exposed-credentials"], "anyone can log in with what it holds")
 
 
 @check(
@@ -118,7 +118,7 @@ def exposed_credentials(exposure: Exposure) -> Finding:
     references=("CWE-530", "OWASP WSTG-CONF-04"),
 )
 def exposed_backup(exposure: Exposure) -> Finding:
-    return _judge(exposure.families["exposed-backup"], "anybody can download it, with sources and settings")
+    return _judge(exposure.families["exposed-backup"], "anyone can download it, with sources and settings")
 
 
 @check(
@@ -131,7 +131,7 @@ def exposed_backup(exposure: Exposure) -> Finding:
     references=("CWE-530", "CWE-200", "OWASP WSTG-CONF-04"),
 )
 def exposed_sql_dump(exposure: Exposure) -> Finding:
-    return _judge(exposure.families["exposed-sql-dump"], "anybody can download the database's content")
+    return _judge(exposure.families["exposed-sql-dump"], "anyone can download the database's content")
 
 
 @check(
@@ -144,7 +144,7 @@ def exposed_sql_dump(exposure: Exposure) -> Finding:
     references=("CWE-538", "CWE-200", "OWASP WSTG-CONF-04"),
 )
 def exposed_sqlite(exposure: Exposure) -> Finding:
-    return _judge(exposure.families["exposed-sqlite"], "anybody can download the whole database")
+    return _judge(exposure.families["exposed-sqlite"], "anyone can download the whole database")
 
 
 @check(
@@ -154,7 +154,7 @@ def exposed_sqlite(exposure: Exposure) -> Finding:
     why="Servers send a copy named .bak or ~ as text, with the code and the passwords in it.",
     severity=CRITICAL,
     fix=Fix(
-        "Delete the copies that editors leave, refuse them ({example}), and change the passwords in them.",
+        "Delete the copies that editors leave, block them ({example}), and change the passwords in them.",
         {
             Server.NGINX: r"location ~ (\.bak|~|\.swp)$ { return 404; }",
             Server.APACHE: r'RedirectMatch 404 "(\.bak|~|\.swp)$"',
@@ -180,7 +180,7 @@ def exposed_source_backup(exposure: Exposure) -> Finding:
     references=("CWE-497", "OWASP WSTG-CONF-02"),
 )
 def exposed_phpinfo(exposure: Exposure) -> Finding:
-    return _judge(exposure.families["exposed-phpinfo"], "it shows versions, paths and environment variables to anybody")
+    return _judge(exposure.families["exposed-phpinfo"], "it shows versions, paths and environment variables to anyone")
 
 
 @check(
@@ -189,18 +189,18 @@ def exposed_phpinfo(exposure: Exposure) -> Finding:
     found="Server status page is public",
     why="The page shows which addresses visit which pages, with their query strings, as it happens.",
     severity=MEDIUM,
-    fix='Restrict it to this machine: <Location "/server-status"> Require local </Location>, and so /server-info.',
+    fix='Restrict it to the server: <Location "/server-status"> Require local </Location>, and /server-info too.',
     references=("CWE-497", "Apache HTTP Server, mod_status"),
 )
 def exposed_server_status(exposure: Exposure) -> Finding:
-    return _judge(exposure.families["exposed-server-status"], "anybody can see which addresses request what")
+    return _judge(exposure.families["exposed-server-status"], "anyone can see which addresses request what")
 
 
 @check(
     "exposed-actuator",
     name="Spring Boot Actuator is not public",
     found="Spring Boot Actuator is public",
-    why="Actuator endpoints tell environment variables, heap contents and more, some change the application.",
+    why="Actuator endpoints reveal environment variables, heap contents and more; some change the application.",
     severity=HIGH,
     fix="Set management.endpoints.web.exposure.include=health, and require a login for everything below /actuator.",
     references=("CWE-497", "CWE-306", "Spring Boot, “Exposing Endpoints”"),
@@ -239,7 +239,7 @@ def exposed_compose(exposure: Exposure) -> Finding:
     why="The file lists the names of files in the folder, including those that nothing links to.",
     severity=LOW,
     fix=Fix(
-        "Delete .DS_Store from the web root, and refuse dot files ({example}).",
+        "Delete .DS_Store from the web root, and block dot files ({example}).",
         NO_DOT_FILES | {Server.IIS: '<hiddenSegments><add segment=".DS_Store"/></hiddenSegments>'},
     ),
     references=("CWE-538", "OWASP WSTG-CONF-04"),
@@ -252,10 +252,10 @@ def exposed_ds_store(exposure: Exposure) -> Finding:
     "exposed-logs",
     name="Log files are not public",
     found="Log file is public",
-    why="Logs hold addresses of visitors, paths, stack traces and sometimes session IDs or passwords.",
+    why="Logs hold visitors' addresses, paths, stack traces and sometimes session IDs or passwords.",
     severity=MEDIUM,
     fix=Fix(
-        "Write logs outside of the web root, and refuse them ({example}).",
+        "Write logs outside the web root, and block them ({example}).",
         {
             Server.NGINX: r"location ~ \.log$ { return 404; }",
             Server.APACHE: r'RedirectMatch 404 "\.log$"',
@@ -272,10 +272,10 @@ def exposed_logs(exposure: Exposure) -> Finding:
     "exposed-api-docs",
     name="API description is not public",
     found="API description is public",
-    why="A description of every endpoint tells attackers where to begin; publish it only if you mean to.",
+    why="A description of every endpoint tells attackers where to start; publish it only on purpose.",
     severity=LOW,
-    fix="If the API is not meant for the public, require a login for its description, and switch GraphQL's "
-    "introspection off.",
+    fix="If the API is not meant for the public, require a login for its description, and turn off "
+    "GraphQL introspection.",
     references=("CWE-200", "OWASP API Security Top 10 2023, API9"),
 )
 def exposed_api_docs(exposure: Exposure) -> Finding:
@@ -286,7 +286,7 @@ def exposed_api_docs(exposure: Exposure) -> Finding:
     "exposed-source-maps",
     name="Source maps are not public",
     found="Source maps are public",
-    why="Source maps give anybody the original source code, with its comments.",
+    why="Source maps give anyone the original source code, with its comments.",
     severity=LOW,
     fix="Build without source maps for production, or upload them to the error tracker only (hidden source maps).",
     references=("CWE-540", "ECMA-426"),
@@ -317,7 +317,7 @@ def _judge(answers: Sequence[PathAnswer], harm: str, *, is_warning: bool = False
 
 
 def _told(answer: PathAnswer) -> str:
-    return "200, but another content" if answer.status == 200 else str(answer.status)
+    return "200, but other content" if answer.status == 200 else str(answer.status)
 
 
 def _items(answers: Sequence[PathAnswer]) -> list[EvidenceItem]:

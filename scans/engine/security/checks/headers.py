@@ -65,13 +65,13 @@ def clickjacking(page: Page, document: Document, policies: Policies) -> Finding:
     evidence = [{"header": "X-Frame-Options", "value": excerpt(line)} for line in page.headers.all("X-Frame-Options")]
     shown = excerpt(page.headers.get("X-Frame-Options") or "")
     if len(values) > 1 and values & {"deny", "sameorigin", "allowall"}:
-        return Warn(f"X-Frame-Options contradicts itself ({shown}), so browsers refuse every frame.", LOW, evidence)
+        return Warn(f"X-Frame-Options contradicts itself ({shown}), so browsers block all framing.", LOW, evidence)
     if values in ({"deny"}, {"sameorigin"}):
         return Pass(f"X-Frame-Options: {shown}.", evidence)
     if any(value.startswith("allow-from") for value in values):
         return Fail(f"Browsers ignore X-Frame-Options: {shown}, so any site may frame the page.", evidence=evidence)
     if values:
-        return Fail(f"X-Frame-Options: {shown} keeps no site from framing the page.", evidence=evidence)
+        return Fail(f"X-Frame-Options: {shown} does not stop any site from framing the page.", evidence=evidence)
     elsewhere = "; in <meta> they are ignored" if _frames_in_meta(document) else ""
     return Fail(f"No frame-ancestors and no X-Frame-Options header, so any site may frame the page{elsewhere}.")
 
@@ -80,7 +80,7 @@ def clickjacking(page: Page, document: Document, policies: Policies) -> Finding:
     "x-content-type-options",
     name="MIME sniffing is disabled",
     found="MIME sniffing is not disabled",
-    why="Browsers may guess a type of their own, and run as a script what was uploaded as an image or text.",
+    why="Browsers may guess another type, and run an uploaded image or text file as a script.",
     severity=MEDIUM,
     fix="Send X-Content-Type-Options: nosniff on every response.",
     references=("Fetch, section 3.6", "CWE-693"),
@@ -88,17 +88,17 @@ def clickjacking(page: Page, document: Document, policies: Policies) -> Finding:
 def x_content_type_options(page: Page) -> Finding:
     value = page.headers.get("X-Content-Type-Options")
     if value is None:
-        return Fail("No X-Content-Type-Options header, so browsers may take other files for scripts or style sheets.")
+        return Fail("No X-Content-Type-Options header, so browsers may treat other files as scripts or style sheets.")
     if value.split(",")[0].strip(" \t").lower() == "nosniff":
         return Pass("X-Content-Type-Options: nosniff.")
-    return Fail(f"X-Content-Type-Options is “{excerpt(value)}”; only a first token nosniff counts.")
+    return Fail(f"X-Content-Type-Options is “{excerpt(value)}”; its first value must be nosniff.")
 
 
 @check(
     "referrer-policy",
     name="Referrer policy",
     found="Referrer policy unsafe or invalid",
-    why="Full addresses, with what stands in their query, are sent to every site the page links to or loads from.",
+    why="The full address, with its query, is sent to every site that the page links to or loads from.",
     severity=LOW,
     fix="Send Referrer-Policy: strict-origin-when-cross-origin (or no-referrer).",
     references=("W3C Referrer Policy, sections 3 and 8.1", "CWE-200"),
@@ -125,9 +125,9 @@ def referrer_policy(page: Page, document: Document) -> Finding:
     "permissions-policy",
     name="Permissions policy",
     found="Permissions policy missing or without effect",
-    why="Scripts and frames on the page may ask for the camera, microphone or location although it needs none.",
+    why="Scripts and frames on the page may ask for the camera, microphone or location, although the page needs none.",
     severity=LOW,
-    fix="Switch off what the page does not use: Permissions-Policy: camera=(), microphone=(), geolocation=()",
+    fix="Turn off what the page does not use: Permissions-Policy: camera=(), microphone=(), geolocation=()",
     references=("W3C Permissions Policy, section 5.2", "RFC 9651, section 3.2"),
     html=True,
 )
@@ -135,15 +135,15 @@ def permissions_policy(page: Page) -> Finding:
     value = page.headers.get("Permissions-Policy")
     if value is None:
         return Warn(
-            "No Permissions-Policy: any script of the page may ask visitors for camera, microphone and location, and "
-            "so may frames, where allow= on them says so."
+            "No Permissions-Policy: any script on the page may ask visitors for camera, microphone and location, and "
+            "so may frames whose allow attribute names them."
         )
     features = Dictionary()
     try:
         features.parse(value.encode("latin-1", "replace"))
     except ValueError:
         old = " It looks like the syntax of the older Feature-Policy." if re.search(r"^[\w-]+ +'", value) else ""
-        return Warn(f"Browsers ignore “{excerpt(value)}”: it is not a structured dictionary.{old}")
+        return Warn(f"Browsers ignore “{excerpt(value)}”: it is not a valid dictionary of features.{old}")
     if not features:
         return Warn("Permissions-Policy is empty and restricts nothing.")
     return Pass(f"Permissions-Policy sets {some(list(features))}.")
@@ -153,7 +153,7 @@ def permissions_policy(page: Page) -> Finding:
     "cross-origin-policies",
     name="Cross-origin policies are valid",
     found="Cross-origin policy with an invalid value",
-    why="Browsers ignore an invalid value, so the isolation that somebody meant to have is not there.",
+    why="Browsers ignore an invalid value, so the page is not isolated as intended.",
     severity=LOW,
     fix="Send a valid value: Cross-Origin-Opener-Policy: same-origin · Cross-Origin-Embedder-Policy: "
     "require-corp · Cross-Origin-Resource-Policy: same-origin",
@@ -185,9 +185,9 @@ def cross_origin_policies(page: Page) -> Finding:
     "cors-credentials",
     name="CORS refuses untrusted origins with credentials",
     found="CORS allows untrusted origins with credentials",
-    why="Any website can read what this one shows to a visitor who is logged in.",
+    why="Any website can read what this one shows to logged-in visitors.",
     severity=CRITICAL,
-    fix="Compare Origin with a list of trusted origins, echo those alone, with Vary: Origin, and never null.",
+    fix="Compare Origin with a list of trusted origins, echo only those, with Vary: Origin, and never allow null.",
     references=("Fetch, section 3.3.5", "CWE-942", "CWE-346"),
 )
 def cors_credentials(cors: Cors) -> Finding:
@@ -215,7 +215,7 @@ def cors_credentials(cors: Cors) -> Finding:
     "content-type",
     name="Content-Type header is complete",
     found="Content-Type missing, invalid or without a charset",
-    why="Browsers have to guess type or encoding, and a wrong guess garbles text or lets scripts through.",
+    why="Browsers have to guess the type or encoding; a wrong guess garbles text or runs scripts.",
     severity=LOW,
     fix="Send Content-Type: text/html; charset=utf-8",
     references=("RFC 9110, section 8.3", "CWE-436"),
@@ -238,9 +238,9 @@ def content_type(page: Page) -> Finding:
     "deprecated-headers",
     name="No deprecated headers",
     found="Deprecated headers are sent",
-    why="Browsers ignore these headers, and some of them open holes of their own.",
+    why="Browsers ignore these headers, and some of them cause vulnerabilities of their own.",
     severity=LOW,
-    fix="Remove Public-Key-Pins, Expect-CT and Feature-Policy, and X-XSS-Protection or set it to 0.",
+    fix="Remove Public-Key-Pins, Expect-CT and Feature-Policy; remove X-XSS-Protection too, or set it to 0.",
     references=("RFC 9110, section 16.3", "CWE-477"),
 )
 def deprecated_headers(page: Page) -> Finding:
@@ -248,7 +248,7 @@ def deprecated_headers(page: Page) -> Finding:
     auditor = page.headers.get("X-XSS-Protection")
     if auditor is not None and auditor.split(";")[0].strip() != "0":
         found.append(
-            f"X-XSS-Protection: {excerpt(auditor)} (the filter is gone, and caused vulnerabilities where it was)"
+            f"X-XSS-Protection: {excerpt(auditor)} (browsers dropped the filter, which caused vulnerabilities itself)"
         )
     if found:
         return Warn(f"Deprecated headers: {some(found)}.")
@@ -262,7 +262,7 @@ def _judge_frame_ancestors(lists: list[tuple[str, ...]]) -> Finding:
     if any(not any(is_broad_source(source) for source in sources) for sources in lists):
         return Pass(f"Content-Security-Policy: {excerpt(shown)}.", evidence)
     return Fail(
-        f"{excerpt(shown)} lets any site frame the page; X-Frame-Options does not count beside it.",
+        f"{excerpt(shown)} lets any site frame the page; browsers then ignore X-Frame-Options.",
         evidence=evidence,
     )
 

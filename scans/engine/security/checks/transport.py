@@ -52,9 +52,9 @@ NO_TLS = NotApplicable("Nothing answers over TLS on the host.")
     "https-available",
     name="HTTPS available",
     found="HTTPS not available",
-    why="Over plain HTTP anybody on the way can read and change what visitors see and send.",
+    why="Over plain HTTP, anyone on the network can read and change what visitors see and send.",
     severity=CRITICAL,
-    fix="Get a certificate (over ACME, free of charge and renewed by itself) and serve the site over TLS.",
+    fix="Get a certificate (over ACME it is free and renews itself), and serve the site over TLS.",
     references=("RFC 9110, section 4.2.2", "RFC 9325", "CWE-319"),
 )
 def https_available(page: Page, peer: TlsPeer, support: TlsSupport) -> Finding:
@@ -65,8 +65,8 @@ def https_available(page: Page, peer: TlsPeer, support: TlsSupport) -> Finding:
     if versions and versions[-1] > TlsVersion.SSL3_0:
         return Pass(f"{place} accepts {versions[-1].label}, though a full handshake failed: {peer.error}")
     if versions:
-        return Fail(f"{place} supports SSL 3.0 only, which browsers refuse.", covers_category=True)
-    risk = "" if page.target.is_https else " The page came over plain HTTP, without any protection."
+        return Fail(f"{place} supports SSL 3.0 only, which browsers reject.", covers_category=True)
+    risk = "" if page.target.is_https else " The page was loaded over plain HTTP, without any protection."
     return Fail(f"Nothing answers over TLS on {place}: {peer.error}{risk}", covers_category=True)
 
 
@@ -101,7 +101,7 @@ def http_to_https_redirect(plain: PlainHttp) -> Finding:
         return Warn(f"Plain HTTP redirects to a second unprotected address, {excerpt(first.href)}.", MEDIUM, chain)
     if first.hostname != start.hostname:
         other = f"Plain HTTP redirects to another host first, {first.hostname}"
-        return Warn(f"{other}, so browsers never see an HSTS header of {start.hostname}.", LOW, chain)
+        return Warn(f"{other}, so browsers never see an HSTS header from {start.hostname}.", LOW, chain)
     return Pass(f"Plain HTTP redirects straight to {excerpt(first.href)}.", evidence=chain)
 
 
@@ -136,7 +136,7 @@ def tls_cert_trusted(peer: TlsPeer) -> Finding:
     found="Certificate does not match the host name",
     why="Browsers cannot tell the server from an impostor, so they show a warning instead of the site.",
     severity=CRITICAL,
-    fix="Get a certificate whose subjectAltName lists every host name that the site is reached by.",
+    fix="Get a certificate whose subjectAltName lists every host name of the site.",
     references=("RFC 9525, section 6", "RFC 9110, section 4.3.4", "CWE-297"),
 )
 def tls_cert_hostname(peer: TlsPeer) -> Finding:
@@ -160,9 +160,9 @@ def tls_cert_hostname(peer: TlsPeer) -> Finding:
     "tls-cert-expiry",
     name="Certificate is within its validity period",
     found="Certificate expired, not yet valid or due for renewal",
-    why="The day a certificate expires, browsers show a warning instead of the site.",
+    why="From the moment a certificate expires, browsers show a warning instead of the site.",
     severity=CRITICAL,
-    fix="Renew the certificate, and let an ACME client do so whenever a third of its lifetime is left.",
+    fix="Renew the certificate, and let an ACME client renew it when a third of its lifetime is left.",
     references=("RFC 5280, section 4.1.2.5", "CWE-298"),
 )
 def tls_cert_expiry(peer: TlsPeer, clock: Clock) -> Finding:
@@ -186,7 +186,7 @@ def tls_cert_expiry(peer: TlsPeer, clock: Clock) -> Finding:
     "tls-cert-strength",
     name="Certificate has a strong key and signature",
     found="Certificate chain with a weak key or signature",
-    why="With enough computing power a weak key or signature can be forged, and the server impersonated.",
+    why="With enough computing power, a weak key or signature can be forged, and the server impersonated.",
     severity=HIGH,
     fix="Get a certificate with an ECDSA P-256 or RSA 2048-bit key, signed with SHA-256.",
     references=("RFC 9325, section 4.5", "NIST SP 800-131A", "CWE-326"),
@@ -210,7 +210,7 @@ def tls_cert_strength(peer: TlsPeer) -> Finding:
     "tls-legacy-protocols",
     name="Outdated TLS versions are refused",
     found="Outdated TLS versions are accepted",
-    why="TLS 1.0 and 1.1 have known attacks, and an attacker may push connections down to them.",
+    why="TLS 1.0 and 1.1 have known attacks, and attackers can downgrade connections to them.",
     severity=MEDIUM,
     fix=Fix("Accept TLS 1.2 and 1.3 only ({example}).", LEGACY_OFF),
     references=("RFC 8996", "RFC 7568", "CWE-327"),
@@ -231,7 +231,7 @@ def tls_legacy_protocols(support: TlsSupport) -> Finding:
     "tls-modern-protocols",
     name="TLS 1.3 is supported",
     found="TLS 1.3 is not supported",
-    why="TLS 1.3 connects a round trip sooner, and has dropped what the known attacks were aimed at.",
+    why="TLS 1.3 connects one round trip faster, and lacks the features that known attacks exploit.",
     severity=HIGH,
     fix=Fix("Enable TLS 1.3 beside TLS 1.2, with OpenSSL 1.1.1 or later ({example}).", MODERN_ON),
     references=("RFC 9325, section 3.1", "RFC 8446", "CWE-327"),
@@ -244,16 +244,16 @@ def tls_modern_protocols(support: TlsSupport) -> Finding:
     newest = max(support.versions)
     if newest is TlsVersion.TLS1_2:
         return Warn("The newest version that the server supports is TLS 1.2.", LOW)
-    return Fail(f"The newest version that the server supports is {newest.label}, which browsers refuse.")
+    return Fail(f"The newest version that the server supports is {newest.label}, which browsers reject.")
 
 
 @check(
     "tls-weak-ciphers",
     name="No weak cipher suites",
     found="Weak cipher suites or no forward secrecy",
-    why="Weak cipher suites can be broken; without forward secrecy a stolen key opens recorded traffic, too.",
+    why="Weak cipher suites can be broken; without forward secrecy, a stolen key also decrypts recorded traffic.",
     severity=HIGH,
-    fix=Fix("Offer AEAD suites with forward secrecy only ({example}).", STRONG_SUITES),
+    fix=Fix("Offer only AEAD suites with forward secrecy ({example}).", STRONG_SUITES),
     references=("RFC 9325, section 4.1", "RFC 7465", "CWE-327"),
 )
 def tls_weak_ciphers(support: TlsSupport) -> Finding:
@@ -268,7 +268,7 @@ def tls_weak_ciphers(support: TlsSupport) -> Finding:
     chosen = support.versions[newest]
     if not is_forward_secret(chosen):
         return Warn(
-            f"With {newest.label} the server chooses {chosen}, without forward secrecy: whoever gets its key "
+            f"With {newest.label} the server chooses {chosen}, without forward secrecy: anyone who gets its key "
             "later can decrypt recorded traffic."
         )
     return Pass(f"No NULL, EXPORT, anonymous, RC4, DES or 3DES suite; {newest.label} uses {chosen}.")
@@ -327,7 +327,7 @@ def hsts(page: Page, document: Document, answer: HttpsAnswer) -> Finding:
     found="HSTS preload requirements not met",
     why="Preload lists drop domains whose header does not meet their requirements.",
     severity=LOW,
-    fix="Either drop preload, or meet what it asks for: max-age=31536000; includeSubDomains; preload",
+    fix="Either remove preload, or meet its requirements: max-age=31536000; includeSubDomains; preload",
     references=("RFC 6797, section 12.3",),
 )
 def hsts_preload_consistency(answer: HttpsAnswer) -> Finding:
@@ -337,7 +337,7 @@ def hsts_preload_consistency(answer: HttpsAnswer) -> Finding:
     if not policy.preload:
         return Pass("The policy does not ask to be preloaded, and need not.")
     if faults := preload_faults(policy):
-        return Warn(f"The policy asks to be preloaded, but {' and '.join(faults)}, so browsers' lists refuse it.")
+        return Warn(f"The policy asks to be preloaded, but {' and '.join(faults)}, so browsers' lists reject it.")
     return Pass(f"preload with includeSubDomains and max-age={policy.max_age_s}.")
 
 
@@ -345,7 +345,7 @@ def hsts_preload_consistency(answer: HttpsAnswer) -> Finding:
     "mixed-content",
     name="No mixed content",
     found="Mixed content",
-    why="Files loaded over plain HTTP can be changed on the way; browsers block scripts and warn about the rest.",
+    why="Files loaded over plain HTTP can be changed in transit; browsers block scripts and warn about the rest.",
     severity=HIGH,
     fix="Load every sub-resource over https, or send: Content-Security-Policy: upgrade-insecure-requests",
     references=("W3C Mixed Content, section 3", "CWE-311"),
@@ -359,7 +359,7 @@ def mixed_content(page: Page, document: Document, policies: Policies) -> Finding
         return Pass("No sub-resource in the markup is loaded over plain HTTP.")
     if policies.upgrades_insecure_requests:
         references = counted(len(found), "http reference")
-        return Pass(f"{references}, which upgrade-insecure-requests turns into https.")
+        return Pass(f"{references}, which upgrade-insecure-requests changes to https.")
     evidence: list[EvidenceItem] = [
         {"element": each.element, "url": excerpt(each.url), "passive": each.passive} for each in found
     ]
@@ -369,14 +369,14 @@ def mixed_content(page: Page, document: Document, policies: Policies) -> Finding
         blocked = counted(len(active), "active sub-resource")
         return Fail(f"{blocked} over plain HTTP, which browsers block: {shown}.", evidence=evidence)
     passive = counted(len(found), "image or media file", "images or media files")
-    return Warn(f"{passive} over plain HTTP, open to change on the way: {shown}.", LOW, evidence)
+    return Warn(f"{passive} over plain HTTP, which anyone on the network can change: {shown}.", LOW, evidence)
 
 
 @check(
     "insecure-form",
     name="Forms are submitted over HTTPS",
     found="Form or password field over plain HTTP",
-    why="What people type, passwords included, can be read by anybody on the way.",
+    why="Anyone on the network can read what people type, including passwords.",
     severity=HIGH,
     fix='Serve the page over https and let the form send there: <form action="https://…">',
     references=("HTML, form submission", "CWE-319", "CWE-523"),
@@ -384,13 +384,13 @@ def mixed_content(page: Page, document: Document, policies: Policies) -> Finding
 )
 def insecure_form(page: Page, document: Document, policies: Policies) -> Finding:
     if not page.target.is_https and has_password_field(document):
-        return Fail("The page asks for a password and came over plain HTTP.", CRITICAL)
+        return Fail("The page asks for a password over plain HTTP.", CRITICAL)
     found = insecure_forms(document, page.target.url)
     if not found:
         return Pass("No form is submitted over plain HTTP.")
     if page.target.is_https and policies.upgrades_insecure_requests:
         forms = counted(len(found), "form")
-        return Pass(f"{forms} over http, which upgrade-insecure-requests turns into https.")
+        return Pass(f"{forms} over http, which upgrade-insecure-requests changes to https.")
     evidence: list[EvidenceItem] = [{"action": excerpt(each.action), "password": each.password} for each in found]
     shown = some([excerpt(each.action) for each in found])
     if any(each.password for each in found):

@@ -26,11 +26,11 @@ ENOUGH_WORDS = 200
     "title",
     name="Page has one title of suitable length",
     found="Title missing, repeated, too short or too long",
-    why="It is the headline of the search result; search engines replace a bad one with their own.",
+    why="It is the headline of the search result; search engines replace a poor title with their own.",
     judged=f"Titles from {TITLE_PX[0]} to {TITLE_PX[1]} pixels pass, in the width of Arial as search results show it.",
     severity=HIGH,
-    fix="Write one <title> in the head that tells this page from all others, of some 20 to 60 letters: search engines "
-    "show 600 pixels of it.",
+    fix="Write one <title> in the head, of about 20 to 60 characters, that distinguishes this page from all others: "
+    "search engines show 600 pixels of it.",
     references=("HTML, the title element", "Google Search Central: title links"),
 )
 def title(document: Document) -> Finding:
@@ -54,10 +54,10 @@ def title(document: Document) -> Finding:
     "meta-description",
     name="Meta description has a suitable length",
     found="Meta description missing, too short or too long",
-    why="It is the text of the search result that decides whether people click.",
+    why="It often becomes the text of the search result, which decides whether people click.",
     judged=f"Descriptions from {DESCRIPTION_WIDTH[0]} to {DESCRIPTION_WIDTH[1]} characters pass.",
     severity=MEDIUM,
-    fix='Sum the page up in 80 to 160 characters: <meta name="description" content="…">',
+    fix='Summarize the page in 80 to 160 characters: <meta name="description" content="…">',
     references=("Google Search Central: snippets and meta descriptions",),
 )
 def meta_description(document: Document) -> Finding:
@@ -75,7 +75,7 @@ def meta_description(document: Document) -> Finding:
     if room < least:
         return Warn(f"{measured}, fewer than {least}: {shown}.", LOW)
     if room > most:
-        return Warn(f"{measured}; what is beyond {most} is cut off: {shown}.", LOW)
+        return Warn(f"{measured}; search engines cut it after {most}: {shown}.", LOW)
     return Pass(f"{measured}: {shown}.")
 
 
@@ -83,7 +83,7 @@ def meta_description(document: Document) -> Finding:
     "h1",
     name="Page has a main heading",
     found="Main heading missing or empty",
-    why="Search engines and readers take it for what the page is about.",
+    why="It tells search engines and readers what the page is about.",
     severity=LOW,
     fix="Give the page a heading <h1> that says what it is about.",
     references=("Google Search Central: title links",),
@@ -108,7 +108,7 @@ def h1(document: AccessibleDocument) -> Finding:
     found="Images without alternative text",
     why="Image search cannot tell what an image shows.",
     severity=MEDIUM,
-    fix='Say what each image shows: <img alt="Red running shoe, side view">; write alt="" where it only decorates.',
+    fix='Say what each image shows: <img alt="Red running shoe, side view">; use alt="" if it is decorative.',
     references=("Google Search Central: image best practices", "WCAG 1.1.1 Non-text Content (A)"),
     content=True,
 )
@@ -120,10 +120,10 @@ def seo_image_alt(document: AccessibleDocument) -> Finding:
     "thin-content",
     name="Page has enough text",
     found="Page has little text",
-    why="Search engines find little to tell what the page is about, and rank it low.",
+    why="Search engines find little that tells them what the page is about, and rank it low.",
     judged=f"Pages with at least {ENOUGH_WORDS} words pass.",
     severity=LOW,
-    fix="Write more about the subject of the page, in text that is in the HTML itself.",
+    fix="Write more about the page's subject, as text in the HTML itself.",
     references=("Google Search Central: helpful content",),
     content=True,
 )
@@ -133,8 +133,8 @@ def thin_content(document: AccessibleDocument) -> Finding:
         number = f"more than {text.words // 100 * 100:,}" if text.is_long else f"{text.words:,}"
         return Pass(f"The page has {number} words of visible text.")
     return Warn(
-        f"Before scripts run, the page has {counted(text.words, 'word')} of visible text; at least {ENOUGH_WORDS} "
-        "give search engines enough to go by."
+        f"Before scripts run, the page has {counted(text.words, 'word')} of visible text; search engines need about "
+        f"{ENOUGH_WORDS} to tell what it is about."
     )
 
 
@@ -142,7 +142,7 @@ def thin_content(document: AccessibleDocument) -> Finding:
     "lang-present",
     name="Page language is declared",
     found="Page language is not declared",
-    why="Search engines and browsers have to guess the language, for translation for example.",
+    why="Search engines and browsers have to guess the language, for example to offer a translation.",
     severity=LOW,
     fix='Declare the language of the page: <html lang="en">',
     references=("HTML, the lang attribute", "WCAG 3.1.1 Language of Page (A)"),
@@ -152,4 +152,4 @@ def lang_present(document: Document) -> Finding:
     language = (attribute(root, "lang") if root is not None else None) or ""
     if language.strip():
         return Pass(f"The page declares the language “{excerpt(language.strip(), 40)}”.")
-    return Fail("The html element has no lang attribute, so the language has to be guessed.")
+    return Fail("The html element has no lang attribute, so search engines and browsers have to guess the language.")

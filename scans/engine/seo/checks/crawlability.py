@@ -31,9 +31,9 @@ class SitemapsUnread(NetError):
     "robots-txt",
     name="robots.txt is readable or absent",
     found="robots.txt cannot be fully read",
-    why="Crawlers skip lines they cannot read, and may visit what should be left alone, or nothing at all.",
+    why="Crawlers skip lines they cannot read, and may crawl what should be left alone, or nothing at all.",
     severity=HIGH,
-    fix="Answer /robots.txt with status 200 and plain text, or with 404 where nothing is blocked.",
+    fix="Answer /robots.txt with status 200 and plain text, or with 404 if nothing is blocked.",
     references=("RFC 9309, sections 2.2 to 2.5", "Google Search Central: robots.txt", "Lighthouse: robots-txt"),
 )
 def robots_txt(file: RobotsFile) -> Finding:
@@ -70,15 +70,16 @@ def robots_txt(file: RobotsFile) -> Finding:
             f"Crawlers can't use {counted(len(faults), 'line')} of robots.txt: {shown}.",
             LOW,
             [{"line": each.line, "text": excerpt(each.text), "reason": each.reason} for each in faults],
-            fix="Write each line as name: value, rules after a User-agent line and with a path from / on, and "
-            "sitemaps with their full URL: Sitemap: https://HOST/sitemap.xml",
+            fix="Write each line as name: value, put rules after a User-agent line, start their paths with /, and "
+            "give sitemaps their full URL: Sitemap: https://HOST/sitemap.xml",
         )
     if len(response.body) > ROBOTS_MAX_BYTES:
         return Warn(
-            f"robots.txt is larger than {size(ROBOTS_MAX_BYTES)}, and crawlers may ignore what is beyond.",
+            f"robots.txt is larger than {size(ROBOTS_MAX_BYTES)}, and crawlers may ignore the rest.",
             MEDIUM,
             evidence,
-            fix="Join rules that share a beginning, or use noindex in the pages, until the file is within this limit.",
+            fix="Combine rules whose paths start alike, or use noindex in the pages, until the file is within the "
+            "limit.",
         )
     if not file.robots.groups:
         return Pass("robots.txt can be read and blocks nothing.", evidence)
@@ -90,7 +91,7 @@ def robots_txt(file: RobotsFile) -> Finding:
     "sitemap-found",
     name="Sitemap is available",
     found="Sitemap is missing or cannot be loaded",
-    why="Search engines find new and deep pages later, or not at all.",
+    why="Search engines discover new and deep pages later, or not at all.",
     severity=LOW,
     fix="Put a sitemap at /sitemap.xml and name it in robots.txt: Sitemap: https://HOST/sitemap.xml",
     references=("sitemaps.org: protocol", "Google Search Central: sitemaps"),
@@ -121,7 +122,7 @@ def sitemap_found(sitemaps: Sitemaps) -> Finding:
     found="Sitemap is invalid or incomplete",
     why="Search engines skip entries they cannot read, or the whole file.",
     severity=MEDIUM,
-    fix="Write UTF-8 XML by sitemaps.org, with at most 50,000 URLs and 52 MB in a file, each URL absolute: "
+    fix="Write UTF-8 XML in the sitemaps.org format, with at most 50,000 URLs and 52 MB per file, and absolute URLs: "
     "<url><loc>https://HOST/PATH</loc></url>",
     references=("sitemaps.org: protocol", "Google Search Central: build and submit a sitemap"),
 )
@@ -162,7 +163,7 @@ def sitemap_valid(
     found="Sitemap index is empty or names unreadable sitemaps",
     why="Search engines do not find the sitemaps that the index should lead them to.",
     severity=MEDIUM,
-    fix="Let every <loc> of the index lead to a sitemap that answers with status 200, no further index.",
+    fix="Let every <loc> of the index lead to a sitemap that answers with status 200 and is not an index itself.",
     references=("sitemaps.org: using sitemap index files", "Google Search Central: large sitemaps"),
 )
 def sitemap_index(sitemaps: Sitemaps) -> Finding:

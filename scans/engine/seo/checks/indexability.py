@@ -41,7 +41,7 @@ NO_CANONICAL = NotApplicable("The page names no canonical URL.")
     found="Page returns no indexable content",
     why="Search engines do not index a page that answers with an error or with nothing.",
     severity=CRITICAL,
-    fix="Let the URL answer with status 200, or with a 301 to the URL that took its place.",
+    fix="Let the URL answer with status 200, or with a 301 redirect to the URL that replaces it.",
     references=("RFC 9110, section 15", "Google Search Central: HTTP status codes"),
     error_pages=True,
 )
@@ -63,12 +63,12 @@ def http_status(page: Page) -> Finding:
     "soft-404",
     name="Successful answer is no error page",
     found="Error page with a successful status",
-    why="Search engines drop such a page; until then they spend their visits on it.",
+    why="Search engines drop such a page, and waste crawling on it until then.",
     judged="Words alone only warn, as there are articles about error pages: a fail needs the same answer for a path "
-    "that nobody can have made.",
+    "that cannot exist.",
     severity=HIGH,
-    fix="Answer with status 404 or 410 where there is no such page, as in Express: res.status(404).render('404'); or "
-    "with a 301 to the page that took its place.",
+    fix="Answer with status 404 or 410 if there is no such page, as in Express: res.status(404).render('404'); or "
+    "with a 301 redirect to the page that replaces it.",
     references=("Google Search Central: soft 404 errors", "RFC 9110, section 15.5.5"),
     html=True,
     content=True,
@@ -80,14 +80,14 @@ def soft_404(
     status = page.response.status
     if missing.response is not None and resembles(page.response, page.target.path, missing.response, missing.path):
         return Fail(
-            f"The page says that it does not exist, but answers with status {status}, as does {excerpt(missing.path)}, "
-            "which nobody has made.",
+            f"The page says that it does not exist, but answers with status {status}, as does "
+            f"{excerpt(missing.path)}, a path that cannot exist.",
             evidence=[{"asked": excerpt(missing.path), "status": missing.response.status}],
         )
     if served.agree or (rendered is not None and read_missing_page_words(AccessibleDocument(rendered.document)).agree):
         return Warn(
-            f"The page says that it does not exist, but answers with status {status}, so search engines take it for a "
-            "page at first.",
+            f"The page says that it does not exist, but answers with status {status}, so search engines treat it as "
+            "a page at first.",
             MEDIUM,
         )
     return Pass("The page does not look like an error page.")
@@ -122,7 +122,7 @@ def is_indexable(indexing: IndexingRules) -> Finding:
             f"Commas are missing between rules, so noindex may or may not be obeyed: {_shown(indexing.ambiguous)}.",
             HIGH,
             evidence,
-            fix='Separate the rules with commas, as in content="noindex, nofollow", or remove noindex.',
+            fix='Separate the rules with commas, for example content="noindex, nofollow", or remove noindex.',
         )
     if indexing.unreadable_dates:
         return Warn(
@@ -150,9 +150,9 @@ def robots_blocked(page: Page, indexing: IndexingRules, file: RobotsFile) -> Fin
     if file.is_unreachable:
         why = file.error or f"It answers with status {file.response.status if file.response else ''}."
         return Warn(
-            f"What robots.txt blocks is not known, and crawlers stay away until it can be read. {excerpt(why)}",
+            f"What robots.txt blocks is unknown, and crawlers stay away until it can be read. {excerpt(why)}",
             HIGH,
-            fix=f"Let {excerpt(file.url)} answer with status 200, or 404 where nothing is blocked.",
+            fix=f"Let {excerpt(file.url)} answer with status 200, or with 404 if nothing is blocked.",
         )
     path = page.target.path
     decision = decide(file.robots, GOOGLEBOT, path)
@@ -189,7 +189,7 @@ def robots_blocked(page: Page, indexing: IndexingRules, file: RobotsFile) -> Fin
     "canonical-valid",
     name="Canonical URL is valid",
     found="Canonical URL is invalid or ignored",
-    why="Search engines ignore the canonical link and choose an address by themselves.",
+    why="Search engines ignore the canonical link and choose a URL themselves.",
     severity=HIGH,
     fix='Name one URL, once, in the head: <link rel="canonical" href="https://HOST/PATH">',
     references=("RFC 6596, section 3", "RFC 8288", "Google Search Central: canonical URLs"),
@@ -229,7 +229,7 @@ def canonical_valid(canonicals: Canonicals) -> Finding:
     "canonical-absolute",
     name="Canonical URL is absolute",
     found="Canonical URL is relative",
-    why="A relative address may mean another page when the same HTML is served elsewhere.",
+    why="A relative URL means another page when the same HTML is served on another host.",
     severity=LOW,
     fix='Write the URL with scheme and host: <link rel="canonical" href="https://HOST/PATH">',
     references=("Google Search Central: canonical URLs",),
@@ -252,9 +252,9 @@ def canonical_absolute(canonicals: Canonicals) -> Finding:
     "canonical-target",
     name="Canonical URL is suitable",
     found="Canonical URL is missing or unsuitable",
-    why="Search engines may index another address of the page, or split its ranking between several.",
+    why="Search engines may index another URL of the page, or split its ranking between several.",
     severity=HIGH,
-    fix="Name the URL that answers with status 200, may be indexed and shows this page's content.",
+    fix="Name a URL that answers with status 200, may be indexed and shows this page's content.",
     references=("Google Search Central: canonical URLs", "Lighthouse: canonical"),
 )
 def canonical_target(
@@ -301,7 +301,7 @@ def canonical_target(
     "redirect-chain",
     name="At most one permanent redirect",
     found="Redirect chain, temporary redirect or refresh",
-    why="Crawlers give up on long chains, and a temporary redirect keeps the old address in the index.",
+    why="Crawlers give up on long chains, and a temporary redirect keeps the old URL in the index.",
     severity=MEDIUM,
     fix="Redirect straight to the final URL, in one step, with status 301 or 308.",
     references=("RFC 9110, section 15.4", "Google Search Central: redirects"),
@@ -347,7 +347,7 @@ def redirect_chain(page: Page, document: Document) -> Finding:
     why="Search engines ignore titles, canonical links and robots rules outside the head.",
     severity=HIGH,
     fix="Move visible content out of the head: only title, meta, link, base, style, script, noscript and template "
-    "may stand there, and anything else ends it.",
+    "belong there, and anything else ends it.",
     references=("HTML, the head element", "Google Search Central: valid page metadata"),
     html=True,
 )

@@ -19,9 +19,10 @@ GOOGLE = "Google Search Central: localized versions of your pages"
     "hreflang-code",
     name="hreflang codes are valid",
     found="hreflang codes are invalid",
-    why="Search engines ignore the entry, and show people the page in another language.",
+    why="Search engines ignore the entry, and may show people the page in the wrong language.",
     severity=MEDIUM,
-    fix='Use a language, and a country where it matters: hreflang="en", hreflang="en-GB", hreflang="x-default".',
+    fix='Use a language code, with a country code if it matters: hreflang="en", hreflang="en-GB", '
+    'hreflang="x-default".',
     references=(GOOGLE, "RFC 5646", "ISO 3166-1"),
 )
 def hreflang_code(alternates: Alternates) -> Finding:
@@ -84,9 +85,9 @@ def hreflang_self(alternates: Alternates, canonicals: Canonicals) -> Finding:
     "hreflang-x-default",
     name="hreflang has an x-default",
     found="hreflang has no x-default",
-    why="People whose language is not in the set are shown any of the versions.",
+    why="Search engines may show any of the versions to people whose language is not in the set.",
     severity=LOW,
-    fix="Add the version for visitors whose language you do not offer: "
+    fix="Add a version for visitors whose language you do not offer: "
     '<link rel="alternate" hreflang="x-default" href="https://…">',
     references=(GOOGLE,),
 )
@@ -102,7 +103,7 @@ def hreflang_x_default(alternates: Alternates) -> Finding:
     "hreflang-return",
     name="Language versions link back",
     found="Language versions do not link back",
-    why="Search engines ignore a link that is not returned, as anybody could claim to be a version.",
+    why="Search engines ignore a link that is not returned, as any page could claim to be a version.",
     severity=HIGH,
     fix="Put the same set of links on every version, this page among them: "
     '<link rel="alternate" hreflang="en" href="https://example.com/this-page">',
@@ -131,7 +132,7 @@ def hreflang_return(alternates: Alternates, canonicals: Canonicals, answers: Alt
         elif not own & {version.url for version in read_alternates(each.page, each.document).links}:
             faults.append((url, "does not link back"))
     if not judged:
-        return NotApplicable("The other language versions could not be judged by their answers.")
+        return NotApplicable("The responses of the other language versions could not be judged.")
     if faults:
         shown = some([f"{excerpt(url, 80)} {fault}" for url, fault in faults])
         return Fail(

@@ -50,9 +50,9 @@ PRIVATE = re.compile(
     "crawlable-anchors",
     name="Links are crawlable",
     found="Links are not crawlable",
-    why="Crawlers follow href alone, so they do not find the pages behind these links.",
+    why="Crawlers follow only href, so they do not find the pages behind these links.",
     severity=MEDIUM,
-    fix='Link with a URL: <a href="/PATH">; use <button type="button"> for what only runs a script.',
+    fix='Link with a URL: <a href="/PATH">; use <button type="button"> for controls that only run a script.',
     references=("Google Search Central: crawlable links", "Lighthouse: crawlable-anchors"),
     content=True,
 )
@@ -77,10 +77,9 @@ def crawlable_anchors(document: Document) -> Finding:
     "link-text",
     name="Links have descriptive text",
     found="Links without descriptive text",
-    why='Search engines and readers learn nothing of the page that "click here" leads to.',
+    why='A text such as "click here" tells search engines and readers nothing about the linked page.',
     severity=LOW,
-    fix='Name the linked page in the link: <a href="/PATH">Prices for 2027</a>, not “read more”; or add to the text '
-    "what it is about.",
+    fix='Say in the link what it leads to: <a href="/PATH">Prices for 2027</a>, not “read more”.',
     references=("Google Search Central: link best practices", "Lighthouse: link-text", "WCAG 2.4.4 (A)"),
     content=True,
 )
@@ -111,7 +110,7 @@ def link_text(links: PageLinks, document: AccessibleDocument) -> Finding:
     found="Broken links",
     why="Visitors and crawlers reach an error page.",
     severity=MEDIUM,
-    fix="Correct or remove the links, or redirect the old URLs with status 301 to those that took their place.",
+    fix="Correct or remove the links, or redirect the old URLs with status 301 to those that replace them.",
     references=("RFC 9110, section 15.5.5", "Google Search Central: HTTP status codes"),
     content=True,
 )
@@ -140,7 +139,7 @@ def broken_links(links: LinkAnswers) -> Finding:
         )
     if not judged:
         return NotApplicable(
-            "No link's answer proves whether it is broken." if answers else "The page has no link to check."
+            "No response shows whether a link is broken." if answers else "The page has no link to check."
         )
     unclear = len(answers) - len(judged)
     more = f"; {unclear} without a clear answer, such as a refusal or a timeout" if unclear else ""
@@ -151,9 +150,9 @@ def broken_links(links: LinkAnswers) -> Finding:
     "localhost-links",
     name="No links to local or private addresses",
     found="Links to local or private addresses",
-    why="Such a link works on the developer's machine only.",
+    why="Such a link works only on the developer's machine or network.",
     severity=HIGH,
-    fix="Write the URL without scheme and host, as in /PATH, or with the site's public host.",
+    fix="Write the URL without scheme and host, as in /PATH, or use the site's public host.",
     references=("RFC 6761", "RFC 1918", "RFC 6762"),
     error_pages=True,
 )
@@ -213,8 +212,8 @@ def internal_nofollow(links: PageLinks, indexing: IndexingRules) -> Finding:
     followed = sum("nofollow" not in link.relations for link in own)
     others = counted(len(own) - followed, "internal link")
     if not followed:
-        return Pass(f"{others} with nofollow, but only such as need not be crawled: log-ins, filters, comments.")
-    left = f"; {others} with nofollow need not be, such as log-ins" if followed < len(own) else ""
+        return Pass(f"{others} with nofollow, but only to pages that need no crawling: log-ins, filters, comments.")
+    left = f"; {others} with nofollow need not be followed, such as log-ins" if followed < len(own) else ""
     return Pass(f"{counted(followed, 'internal link')} can be followed by crawlers{left}.")
 
 

@@ -22,7 +22,7 @@ TARGET_PX = 24
     "viewport",
     name="Page sets a viewport",
     found="Page sets no viewport",
-    why="Phones lay the page out for a desktop screen and shrink it until nobody can read it.",
+    why="Phones lay the page out for a desktop screen and shrink it until it is unreadable.",
     severity=HIGH,
     fix=f"Add to the head: {VIEWPORT}",
     references=("Google Search Central: mobile-first indexing", "CSS Viewport Module Level 1"),
@@ -39,7 +39,7 @@ def viewport(document: Document) -> Finding:
     found="Viewport does not have the width of the device",
     why="Phones lay the page out wider or narrower than their screen.",
     severity=MEDIUM,
-    fix=f"Make it {VIEWPORT}",
+    fix=f"Change it to {VIEWPORT}",
     references=("CSS Viewport Module Level 1",),
 )
 def viewport_width(document: Document) -> Finding:
@@ -61,7 +61,7 @@ def viewport_width(document: Document) -> Finding:
     why="People on phones have to zoom to read.",
     judged=f"At least {LEAST_LEGIBLE:.0%} of the text must be {LEGIBLE_PX} px or larger.",
     severity=LOW,
-    fix="Set running text to 16 pixels, and nothing below 12: body { font-size: 16px }",
+    fix="Set body text to 16 pixels, and no text below 12: body { font-size: 16px }",
     references=("Lighthouse: legible font sizes",),
 )
 def font_legible(rendered: Rendered) -> Finding:
@@ -73,7 +73,7 @@ def font_legible(rendered: Rendered) -> Finding:
     if legible < LEAST_LEGIBLE:
         return Warn(
             f"Only {share} of the text is set at {LEGIBLE_PX} pixels or more; at least {int(LEAST_LEGIBLE * 100)}% "
-            "should be, so that people need not zoom in."
+            "should be, so that people can read it without zooming in."
         )
     return Pass(f"{share} of the text is set at {LEGIBLE_PX} pixels or more.")
 
@@ -85,7 +85,7 @@ def font_legible(rendered: Rendered) -> Finding:
     why="People on phones hit the wrong link.",
     judged=f"Targets must be {TARGET_PX} by {TARGET_PX} px, or have as much room around their centre.",
     severity=LOW,
-    fix=f"Make them {TARGET_PX} pixels wide and high at least, as with min-width: {TARGET_PX}px; "
+    fix=f"Make them at least {TARGET_PX} pixels wide and high, for example with min-width: {TARGET_PX}px; "
     f"min-height: {TARGET_PX}px, or leave as much space between them.",
     references=("WCAG 2.2, 2.5.8 Target Size (Minimum)",),
 )

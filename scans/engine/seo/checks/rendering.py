@@ -58,7 +58,7 @@ def rendered_metadata(page: Page, document: Document, canonicals: Canonicals, re
     "raw-noindex",
     name="HTML has no noindex that scripts remove",
     found="HTML has a noindex that scripts remove",
-    why="Google skips rendering where the HTML has noindex, so the script never runs.",
+    why="Google does not render a page whose HTML has noindex, so the script never runs.",
     severity=HIGH,
     fix='Remove <meta name="robots" content="noindex"> from the HTML itself: search engines that see it do not run '
     "the scripts.",
@@ -76,7 +76,7 @@ def raw_noindex(page: Page, indexing: IndexingRules, rendered: Rendered, clock: 
     "rendered-content",
     name="Text is largely in the HTML itself",
     found="Text depends largely on scripts",
-    why="What is only in the rendered page is found late, and by few search engines.",
+    why="Text that is only in the rendered page is found late, and by few search engines.",
     severity=MEDIUM,
     fix="Render the main text on the server, or prerender the page.",
     references=(JAVASCRIPT_SEO,),

@@ -21,14 +21,14 @@ OPEN_GRAPH = "The Open Graph protocol"
     "og-title",
     name="Open Graph title is set",
     found="Open Graph title is missing",
-    why="A shared link shows a title that the network makes up.",
+    why="A shared link shows a title that the social network chooses.",
     severity=LOW,
     fix='Add to the head: <meta property="og:title" content="…">',
     references=(OPEN_GRAPH,),
 )
 def og_title(social: SocialMetadata) -> Finding:
     if not social.title:
-        return Warn("The page has no og:title, so networks choose a title themselves when somebody shares it.")
+        return Warn("The page has no og:title, so networks choose a title themselves when someone shares it.")
     return Pass(f"og:title is “{excerpt(social.title, 80)}”.")
 
 
@@ -46,7 +46,7 @@ def og_image(social: SocialMetadata, image: SocialImage) -> Finding:
         return Warn("The page has no og:image, so a shared link is shown without an image.")
     shown = excerpt(social.image, 120)
     if not is_absolute(social.image):
-        return Warn(f"og:image is not an absolute URL, so networks do not find it: {shown}")
+        return Warn(f"og:image is not an absolute URL, so social networks cannot load it: {shown}")
     if image.status is None:
         return Warn(f"og:image does not load ({excerpt(image.error.rstrip('.'))}): {shown}")
     if image.status != 200:
@@ -58,7 +58,7 @@ def og_image(social: SocialMetadata, image: SocialImage) -> Finding:
     "og-url",
     name="Open Graph URL is set and consistent",
     found="Open Graph URL is missing, invalid or not canonical",
-    why="Shares of one page are counted for several addresses.",
+    why="Shares of one page are counted separately for several URLs.",
     severity=LOW,
     fix='Give og:url the canonical URL: <meta property="og:url" content="https://…">',
     references=(OPEN_GRAPH,),
@@ -79,7 +79,7 @@ def og_url(page: Page, social: SocialMetadata, canonicals: Canonicals) -> Findin
     "twitter-card",
     name="Twitter card is set",
     found="Twitter card is missing",
-    why="A shared link has no preview on X and the networks that read its tags.",
+    why="A shared link has no preview on X, or on networks that read its tags.",
     severity=LOW,
     fix='Add to the head: <meta name="twitter:card" content="summary_large_image">',
     references=("X developer platform: cards",),

@@ -17,9 +17,9 @@ MAX_NAMES = 1000
     "jsonld-syntax",
     name="JSON-LD syntax is valid",
     found="JSON-LD syntax is invalid",
-    why="Search engines ignore a whole block for one wrong comma.",
+    why="One wrong comma makes search engines ignore the whole block.",
     severity=HIGH,
-    fix="Write strict JSON: double quotes, no comments, no trailing commas, line breaks in strings as \\n.",
+    fix="Use strict JSON: double quotes, no comments, no trailing commas, and \\n for line breaks in strings.",
     references=("RFC 8259", "JSON-LD 1.1, section 7"),
 )
 def jsonld_syntax(json_ld: JsonLd) -> Finding:
@@ -41,7 +41,7 @@ def jsonld_syntax(json_ld: JsonLd) -> Finding:
     found="JSON-LD uses terms unknown to schema.org",
     why="Search engines ignore names that schema.org does not have.",
     severity=MEDIUM,
-    fix='Write the name as schema.org does, which is case-sensitive: {"@type": "Product", "name": "…"}.',
+    fix='Spell names as schema.org does; they are case-sensitive: {"@type": "Product", "name": "…"}.',
     references=("schema.org",),
 )
 def jsonld_vocabulary(json_ld: JsonLd) -> Finding:
@@ -65,7 +65,7 @@ def jsonld_vocabulary(json_ld: JsonLd) -> Finding:
     "rich-result-required",
     name="Rich results have all required properties",
     found="Rich results lack required properties",
-    why="Without these properties the page gets no rich result.",
+    why="Without these properties, the page gets no rich result.",
     severity=MEDIUM,
     fix='Add the named properties to the JSON-LD, such as "name": "…" or "offers": {"@type": "Offer", "price": "9.90", '
     '"priceCurrency": "EUR"}, or leave the type out.',

@@ -168,7 +168,7 @@ def test_unminified(kind: Kind, body: bytes, wire: int | None, expected: str) ->
 
 def test_the_waste_is_counted_as_it_was_sent() -> None:
     finding = checks.unminified_js(found(resource(body=b"a;" + b" " * 9_998, wire=5_000)))
-    assert "take 5.0 kB of the load" in message(finding)
+    assert "take 5.0 kB of the transfer" in message(finding)
 
 
 UNUSED = {Kind.STYLESHEET: checks.unused_css, Kind.SCRIPT: checks.unused_js}
@@ -203,7 +203,7 @@ def test_the_waste_is_counted_as_it_was_sent_and_the_worst_file_is_named_first()
     assert isinstance(finding, Warn)
     assert [each["unused_bytes"] for each in finding.evidence] == [74_250, 33_000]
     assert "107 kB of 2 scripts" in finding.message
-    assert f"{HERE}/b.js (75 %), {HERE}/a.js (33 %)" in finding.message
+    assert f"{HERE}/b.js (75%), {HERE}/a.js (33%)" in finding.message
     assert "without scrolling or tapping" in finding.message
 
 

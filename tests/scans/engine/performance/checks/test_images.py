@@ -122,5 +122,5 @@ def test_gif_video(items: tuple[Resource, ...], expected: str) -> None:
 
 def test_a_still_gif_is_not_told_to_become_a_film() -> None:
     finding = checks.gif_video(found(image(200_000, ImageFormat.GIF)))
-    assert getattr(finding, "fix", None) == "Send the picture as WebP or AVIF."
+    assert getattr(finding, "fix", None) == "Serve the image as WebP or AVIF."
     assert "film" not in message(finding)

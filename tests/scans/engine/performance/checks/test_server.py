@@ -35,7 +35,7 @@ def test_ttfb_is_judged_by_its_median(seconds: tuple[float, ...], expected: str)
 
 def test_the_message_of_ttfb_says_what_was_measured() -> None:
     assert message(checks.ttfb(Timing((1.0, 1.25, 3.0)))).startswith(
-        "The server begins to answer after 1,250 ms (median of 3)"
+        "The server starts to respond after 1,250 ms (median of 3)"
     )
 
 
@@ -78,7 +78,7 @@ def test_broken_resources(items: tuple[Resource, ...], expected: str) -> None:
 def test_broken_resources_are_named_with_their_status() -> None:
     finding = checks.broken_resources(Resources((resource(404), resource(200, url="https://b/")), left_out=3))
     assert message(finding) == (
-        "1 of 2 resources (3 more were not asked for) failed to load: https://site.example.com/a.png (404)."
+        "1 of 2 resources (3 more were not requested) failed to load: https://site.example.com/a.png (404)."
     )
 
 

@@ -42,7 +42,7 @@ def test_one_exposed_file_decides_also_where_others_did_not_answer(id: str) -> N
 def test_nothing_exposed_passes_and_says_what_was_seen(id: str) -> None:
     finding = judged(id, ABSENT, PathAnswer("/d", 200, "text/html", 9000), PathAnswer("/e", 403))
     assert isinstance(finding, Pass)
-    assert finding.message == "No such file is public: /a (404), /d (200, but another content), /e (403)."
+    assert finding.message == "No such file is public: /a (404), /d (200, but other content), /e (403)."
     assert [each["path"] for each in finding.evidence] == ["/a", "/d", "/e"]
 
 

@@ -170,7 +170,7 @@ def test_where_robots_txt_cannot_be_had_the_answer_is_not_known(file: RobotsFile
     seen = page()
     finding = judge(checks.robots_blocked, seen, file)
     assert verdict(finding) == "warn"
-    assert "not known" in message(finding)
+    assert "unknown" in message(finding)
 
 
 def test_a_robots_txt_that_redirects_for_ever_restricts_nothing() -> None:

@@ -148,7 +148,7 @@ ELSEWHERE_GONE = answer(None, True, is_internal=False, error="other.example does
     ("answers", "expected", "said"),
     [
         (LinkAnswers(), "n/a", "no link to check"),
-        (LinkAnswers((UNCLEAR,), 1), "n/a", "proves whether"),
+        (LinkAnswers((UNCLEAR,), 1), "n/a", "shows whether"),
         (LinkAnswers((FINE,), 130, 2), "pass", "1 of 132 links checked"),
         (LinkAnswers((FINE, UNCLEAR), 2), "pass", "1 without a clear answer"),
         (
@@ -293,7 +293,7 @@ def test_the_links_that_are_left_out_are_not_said_to_be_followed() -> None:
     said = message(judge(checks.internal_nofollow, page(body(f"{login}<a href=/b>b</a>"))))
     assert (
         said
-        == "1 internal link can be followed by crawlers; 2 internal links with nofollow need not be, such as log-ins."
+        == "1 internal link can be followed by crawlers; 2 internal links with nofollow need not be followed, such as log-ins."
     )
     said = message(judge(checks.internal_nofollow, page(body(login))))
     assert said.startswith("2 internal links with nofollow, but only such as need not be crawled")
