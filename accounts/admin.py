@@ -306,7 +306,7 @@ class AuditEventAdmin(ReadOnlyAdmin):
     list_select_related = ("organization",)
     ordering = ("-id",)
     search_help_text = "A person's e-mail address, or an organization's slug or name."
-    fields = ("created_at", "organization", "actor", "actor_email", "action", "target", "details")
+    fields = ("created_at", "organization", "actor", "actor_email", "actor_key", "action", "target", "details")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[AuditEvent], search_term: str
@@ -319,7 +319,7 @@ class AuditEventAdmin(ReadOnlyAdmin):
 
     @admin.display(description="who")
     def who(self, event: AuditEvent) -> str:
-        return event.actor_email or "the service"
+        return event.who
 
 
 admin.site.register(ApiKey, ApiKeyAdmin)

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Protocol
+
+from django.db.models import QuerySet
+from django.utils import timezone
 
 from accounts import access
 from accounts.models import AuditEvent, Membership, Organization, User
+from config.ids import timestamp
 
 PAGE_SIZE = 50
 
@@ -15,6 +21,8 @@ PAGE_SIZE = 50
 ACTIONS: Mapping[str, tuple[str, ...]] = {
     "organization.created": ("created the organization {target}",),
     "organization.changed": ("changed the settings of {target}",),
+    "organization.export_requested": ("requested an export of all data of {target}",),
+    "organization.exported": ("downloaded all data of {target}", " (file {file})"),
     "member.invited": ("invited {target}", " as {role}"),
     "member.added": ("added {target}", " as {role}"),
     "invitation.revoked": ("revoked the invitation of {target}",),
@@ -66,6 +74,19 @@ ACTIONS: Mapping[str, tuple[str, ...]] = {
 }
 
 
+class Acting(Protocol):
+    """Who asks: a member, or the API key of that ID and name (`accounts.authentication.Caller`)."""
+
+    @property
+    def organization_id(self) -> int: ...
+    @property
+    def member(self) -> Membership | None: ...
+    @property
+    def key_id(self) -> str | None: ...
+    @property
+    def key_name(self) -> str: ...
+
+
 def record(organization: Organization, actor: User | None, action: str, target: str = "", **details: Any) -> AuditEvent:
     """Note what somebody has just done, in the transaction that does it.
 
@@ -76,23 +97,76 @@ def record(organization: Organization, actor: User | None, action: str, target: 
         actor=actor,
         actor_email=actor.email if actor else "",
         action=action,
-        target=target[: AuditEvent._meta.get_field("target").max_length],
+        target=_cut(target),
         details=details,
     )
 
 
-def record_by(member: Membership | None, action: str, target: str = "", **details: Any) -> None:
-    """Note what a member has just done; nothing for None: what API keys do is not in the log."""
-    if member is not None:
-        record(member.organization, member.user, action, target, **details)
+def record_by(member: Membership, action: str, target: str = "", **details: Any) -> None:
+    """Note what a member has just done."""
+    record(member.organization, member.user, action, target, **details)
 
 
-def events_page(organization_id: int, *, action: str = "", before: int | None = None) -> tuple[list[AuditEvent], bool]:
+def record_call(caller: Acting, action: str, target: str = "", **details: Any) -> None:
+    """Note what somebody has just done over the API, or a member on the pages; of a key its name at that time."""
+    if caller.member is not None:
+        record_by(caller.member, action, target, **details)
+        return
+    assert caller.key_id is not None
+    AuditEvent.objects.create(
+        organization_id=caller.organization_id,
+        actor_key=caller.key_id,
+        action=action,
+        target=_cut(target),
+        details={**details, "api_key": caller.key_name},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which events are asked for: of a kind, of a person or an API key, or all."""
+
+    action: str = ""
+    email: str = ""
+    key_id: str = ""
+
+    def of(self, organization: Organization) -> QuerySet[AuditEvent]:
+        """Newest first; what has expired is not among them."""
+        given = {"action": self.action, "actor_email": self.email, "actor_key": self.key_id}
+        events = kept(organization).filter(**{name: value for name, value in given.items() if value})
+        return events.order_by("-id")
+
+
+def kept(organization: Organization) -> QuerySet[AuditEvent]:
+    """The organization's events that its plan keeps, to the second; those before are deleted at night."""
+    events = access.rows(AuditEvent, organization.pk)
+    days = organization.tier.audit_kept_days
+    return events if days is None else events.filter(created_at__gt=timezone.now() - timedelta(days=days))
+
+
+def events_page(
+    organization: Organization, wanted: Wanted, *, before: int | None = None
+) -> tuple[list[AuditEvent], bool]:
     """A page of events, newest first, and whether there are older ones; `before` is the last page's last ID."""
-    events = access.rows(AuditEvent, organization_id).order_by("-id")
-    if action:
-        events = events.filter(action=action)
+    events = wanted.of(organization)
     if before is not None:
         events = events.filter(id__lt=before)
     found = list(events[: PAGE_SIZE + 1])
     return found[:PAGE_SIZE], len(found) > PAGE_SIZE
+
+
+def document(event: AuditEvent) -> dict[str, Any]:
+    """An event for programs. `actor` is a person's e-mail address and `api_key` a key's ID; neither: the service."""
+    return {
+        "id": event.pk,
+        "at": timestamp(event.created_at),
+        "actor": event.actor_email or None,
+        "api_key": event.actor_key or None,
+        "action": event.action,
+        "target": event.target,
+        "details": event.details,
+    }
+
+
+def _cut(target: str) -> str:
+    return target[: AuditEvent._meta.get_field("target").max_length]

@@ -29,9 +29,9 @@ MAX_ADDRESS = ApiKey._meta.get_field("last_used_from").max_length
 # that it had before.
 KEY_QUERY = """
     SELECT secret.former_id, secret.ended_at, secret.last_used_at,
-        api_key.revoked_at, api_key.expires_at, api_key.id, api_key.scope, organization.id,
+        api_key.revoked_at, api_key.expires_at, api_key.id, api_key.name, api_key.scope, organization.id,
         tier.requests_per_minute, tier.webhooks, tier.scans_per_month, tier.concurrent_scans, tier.name,
-        tier.pages_per_audit
+        tier.pages_per_audit, tier.reports_kept_days
     FROM (
         SELECT id AS key_id, NULL::bigint AS former_id, NULL::timestamptz AS ended_at, last_used_at
         FROM accounts_apikey WHERE digest = %(digest)s
@@ -70,6 +70,7 @@ class Caller:
     webhooks: int
     scope: Scope = Scope.MANAGE
     member: Membership | None = None
+    key_name: str = ""
     is_authenticated: bool = True
 
 
@@ -115,7 +116,7 @@ def _caller(header: str, address: str) -> Caller:
     found = fetch(KEY_QUERY, {"digest": digest})
     if not found:
         raise Unauthorized("The API key is missing or invalid.")
-    former_id, ended_at, last_used_at, revoked_at, expires_at, key_id, scope, organization_id, *tier = found[0]
+    former_id, ended_at, last_used_at, revoked_at, expires_at, key_id, name, scope, organization_id, *tier = found[0]
     now = timezone.now()
     if revoked_at is not None and revoked_at <= now:
         raise KeyRevoked("This API key has been revoked. Create a new one in the dashboard.")
@@ -126,7 +127,15 @@ def _caller(header: str, address: str) -> Caller:
     if last_used_at is None or last_used_at < now - LAST_USED_STEP:
         _note_use(former_id, digest, last_used_at, {"last_used_at": now, "last_used_from": address[:MAX_ADDRESS]})
     requests_per_minute, webhooks, *limits = tier
-    return Caller(key_id, organization_id, TierLimits(*limits), requests_per_minute, webhooks, Scope(scope))
+    return Caller(
+        key_id,
+        organization_id,
+        TierLimits(*limits),
+        requests_per_minute,
+        webhooks,
+        Scope(scope),
+        key_name=name,
+    )
 
 
 def _note_use(former_id: int | None, digest: str, before: datetime | None, use: dict[str, Any]) -> None:

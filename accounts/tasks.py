@@ -9,6 +9,8 @@ from django.utils import timezone
 
 from accounts import sessions
 from accounts.closing.deletion import delete_closed
+from accounts.closing.retention import delete_old_events as delete_expired_events
+from accounts.export import services as export
 from accounts.keys import notices
 from accounts.mailing import retention, sending
 from config import celery
@@ -44,6 +46,30 @@ def send_mails(reason: str) -> None:
 def delete_old_mails() -> None:
     """Every night: what was sent or given up is kept for 30 days."""
     celery.delete_in_batches("accounts.tasks.delete_old_mails", retention.delete_old)
+
+
+@shared_task(soft_time_limit=150, time_limit=165)
+def make_export(export_id: str) -> None:
+    """The next file of an export of an organization's data; the task after that makes the one behind it."""
+    export.make_part(export_id)
+
+
+@shared_task
+def wake_exports() -> None:
+    """Every minute: what a lost message or a worker that died has left."""
+    export.wake_waiting()
+
+
+@shared_task
+def delete_old_exports() -> None:
+    """Every hour: exports are kept for seven days."""
+    celery.delete_in_batches("accounts.tasks.delete_old_exports", export.delete_old)
+
+
+@shared_task
+def delete_old_events() -> None:
+    """Every night: entries of audit logs that their organization's plan keeps no longer."""
+    celery.delete_in_batches("accounts.tasks.delete_old_events", delete_expired_events)
 
 
 @shared_task

@@ -65,10 +65,13 @@ class TierLimits:
     concurrent_scans: int
     tier: str
     pages_per_audit: int
+    reports_kept_days: int
 
 
 def limits_of(tier: Tier) -> TierLimits:
-    return TierLimits(tier.scans_per_month, tier.concurrent_scans, tier.name, tier.pages_per_audit)
+    return TierLimits(
+        tier.scans_per_month, tier.concurrent_scans, tier.name, tier.pages_per_audit, tier.reports_kept_days
+    )
 
 
 def month_of(moment: datetime) -> date:

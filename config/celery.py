@@ -99,6 +99,9 @@ app.conf.update(
             "schedule": crontab(hour="3", minute="32"),
         },
         "delete-old-runs": {"task": "scans.tasks.delete_old_runs", "schedule": crontab(hour="3", minute="37")},
+        # After their audits.
+        "delete-old-scans": {"task": "scans.tasks.delete_old_scans", "schedule": crontab(hour="3", minute="57")},
+        "delete-old-events": {"task": "accounts.tasks.delete_old_events", "schedule": crontab(hour="4", minute="27")},
         "delete-old-deliveries": {
             "task": "webhooks.tasks.delete_old_deliveries",
             "schedule": crontab(hour="3", minute="47"),
@@ -122,6 +125,12 @@ app.conf.update(
             "task": "accounts.tasks.delete_old_mails",
             "schedule": crontab(hour="4", minute="17"),
         },
+        "wake-exports": {
+            "task": "accounts.tasks.wake_exports",
+            "schedule": 60.0,
+            "options": {"expires": 60},
+        },
+        "delete-old-exports": {"task": "accounts.tasks.delete_old_exports", "schedule": crontab(minute="51")},
         "delete-closed-accounts": {
             "task": "accounts.tasks.delete_closed_accounts",
             "schedule": 60.0,

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.urls import include, path, re_path, register_converter
 from django.views.generic import RedirectView
 
-from accounts.pages import closing, organization, person, unsubscribing
+from accounts.pages import closing, exporting, organization, person, unsubscribing
 from accounts.pages import keys as key_pages
 from accounts.pages.login import (
     LoginView,
@@ -124,8 +124,11 @@ of_organization = [
     path("keys/<str:key_id>/revoke", key_pages.key_revoke, name="key-revoke"),
     path("settings/", organization.organization_settings, name="organization-settings"),
     path("settings/weekly-digest", organization.weekly_digest, name="weekly-digest"),
+    path("settings/export", exporting.organization_export, name="organization-export"),
+    path("settings/export/<int:number>", exporting.export_download, name="export-download"),
     path("settings/delete", closing.organization_delete, name="organization-delete"),
     path("audit/", organization.audit_log, name="audit"),
+    path("audit/export/<str:export_format>", organization.audit_export, name="audit-log-export"),
 ]
 
 urlpatterns = [

@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
-
-from django.conf import settings
 
 from config.ids import new_report_id
 from reports.documents import export_document, report_document
@@ -42,7 +39,7 @@ def build_report(scan: Scan, result: ScanResult) -> dict[str, Any]:
         "film": result.pictures.film if result.pictures else None,
         "pictures": result.pictures.places if result.pictures else None,
         "created_at": created_at,
-        "expires_at": created_at + timedelta(days=settings.REPORT_RETENTION_DAYS),
+        "expires_at": scan.kept_until,
         "shared_at": completed_at if scan.organization.shares_reports else None,
     }
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from config.web.spreadsheets import cell
 from reports.judge import judged_without_browser
 from reports.markup import escaped, prose
 from reports.mutes.matching import Covered
@@ -26,8 +27,6 @@ SECURITY_SEVERITY = {"critical": "9.5", "high": "8.0", "medium": "5.5", "low": "
 INFORMATION_URI = "https://github.com/website-scan-service"
 
 CSV_COLUMNS = ("category", "id", "name", "status", "severity", "points", "message", "fix", "references")
-# A cell that begins so is a formula to a spreadsheet (OWASP, CSV injection).
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def rendered(
@@ -233,10 +232,3 @@ def suppressions(reasons: Iterable[str]) -> list[dict[str, str]]:
     return [
         {"kind": "external", "status": "accepted"} | ({"justification": reason} if reason else {}) for reason in reasons
     ]
-
-
-def cell(value: object) -> object:
-    """A cell of a CSV file that no spreadsheet takes for a formula."""
-    if isinstance(value, str) and value.startswith(FORMULA_STARTS):
-        return f"'{value}"
-    return value

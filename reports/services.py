@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Any, Literal
 
-from django.conf import settings
 from django.utils import timezone
 
 from accounts import access
@@ -102,8 +100,7 @@ def require_comparable(before: Mapping[str, Any], after: Mapping[str, Any]) -> N
 
 def _explain(organization_id: int, scan_id: str) -> None:
     scan = access.rows(Scan, organization_id).filter(id=scan_id).first()
-    retention = timedelta(days=settings.REPORT_RETENTION_DAYS)
-    if scan is None or scan.created_at + retention <= timezone.now():
+    if scan is None or not scan.is_kept:
         return
     if scan.status == Scan.Status.FAILED:
         raise ScanNotComplete(f"The scan failed and has no report. {scan.error_message}")

@@ -38,8 +38,7 @@ from scans.models import Scan
 
 
 def _not_found(request: HttpRequest) -> HttpResponse:
-    context = {"thing": "report", "days": settings.REPORT_RETENTION_DAYS}
-    return render(request, "report/not_found.html", context, status=404)
+    return render(request, "report/not_found.html", {"thing": "report"}, status=404)
 
 
 _for_who_may_see = for_who_may_see(look=seen_by, id_name="scan_id", page="report-page", not_found=_not_found)
@@ -253,5 +252,4 @@ def _context(seen: Seen) -> dict[str, Any]:
 
 
 def _expired(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
-    context |= {"days": settings.REPORT_RETENTION_DAYS}
     return render(request, "report/expired.html", context, status=404)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
@@ -45,7 +44,7 @@ class Seen:
     @property
     def is_expired(self) -> bool:
         """Whether nothing but the scan itself is known any more."""
-        return self.scan.created_at + timedelta(days=settings.REPORT_RETENTION_DAYS) <= self.now
+        return self.scan.kept_until <= self.now
 
     def reports(self) -> QuerySet[Report]:
         """The scan's report while it is kept, and shared if that is why it may be seen."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
-from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from scans.models import Audit, Keyed, Scan
+from scans.models import KEPT, Audit, Keyed, Scan
 from scans.net.credentials import OriginCredentials
 from scans.net.targets import Target
 
@@ -37,7 +35,7 @@ def forget_credentials(has_time: Callable[[], bool]) -> bool:
 def _forget(model: type[Keyed], has_time: Callable[[], bool]) -> bool:
     rows: QuerySet[Any] = model._default_manager.filter(encrypted_credentials__isnull=False)
     while has_time():
-        old = rows.filter(created_at__lte=timezone.now() - timedelta(days=settings.REPORT_RETENTION_DAYS))
+        old = rows.filter(created_at__lte=timezone.now() - KEPT)
         ids = list(old.values_list("pk", flat=True)[:BATCH])
         model._default_manager.filter(pk__in=ids).update(encrypted_credentials=None)
         if len(ids) < BATCH:

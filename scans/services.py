@@ -103,9 +103,10 @@ def _create(caller: Caller, target: Target, scan_type: ScanType, credentials: Cr
             created_at=now,
             enqueued_at=now,
             period=usage.month_of(now),
+            kept_days=caller.limits.reports_kept_days,
             **sealed(credentials),
         )
-        audit.record_by(caller.member, "scan.created", scan.url, scan=scan.id, type=str(scan.type))
+        audit.record_call(caller, "scan.created", scan.url, scan=scan.id, type=str(scan.type))
         transaction.on_commit(lambda: enqueue(scan.id, scan_type))
     return dict(ScanDetailSerializer(scan).data)
 
@@ -170,6 +171,6 @@ def _repeat(failed: Scan, now: datetime) -> Scan:
         usage.reserve(failed.organization_id, functools.partial(running_visits, failed.organization_id), now)
     except Refusal as refusal:
         raise NotRequeued(str(refusal)) from refusal
-    columns = (*("organization_id", "api_key_id", "created_by_id", "type", "url"), *sealed(None))
+    columns = (*("organization_id", "api_key_id", "created_by_id", "type", "url", "kept_days"), *sealed(None))
     copied = {each: getattr(failed, each) for each in columns}
     return Scan.objects.create(**copied, created_at=now, enqueued_at=now, period=usage.month_of(now))

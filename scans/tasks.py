@@ -38,6 +38,7 @@ from scans.net.policy import Policy
 from scans.net.targets import parse_target
 from scans.policy import scan_policy
 from scans.visits import claims
+from scans.visits import retention as retention_of_scans
 from scans.visits.kept_answers import answers_of
 from scans.visits.origin_evidence import OriginEvidence
 from scans.visits.queue import QUEUES, Worker
@@ -285,6 +286,12 @@ def tell_of_certificates() -> None:
 def delete_old_runs() -> None:
     """Every night: runs of monitors that are older than a year."""
     delete_in_batches("scans.tasks.delete_old_runs", retention_of_runs.delete_old)
+
+
+@shared_task
+def delete_old_scans() -> None:
+    """Every night: scans that their organization's plan keeps no longer."""
+    delete_in_batches("scans.tasks.delete_old_scans", retention_of_scans.delete_old)
 
 
 @shared_task

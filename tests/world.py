@@ -14,10 +14,12 @@ from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
+from accounts.authentication import Caller
 from accounts.keys.services import create_api_key
 from accounts.models import ApiKey, Membership, Organization, User
 from accounts.services import ensure_organization
-from accounts.usage import month_of
+from accounts.usage import limits_of, month_of
+from config.api.scopes import Scope
 from scans.engine.findings import HIGH, LOW, ScanType
 from scans.engine.result import CategoryResult, CheckResult, ScanResult, SkippedCheck
 from scans.models import Scan
@@ -73,6 +75,23 @@ def member_of(name: str, tier: str = "free") -> Member:
     organization = ensure_organization(name=name, tier=tier)
     key, plaintext = create_api_key(organization=organization, name="tests")
     return Member(organization, key, plaintext, Api(plaintext))
+
+
+def key_caller(organization_id: int) -> Caller:
+    """Who asks over the API, with the organization's first key."""
+    key = (
+        ApiKey.objects.select_related("organization__tier").filter(organization=organization_id).earliest("created_at")
+    )
+    tier = key.organization.tier
+    return Caller(
+        key.id,
+        organization_id,
+        limits_of(tier),
+        tier.requests_per_minute,
+        tier.webhooks,
+        Scope(key.scope),
+        key_name=key.name,
+    )
 
 
 def make_scan(member: Member, **columns: Any) -> Scan:

@@ -56,10 +56,8 @@ class WebhookCollection(ApiView):
     def post(self, request: Request) -> Response:
         """The answer holds the secret that signs the deliveries, this once."""
         body = json_body(request)
-        caller = caller_of(request)
         webhook, secret = services.register_webhook(
-            organization_id=caller.organization_id,
-            limit=caller.webhooks,
+            caller=caller_of(request),
             url=body.get("url"),
             events=body.get("events"),
             body_format=body.get("format", Webhook.Format.STANDARD),
@@ -109,9 +107,7 @@ class WebhookItem(ApiView):
     )
     def patch(self, request: Request, webhook_id: str) -> Response:
         """While it is disabled, its deliveries wait; enabled again, it gets them."""
-        webhook = services.update_webhook(
-            organization_id=caller_of(request).organization_id, webhook_id=webhook_id, changes=json_body(request)
-        )
+        webhook = services.update_webhook(caller=caller_of(request), webhook_id=webhook_id, changes=json_body(request))
         return Response(WebhookDetailSerializer(webhook).data)
 
     @operation(
@@ -123,7 +119,7 @@ class WebhookItem(ApiView):
     )
     def delete(self, request: Request, webhook_id: str) -> Response:
         """Deliveries that are still pending are dropped, and the log with them."""
-        services.delete_webhook(organization_id=caller_of(request).organization_id, webhook_id=webhook_id)
+        services.delete_webhook(caller=caller_of(request), webhook_id=webhook_id)
         return Response(status=204)
 
 
@@ -144,7 +140,7 @@ class WebhookTest(ApiView):
     def post(self, request: Request, webhook_id: str) -> Response:
         """It is sent once, with `test: true` in its body; what came of it stands in the list of deliveries."""
         delivery = services.send_test(
-            organization_id=caller_of(request).organization_id,
+            caller=caller_of(request),
             webhook_id=webhook_id,
             kind=optional_json_body(request).get("event"),
         )
@@ -172,7 +168,7 @@ class WebhookSecret(ApiView):
     def post(self, request: Request, webhook_id: str) -> Response:
         """The answer holds the new secret, this once. The one before stays valid for 24 hours, or no longer at all."""
         secret, expires_at = services.rotate_secret(
-            organization_id=caller_of(request).organization_id,
+            caller=caller_of(request),
             webhook_id=webhook_id,
             at_once=optional_json_body(request).get("immediately", False),
         )
@@ -228,7 +224,5 @@ class DeliveryReplay(ApiView):
     )
     def post(self, request: Request, webhook_id: str, delivery_id: str) -> Response:
         """The same body with the same `webhook-id`, whatever became of it before."""
-        delivery = services.replay_delivery(
-            organization_id=caller_of(request).organization_id, webhook_id=webhook_id, delivery_id=delivery_id
-        )
+        delivery = services.replay_delivery(caller=caller_of(request), webhook_id=webhook_id, delivery_id=delivery_id)
         return Response(DeliveryDetailSerializer(delivery).data, status=202)

@@ -1,6 +1,6 @@
 """What people do with their receivers: register, change, rotate the secret, try, send again.
 
-With an `actor`, a member on the pages, it is noted in the audit log, in the same transaction.
+It is noted in the audit log, in the same transaction.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts import access, audit, usage
-from accounts.models import Membership
+from accounts.authentication import Caller
 from config import encryption
 from config.api.errors import InvalidParams
 from config.errors import Refusal
@@ -66,14 +66,12 @@ class DeliveryNotFound(Refusal):
 
 def register_webhook(
     *,
-    organization_id: int,
-    limit: int,
+    caller: Caller,
     url: object,
     events: object,
     body_format: object = Webhook.Format.STANDARD,
-    actor: Membership | None = None,
 ) -> tuple[Webhook, str]:
-    """Register a receiver; returns it with its secret, which nobody can read again. `limit` is what the plan allows.
+    """Register a receiver; returns it with its secret, which nobody can read again.
 
     Raises InvalidUrl, InvalidParams, Blocked or WebhookLimit. The receiver need not answer yet, but what
     its name resolves to now must be public.
@@ -81,22 +79,22 @@ def register_webhook(
     policy = scan_policy()
     target = parse_target(url, policy)
     kinds, body_format = _event_kinds(events), _format(body_format)
-    _judge_addresses(target, organization_id)
+    _judge_addresses(target, caller.organization_id)
     secret = new_secret()
     with transaction.atomic():
         # Registrations of one organization stand in line, so that the limit holds.
-        usage.lock(organization_id)
-        if access.rows(Webhook, organization_id).count() >= limit:
-            raise WebhookLimit(f"Your plan allows {limit} webhooks.")
+        usage.lock(caller.organization_id)
+        if access.rows(Webhook, caller.organization_id).count() >= caller.webhooks:
+            raise WebhookLimit(f"Your plan allows {caller.webhooks} webhooks.")
         webhook = Webhook.objects.create(
-            organization_id=organization_id,
+            organization_id=caller.organization_id,
             url=target.url,
             receiver=_receiver(target),
             events=kinds,
             format=body_format,
             encrypted_secret=encryption.encrypt(secret),
         )
-        audit.record_by(actor, "webhook.created", webhook.url)
+        audit.record_call(caller, "webhook.created", webhook.url)
     return webhook, secret
 
 
@@ -105,9 +103,7 @@ def access_webhook(organization_id: int, webhook_id: str) -> Webhook:
     return _only(access.rows(Webhook, organization_id), webhook_id)
 
 
-def update_webhook(
-    *, organization_id: int, webhook_id: str, changes: Mapping[str, object], actor: Membership | None = None
-) -> Webhook:
+def update_webhook(*, caller: Caller, webhook_id: str, changes: Mapping[str, object]) -> Webhook:
     """Change `url`, `events`, `format` or `enabled`; what is not given stays.
 
     Deliveries that wait go to the new URL, in the new format. Disabled, the webhook keeps them; enabled again, it gets
@@ -116,7 +112,7 @@ def update_webhook(
     given = {name: changes[name] for name in CHANGEABLE if name in changes}
     if not given:
         raise InvalidParams(f"Send at least one of {', '.join(CHANGEABLE)}.")
-    access_webhook(organization_id, webhook_id)  # before any name is resolved
+    access_webhook(caller.organization_id, webhook_id)  # before any name is resolved
     target = parse_target(given["url"], scan_policy()) if "url" in given else None
     kinds = _event_kinds(given["events"]) if "events" in given else None
     body_format = _format(given["format"]) if "format" in given else None
@@ -124,9 +120,9 @@ def update_webhook(
     if "enabled" in given and not isinstance(enabled, bool):
         raise InvalidParams("enabled must be true or false.")
     if target is not None:
-        _judge_addresses(target, organization_id)
+        _judge_addresses(target, caller.organization_id)
     with transaction.atomic():
-        webhook = _locked(organization_id, webhook_id)
+        webhook = _locked(caller.organization_id, webhook_id)
         before = _shown(webhook)
         if target is not None:
             webhook.url, webhook.receiver = target.url, _receiver(target)
@@ -147,21 +143,19 @@ def update_webhook(
         after = _shown(webhook)
         changed = {name: {"from": before[name], "to": after[name]} for name in after if before[name] != after[name]}
         if changed:
-            audit.record_by(actor, "webhook.changed", webhook.url, **changed)
+            audit.record_call(caller, "webhook.changed", webhook.url, **changed)
     return webhook
 
 
-def delete_webhook(*, organization_id: int, webhook_id: str, actor: Membership | None = None) -> None:
+def delete_webhook(*, caller: Caller, webhook_id: str) -> None:
     """Remove a receiver with its pending deliveries and its log; raises WebhookNotFound."""
     with transaction.atomic():
-        webhook = _locked(organization_id, webhook_id, for_deletion=True)
+        webhook = _locked(caller.organization_id, webhook_id, for_deletion=True)
         webhook.delete()
-        audit.record_by(actor, "webhook.deleted", webhook.url)
+        audit.record_call(caller, "webhook.deleted", webhook.url)
 
 
-def rotate_secret(
-    *, organization_id: int, webhook_id: str, actor: Membership | None = None, at_once: object = False
-) -> tuple[str, datetime]:
+def rotate_secret(*, caller: Caller, webhook_id: str, at_once: object = False) -> tuple[str, datetime]:
     """Give the webhook a new secret; returns it, this once, and until when the one before stays valid.
 
     `at_once`, for a secret that has leaked, nothing but the new one is valid. Raises WebhookNotFound, InvalidParams or
@@ -171,7 +165,7 @@ def rotate_secret(
         raise InvalidParams("immediately must be true or false.")
     secret = new_secret()
     with transaction.atomic():
-        webhook = _locked(organization_id, webhook_id)
+        webhook = _locked(caller.organization_id, webhook_id)
         now = timezone.now()
         webhook.former_secrets.filter(expires_at__lte=now).delete()
         if at_once:
@@ -185,41 +179,37 @@ def rotate_secret(
             )
         webhook.encrypted_secret = encryption.encrypt(secret)
         webhook.save(update_fields=["encrypted_secret"])
-        audit.record_by(actor, "webhook.secret_rotated", webhook.url)
+        audit.record_call(caller, "webhook.secret_rotated", webhook.url)
     return secret, expires_at
 
 
-def send_test(
-    *, organization_id: int, webhook_id: str, kind: object = None, actor: Membership | None = None
-) -> Delivery:
+def send_test(*, caller: Caller, webhook_id: str, kind: object = None) -> Delivery:
     """Send an example of an event, once; without a `kind`, of the first that the webhook subscribes to.
 
     Raises WebhookNotFound, InvalidParams or WebhookDisabled.
     """
     with transaction.atomic():
-        webhook = _locked(organization_id, webhook_id)
+        webhook = _locked(caller.organization_id, webhook_id)
         (kind,) = _event_kinds([webhook.events[0] if kind is None else kind])
         _refuse_disabled(webhook)
         event = Event.objects.create(
-            organization_id=organization_id,
+            organization_id=caller.organization_id,
             kind=kind,
             body=example(EventKind(kind), timezone.now()),
         )
         delivery = Delivery.objects.create(webhook=webhook, event=event)
-        audit.record_by(actor, "webhook.tested", webhook.url, event=kind)
+        audit.record_call(caller, "webhook.tested", webhook.url, event=kind)
         wake_dispatcher(event.id)
     return delivery
 
 
-def replay_delivery(
-    *, organization_id: int, webhook_id: str, delivery_id: str, actor: Membership | None = None
-) -> Delivery:
+def replay_delivery(*, caller: Caller, webhook_id: str, delivery_id: str) -> Delivery:
     """Send a delivery again, whatever became of it: the same bytes and `webhook-id`, from the schedule's beginning.
 
     One that is being sent at this moment stays as it is. Raises WebhookNotFound, DeliveryNotFound, WebhookDisabled.
     """
     with transaction.atomic():
-        webhook = access_webhook(organization_id, webhook_id)
+        webhook = access_webhook(caller.organization_id, webhook_id)
         delivery = None
         if is_id("dlv", delivery_id):
             found = webhook.deliveries.select_related("event").filter(id=delivery_id)
@@ -232,18 +222,18 @@ def replay_delivery(
             delivery.status, delivery.attempts_made = Delivery.Status.PENDING, 0
             delivery.next_attempt_at, delivery.finished_at, delivery.is_held = now, None, False
             delivery.save(update_fields=["status", "attempts_made", "next_attempt_at", "finished_at", "is_held"])
-        audit.record_by(actor, "delivery.replayed", delivery.id, webhook=webhook.id)
+        audit.record_call(caller, "delivery.replayed", delivery.id, webhook=webhook.id)
         wake_dispatcher(delivery.id)
     return delivery
 
 
-def recover_failed(*, organization_id: int, webhook_id: str, since: datetime, actor: Membership | None = None) -> int:
+def recover_failed(*, caller: Caller, webhook_id: str, since: datetime) -> int:
     """Send everything again that was created since then and failed; returns how much.
 
     Raises WebhookNotFound or WebhookDisabled.
     """
     with transaction.atomic():
-        webhook = access_webhook(organization_id, webhook_id)
+        webhook = access_webhook(caller.organization_id, webhook_id)
         _refuse_disabled(webhook)
         failed = webhook.deliveries.filter(status=Delivery.Status.FAILED, created_at__gte=since)
         recovered = failed.exclude(event__scan=None, event__audit=None).update(
@@ -254,7 +244,7 @@ def recover_failed(*, organization_id: int, webhook_id: str, since: datetime, ac
             is_held=False,
         )
         since_text = f"{since:%Y-%m-%d %H:%M}"
-        audit.record_by(actor, "webhook.recovered", webhook.url, deliveries=recovered, since=since_text)
+        audit.record_call(caller, "webhook.recovered", webhook.url, deliveries=recovered, since=since_text)
         wake_dispatcher(webhook.id)
     return recovered
 

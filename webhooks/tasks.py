@@ -39,5 +39,5 @@ def hold_deliveries() -> None:
 
 @shared_task
 def delete_old_deliveries() -> None:
-    """Every night: the log is kept for 30 days."""
+    """Every night: the log is kept as long as the organization's plan says."""
     celery.delete_in_batches("webhooks.tasks.delete_old_deliveries", retention.delete_old)

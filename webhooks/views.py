@@ -97,12 +97,10 @@ def webhook_new(request: MemberRequest) -> HttpResponse:
     try:
         refuse_over_rate(request, member_caller(request.membership))
         webhook, secret = services.register_webhook(
-            organization_id=request.membership.organization_id,
-            limit=request.membership.organization.tier.webhooks,
+            caller=member_caller(request.membership),
             url=url,
             events=events,
             body_format=form.cleaned_data["format"] or Webhook.Format.STANDARD,
-            actor=request.membership,
         )
     except Refusal as refusal:
         form.add_refusal(refusal)
@@ -244,8 +242,7 @@ def webhook_recover(request: MemberRequest, webhook_id: str) -> HttpResponse:
 
 def _own(request: MemberRequest, webhook_id: str) -> dict[str, Any]:
     """Which webhook, and who does something with it."""
-    member = request.membership
-    return {"organization_id": member.organization_id, "webhook_id": webhook_id, "actor": member}
+    return {"caller": member_caller(request.membership), "webhook_id": webhook_id}
 
 
 def _sent(request: MemberRequest, webhook_id: str, send: Callable[[], object], message: str) -> HttpResponse:
@@ -287,7 +284,7 @@ def _detail(request: MemberRequest, found: Webhook, form: WebhookForm, status: i
         "form": form,
         "log": pages.log(found, request.GET),
         "since": now - timedelta(days=1),
-        "retention_days": settings.DELIVERY_RETENTION_DAYS,
+        "retention_days": request.membership.organization.tier.deliveries_kept_days,
     }
     return render(request, "dashboard/webhooks/detail.html", context, status=status)
 

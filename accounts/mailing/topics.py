@@ -20,6 +20,7 @@ WORDS = {
     "keys": "about API keys of {}",
     "webhooks": "about webhooks of {}",
     "mutes": "about muted findings of {}",
+    "exports": "about data exports of {}",
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from django.urls import reverse
 
@@ -35,6 +36,13 @@ class Line:
     actor: str
     parts: tuple[Part, ...]
     rest: tuple[str, ...]
+
+    @property
+    def who(self) -> str:
+        """The query for all that the same person or API key did; empty for the service."""
+        if self.event.actor_email:
+            return urlencode({"person": self.event.actor_email})
+        return urlencode({"key": self.event.actor_key}) if self.event.actor_key else ""
 
 
 def line(event: AuditEvent) -> Line:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
@@ -12,6 +13,7 @@ from django.core.exceptions import ValidationError
 from django.http import QueryDict
 from django.utils import timezone
 
+from accounts.audit import Wanted
 from accounts.keys.notices import NOTICE_DAYS
 from accounts.keys.services import OVERLAP
 from accounts.models import ApiKey, AuditEvent, Membership, Organization, User
@@ -254,7 +256,21 @@ class PageForm(forms.Form):
 
 
 class AuditFilterForm(forms.Form):
-    """Which events to show: those of one action, and those before another."""
+    """Which events to show: those of one action, of one person or API key, and those before another."""
 
     action = forms.CharField(required=False, max_length=AuditEvent._meta.get_field("action").max_length)
+    person = forms.CharField(required=False, max_length=AuditEvent._meta.get_field("actor_email").max_length)
+    key = forms.CharField(required=False, max_length=AuditEvent._meta.get_field("actor_key").max_length)
     before = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
+
+    @property
+    def wanted(self) -> Wanted:
+        """What is asked for; all where that could not be read."""
+        asked = self.cleaned_data if self.is_valid() else {}
+        return Wanted(asked.get("action", ""), asked.get("person", ""), asked.get("key", ""))
+
+    @property
+    def query(self) -> str:
+        """The same for another page of it, or a file."""
+        given = {"action": self.wanted.action, "person": self.wanted.email, "key": self.wanted.key_id}
+        return urlencode({name: value for name, value in given.items() if value})

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.conf import settings
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -28,6 +26,7 @@ from accounts.members import (
 )
 from accounts.members import invite as invite_member
 from accounts.models import Invitation, Membership
+from accounts.pages import audit_exports
 from accounts.pages.audit_log import label, line
 from accounts.pages.forms import AuditFilterForm, InvitationForm, PageForm, RoleForm, SettingsForm
 from accounts.pages.login import limit_mails, mail_not_sent
@@ -188,22 +187,38 @@ def weekly_digest(request: MemberRequest) -> HttpResponse:
 @require_safe
 @requires(Role.ADMIN)
 def audit_log(request: MemberRequest) -> HttpResponse:
-    asked: dict[str, Any] = {}
     form = AuditFilterForm(request.GET)
-    if form.is_valid():
-        asked = form.cleaned_data
-    events, more = audit.events_page(
-        request.membership.organization_id, action=asked.get("action", ""), before=asked.get("before")
-    )
+    before = form.cleaned_data["before"] if form.is_valid() else None
+    organization = request.membership.organization
+    events, more = audit.events_page(organization, form.wanted, before=before)
+    lines = [line(event) for event in events]
     context = {
         "section": "audit",
-        "lines": [line(event) for event in events],
+        "lines": lines,
         "older": events[-1].id if more else None,
-        "is_first": not asked.get("before"),
-        "action": asked.get("action", ""),
+        "is_first": not before,
+        "wanted": form.wanted,
+        # A key by the name that it had when it did this.
+        "whose": form.wanted.email or (lines[0].actor if lines and form.wanted.key_id else form.wanted.key_id),
+        "query": form.query,
+        "formats": audit_exports.MEDIA_TYPES,
         "actions": [(each, label(each)) for each in audit.ACTIONS],
+        "kept_days": organization.tier.audit_kept_days,
     }
     return render(request, "accounts/audit.html", context)
+
+
+@require_safe
+@requires(Role.ADMIN)
+def audit_export(request: MemberRequest, export_format: str) -> HttpResponse | StreamingHttpResponse:
+    """The events that are asked for, all of them, as a file."""
+    if export_format not in audit_exports.MEDIA_TYPES:
+        raise Http404
+    organization = request.membership.organization
+    pieces = audit_exports.export(organization, AuditFilterForm(request.GET).wanted, export_format)
+    response = StreamingHttpResponse(pieces, content_type=audit_exports.MEDIA_TYPES[export_format])
+    response["Content-Disposition"] = f'attachment; filename="audit-log-{organization.slug}.{export_format}"'
+    return response
 
 
 def _member(request: MemberRequest, membership_id: int) -> Membership:

@@ -16,7 +16,6 @@ from django.utils import timezone
 
 from accounts import access, audit, usage
 from accounts.authentication import Caller
-from accounts.models import ApiKey
 from config.api.errors import InvalidParams
 from config.api.parsing import moment
 from config.errors import Refusal
@@ -181,12 +180,7 @@ def _record(caller: Caller, action: str, mute: Mute, **details: object) -> None:
     where = {"path": mute.path_prefix} if mute.path_prefix else {}
     what = {"place": mute.place or mute.fingerprint} if mute.fingerprint else {}
     target = f"{mute.check_id} on {mute.host}"
-    if caller.member is not None:
-        audit.record_by(caller.member, action, target, **where, **what, **details)
-    else:
-        # A mute hides what is wrong, so admins see it also where a key did it.
-        key = ApiKey.objects.select_related("organization").get(id=caller.key_id)
-        audit.record(key.organization, None, action, target, api_key=key.name, **where, **what, **details)
+    audit.record_call(caller, action, target, **where, **what, **details)
 
 
 def _asked(body: Mapping[str, object], now: datetime) -> _Asked:

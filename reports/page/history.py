@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from django.conf import settings
 from django.db.models import QuerySet, Value
 from django.db.models.functions import MD5
 from django.urls import reverse
@@ -75,7 +74,7 @@ def same_page(scan: Scan) -> QuerySet[Scan]:
         .alias(page=MD5("url"))
         .filter(page=MD5(Value(scan.url)), url=scan.url, type=scan.type, status__in=Scan.REPORTED)
         .order_by("-created_at", "-id")
-        .only("id", "organization_id", "score", "grade", "created_at", "catalogue_version")
+        .only("id", "organization_id", "score", "grade", "created_at", "catalogue_version", "kept_days")
     )
 
 
@@ -86,16 +85,14 @@ def previous_scan(scan: Scan) -> Scan | None:
 
 def other_reports(scan: Scan, now: datetime) -> list[Scan]:
     """The scans whose reports a report can be compared with, newest first."""
-    kept_since = now - timedelta(days=settings.REPORT_RETENTION_DAYS)
-    return list(same_page(scan).filter(created_at__gt=kept_since).exclude(id=scan.id)[:CHOICES])
+    return list(same_page(scan).filter(report__expires_at__gt=now).exclude(id=scan.id)[:CHOICES])
 
 
 def _earlier(each: Scan, scan: Scan, now: datetime) -> EarlierScan:
-    is_kept = each.created_at + timedelta(days=settings.REPORT_RETENTION_DAYS) > now
     assert each.score is not None
     assert each.grade is not None
     is_this = each.id == scan.id
-    url = _url(each.id) if is_kept and not is_this else None
+    url = _url(each.id) if each.kept_until > now and not is_this else None
     return EarlierScan(each.score, each.grade, each.created_at, each.catalogue_version, url, is_this)
 
 

@@ -5,9 +5,6 @@ Written a batch of rows at a time, so that an audit of 10,000 pages takes little
 
 from __future__ import annotations
 
-import csv
-import errno
-import io
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -19,13 +16,15 @@ from django.db.models import Q
 from config import __version__
 from config.documentation.checks import check_pages
 from config.ids import timestamp
+from config.web.downloads import TIME_LIMIT_S, in_time
+from config.web.spreadsheets import MEDIA_TYPE as CSV
+from config.web.spreadsheets import cell, lines
 from reports.exports import (
     FORMATS,
     INFORMATION_URI,
     SARIF_LEVELS,
     SARIF_SCHEMA,
     SECURITY_SEVERITY,
-    cell,
     location,
     rule_help,
     sarif_text,
@@ -36,12 +35,10 @@ from scans.audits.muting import ALL, AuditMutes
 from scans.audits.serializers import AuditFindingSerializer, AuditPageSerializer, AuditSerializer
 from scans.models import Audit, AuditFinding, AuditPage
 
-MEDIA_TYPES = {"json": "application/json", "csv": "text/csv; charset=utf-8", "sarif": "application/sarif+json"}
+MEDIA_TYPES = {"json": "application/json", "csv": CSV, "sarif": "application/sarif+json"}
 assert MEDIA_TYPES.keys() == set(FORMATS)
 
 BATCH = 100
-# Who takes no more than a little at a time has a thread for so long, and no longer.
-TIME_LIMIT_S = 120.0
 
 CSV_COLUMNS = (
     *("type", "check", "status", "severity", "title", "pages_affected", "points", "message", "fix", "place"),
@@ -50,17 +47,18 @@ CSV_COLUMNS = (
 
 
 def export(
-    audit: Audit, export_format: str, mutes: AuditMutes, clock: Callable[[], float] = time.monotonic
+    audit: Audit,
+    export_format: str,
+    mutes: AuditMutes,
+    clock: Callable[[], float] = time.monotonic,
+    limit_s: float = TIME_LIMIT_S,
 ) -> Iterator[bytes]:
     """The pieces of an export of an audit that has ended, in one of FORMATS, in UTF-8.
 
     Raises ConnectionResetError between two pieces when the client has not taken them in time.
     """
-    deadline = clock() + TIME_LIMIT_S
-    for piece in {"json": _json, "csv": _csv, "sarif": _sarif}[export_format](audit, mutes):
-        if clock() > deadline:
-            raise ConnectionResetError(errno.ECONNRESET, "the client takes the export too slowly")
-        yield piece.encode()
+    pieces = {"json": _json, "csv": _csv, "sarif": _sarif}[export_format](audit, mutes)
+    return in_time(map(str.encode, pieces), clock, limit_s)
 
 
 def _json(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
@@ -74,7 +72,7 @@ def _json(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
 
 def _csv(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
     """One line for each finding, with its first pages in one cell, after a line of headers."""
-    yield _lines([CSV_COLUMNS])
+    yield lines([CSV_COLUMNS])
     for batch in _findings(audit, mutes):
         rows = []
         for finding in batch:
@@ -84,13 +82,7 @@ def _csv(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
                 "sample_pages": " ".join(sample["url"] for sample in samples),
             }
             rows.append([cell(row[column]) for column in CSV_COLUMNS])
-        yield _lines(rows)
-
-
-def _lines(rows: Any) -> str:
-    output = io.StringIO()
-    csv.writer(output, lineterminator="\r\n").writerows(rows)
-    return output.getvalue()
+        yield lines(rows)
 
 
 def _sarif(audit: Audit, mutes: AuditMutes) -> Iterator[str]:

@@ -98,6 +98,7 @@ def _release(audit: Audit, page: AuditPage, now: datetime) -> None:
         created_at=now,
         enqueued_at=now,
         period=usage.month_of(now),
+        kept_days=audit.kept_days,
         **_credentials_for(audit, page),
     )
     leading = made(type=lead)

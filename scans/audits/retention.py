@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
+
+from django.utils import timezone
 
 from config.postgresql.deletion import delete_with_what_refers
 from scans.models import Audit
@@ -23,7 +26,11 @@ def delete_expired(has_time: Callable[[], bool]) -> bool:
             raise _OutOfTime
 
     try:
-        delete_with_what_refers(Audit.objects.expired(), check)
+        now = timezone.now()
+        for days in Audit.objects.values_list("kept_days", flat=True).distinct():
+            # As the index has them, so that those that are kept longer are not searched.
+            old = Audit.objects.filter(kept_days=days, created_at__lte=now - timedelta(days=days))
+            delete_with_what_refers(old.expired(), check)  # type: ignore[attr-defined]  # AuditQuerySet
     except _OutOfTime:
         return False
     return True

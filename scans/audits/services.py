@@ -105,7 +105,7 @@ def _create(caller: Caller, request: AuditRequest) -> dict[str, Any]:
             created_by_id=caller.member.user_id if caller.member else None,
             **sealed(request.credentials),
         )
-        audit_log.record_by(caller.member, "audit.created", audit.url, audit=audit.id, kind=str(audit.kind))
+        audit_log.record_call(caller, "audit.created", audit.url, audit=audit.id, kind=str(audit.kind))
     return dict(AuditSerializer(audit).data)
 
 
@@ -123,6 +123,7 @@ def insert_audit(organization: Organization, request: AuditRequest, **columns: A
         max_pages=request.max_pages,
         shared_at=now if organization.shares_reports else None,
         created_at=now,
+        kept_days=organization.tier.reports_kept_days,
         **columns,
     )
     if request.kind == Audit.Kind.SITE:
@@ -189,7 +190,7 @@ def cancel_audit(*, caller: Caller, audit_id: str) -> Audit:
         if audit.is_final:
             return audit
         cancel(audit)
-        audit_log.record_by(caller.member, "audit.cancelled", audit.url, audit=audit.id)
+        audit_log.record_call(caller, "audit.cancelled", audit.url, audit=audit.id)
     cancel_visits(Scan.objects.filter(audit_page__audit=audit))
     audit.refresh_from_db()
     return audit

@@ -166,7 +166,7 @@ def _made(caller: Caller, known: Badge | None, **columns: Any) -> tuple[Badge, b
 
 def _note(caller: Caller, action: str, badge: Badge) -> None:
     target = badge.monitor.name if badge.monitor else badge.page
-    audit_log.record_by(caller.member, action, target, badge=badge.id)
+    audit_log.record_call(caller, action, target, badge=badge.id)
 
 
 def _digest(url: str) -> str:

@@ -26,8 +26,7 @@ from scans.models import Audit, Scan
 
 
 def _not_found(request: HttpRequest) -> HttpResponse:
-    context = {"thing": "scan", "days": settings.REPORT_RETENTION_DAYS}
-    return render(request, "report/not_found.html", context, status=404)
+    return render(request, "report/not_found.html", {"thing": "scan"}, status=404)
 
 
 _for_who_may_see = for_who_may_see(look=seen_by, id_name="audit_id", page="audit-page", not_found=_not_found)
@@ -39,7 +38,7 @@ def audit(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
     """A page with its types, or a site with what is to be fixed and its pages; how far it is, while it runs."""
     context = _context(request, seen)
     if not seen.audit.is_kept:
-        return render(request, "audit/expired.html", context | {"days": settings.REPORT_RETENTION_DAYS}, status=404)
+        return render(request, "audit/expired.html", context, status=404)
     found, scans, shown = context["audit"], context["scans"], context["shown"]
     if found.kind == Audit.Kind.PAGE:
         scan = scans.get(shown)

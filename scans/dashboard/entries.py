@@ -12,7 +12,7 @@ from django.utils.text import capfirst
 
 from accounts import access
 from scans.audits.progress import Progress, progress_of
-from scans.models import Audit, Scan, is_kept
+from scans.models import Audit, Scan
 
 TONES: Mapping[str, str] = {
     Scan.Status.COMPLETED: "good",
@@ -94,7 +94,7 @@ def audit_entry(audit: Audit, scans: Sequence[Scan]) -> Entry:
     """`scans` are those of an audit of one page."""
     scores = audit.scores
     reports = {scan.type: reverse("report-page", args=[scan.id]) for scan in scans if scan.status in Scan.REPORTED}
-    kept = is_kept(audit.released_at or audit.created_at)
+    kept = audit.is_kept
     lead = next((scan for scan in scans if scan.lead_id is None), None)
     return Entry(
         id=audit.id,

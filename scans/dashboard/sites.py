@@ -6,12 +6,14 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Generic, TypeAlias, TypeVar
 from urllib.parse import urlencode, urlsplit
 
+from django.utils import timezone
+
 from accounts import access
-from scans.models import INDEXED_URL, Scan, is_kept, path_of
+from scans.models import INDEXED_URL, Scan, path_of
 
 PAGE_SIZE = 25
 # How many hosts, or pages, one page looks at for a text.
@@ -32,11 +34,12 @@ NEXT = """
 """
 # The last results of pages, by type. By digest, as the index has them.
 RESULTS = """
-    SELECT wanted.url, kind.type, result.id, result.score, result.grade, result.created_at, result.catalogue_version
+    SELECT wanted.url, kind.type, result.id, result.score, result.grade, result.created_at, result.catalogue_version,
+        result.kept_days
     FROM jsonb_array_elements_text(%(urls)s::jsonb) AS wanted (url)
     CROSS JOIN jsonb_array_elements_text(%(types)s::jsonb) AS kind (type)
     CROSS JOIN LATERAL (
-        SELECT id, score, grade, created_at, catalogue_version FROM scans_scan AS scan
+        SELECT id, score, grade, created_at, catalogue_version, kept_days FROM scans_scan AS scan
         WHERE organization_id = %(organization)s AND md5(scan.url) = md5(wanted.url) AND scan.url = wanted.url
             AND scan.type = kind.type AND status IN ('completed', 'partial')
         ORDER BY scan.created_at DESC LIMIT %(limit)s
@@ -63,6 +66,7 @@ class Result:
     grade: str
     created_at: datetime
     catalogue_version: str
+    kept_days: int
 
     @property
     def moment(self) -> str:
@@ -70,7 +74,7 @@ class Result:
 
     @property
     def is_kept(self) -> bool:
-        return is_kept(self.created_at)
+        return self.created_at + timedelta(days=self.kept_days) > timezone.now()
 
 
 # By type, in the order of the types, newest first; types without any are empty.

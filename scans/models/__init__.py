@@ -5,10 +5,10 @@ from scans.models.badge import Badge
 from scans.models.keyed import Keyed, sealed
 from scans.models.monitor import Monitor, MonitorRun, MonitorState
 from scans.models.records import BlockedDomain, DomainTurn, IdempotencyRecord, ScanCount, Turn
-from scans.models.scan import INDEXED_URL, LONGEST_LEASE, WITHOUT_LEASE, Scan, is_kept, path_of
+from scans.models.scan import INDEXED_URL, KEPT, LONGEST_LEASE, WITHOUT_LEASE, Scan, path_of
 
 __all__ = [
-    "INDEXED_URL", "LONGEST_LEASE", "UNFINISHED", "WITHOUT_LEASE", "Audit", "AuditFinding", "AuditPage",
+    "INDEXED_URL", "KEPT", "LONGEST_LEASE", "UNFINISHED", "WITHOUT_LEASE", "Audit", "AuditFinding", "AuditPage",
     "Badge", "BlockedDomain", "DomainTurn", "IdempotencyRecord", "Keyed", "Monitor", "MonitorRun",
-    "MonitorState", "Scan", "ScanCount", "Turn", "is_kept", "path_of", "sealed",
+    "MonitorState", "Scan", "ScanCount", "Turn", "path_of", "sealed",
 ]  # fmt: skip

@@ -11,10 +11,11 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from accounts.models import ApiKey, Organization
+from accounts.models import REPORTS_KEPT_DAYS, ApiKey, Organization
 from config.ids import new_audit_id
 from scans.engine.scoring import mean_grade, rounded
 from scans.models.keyed import Keyed
+from scans.models.scan import KEPT
 
 UNFINISHED = ("queued", "discovering", "running")
 
@@ -26,7 +27,7 @@ class AuditQuerySet(models.QuerySet["Audit"]):
 
     def expired(self) -> AuditQuerySet:
         """Those that have ended, and whose last scan's report is retained no longer."""
-        before = timezone.now() - timedelta(days=settings.REPORT_RETENTION_DAYS)
+        before = timezone.now() - KEPT
         last = Q(released_at__lte=before) | Q(released_at=None)
         return self.filter(last, created_at__lte=before, status__in=Audit.FINAL)
 
@@ -72,6 +73,12 @@ class Audit(Keyed):
     completed_at = models.DateTimeField(null=True, blank=True)
     released_at = models.DateTimeField(null=True, blank=True, help_text="When the last of its pages got a place.")
 
+    kept_days = models.PositiveSmallIntegerField(
+        default=REPORTS_KEPT_DAYS,
+        db_default=REPORTS_KEPT_DAYS,
+        help_text="How long the reports of its scans are kept, as the plan was when it was created.",
+    )
+
     pages_found = models.PositiveIntegerField(default=0)
     pages_planned = models.PositiveIntegerField(default=0)
     pages_done = models.PositiveIntegerField(default=0)
@@ -113,6 +120,7 @@ class Audit(Keyed):
                 fields=["organization", "released_at"], condition=Q(status__in=UNFINISHED), name="audit_unfinished"
             ),
             models.Index(fields=["created_at"], name="audit_oldest"),
+            models.Index(fields=["kept_days", "created_at"], name="audit_kept"),
             # Whose credentials are to be forgotten.
             models.Index(
                 fields=["created_at"],
@@ -137,7 +145,7 @@ class Audit(Keyed):
     def is_kept(self) -> bool:
         """Whether a report of its scans is still retained, or may still come."""
         last = self.released_at or self.created_at
-        return not self.is_final or last > timezone.now() - timedelta(days=settings.REPORT_RETENTION_DAYS)
+        return not self.is_final or last > timezone.now() - timedelta(days=self.kept_days)
 
     @property
     def failure(self) -> Audit | None:

@@ -8,19 +8,17 @@ from typing import ClassVar
 from django.conf import settings
 from django.core.validators import MaxValueValidator
 from django.db import models
-from django.db.models import F, Func, Q, Value
+from django.db.models import DurationField, ExpressionWrapper, F, Func, Q, Value
 from django.db.models.functions import MD5, Coalesce, Left, Now
 from django.utils import timezone
 
-from accounts.models import ApiKey, Organization
+from accounts.models import REPORTS_KEPT_DAYS, ApiKey, Organization
 from config.ids import new_scan_id
 from scans.models.domain import LONGEST_NAME, DomainField
 from scans.models.keyed import Keyed
 
-
-def is_kept(created_at: datetime) -> bool:
-    """Whether the report of a scan that was created then is still retained."""
-    return created_at > timezone.now() - timedelta(days=settings.REPORT_RETENTION_DAYS)
+# How long a row's report is kept after it was created.
+KEPT = ExpressionWrapper(F("kept_days") * Value(timedelta(days=1)), DurationField())
 
 
 def path_of(url: str) -> str:
@@ -116,6 +114,11 @@ class Scan(Keyed):
     started_at = models.DateTimeField(null=True, blank=True)
     completed_at = models.DateTimeField(null=True, blank=True)
     period = models.DateField(help_text="The month whose quota the scan was taken from.")
+    kept_days = models.PositiveSmallIntegerField(
+        default=REPORTS_KEPT_DAYS,
+        db_default=REPORTS_KEPT_DAYS,
+        help_text="How long its report is kept, as the plan was when the scan was created.",
+    )
 
     percent = models.PositiveSmallIntegerField(default=0)
     phase = models.CharField(max_length=16, default="queued")
@@ -243,9 +246,14 @@ class Scan(Keyed):
         return f"{self.created_at:%Y-%m-%d %H:%M}"
 
     @property
+    def kept_until(self) -> datetime:
+        """The moment from which its report is not retained any more."""
+        return self.created_at + timedelta(days=self.kept_days)
+
+    @property
     def is_kept(self) -> bool:
         """Whether the page at `report_url` is still there."""
-        return is_kept(self.created_at)
+        return self.kept_until > timezone.now()
 
     @property
     def report_url(self) -> str:

@@ -107,7 +107,7 @@ def look(monitor: Monitor, audit: Audit | None, changed: IO[bytes], now: datetim
     if audit is None or audit.status in (Audit.Status.CANCELLED, Audit.Status.FAILED):
         return looking
     for batch in _pages(audit):
-        _look_at(looking, monitor, batch, now)
+        _look_at(looking, monitor, batch, audit.kept_days, now)
     return looking
 
 
@@ -124,7 +124,7 @@ def _pages(audit: Audit) -> Iterator[list[AuditPage]]:
         position = batch[-1].position
 
 
-def _look_at(looking: Looking, monitor: Monitor, pages: list[AuditPage], now: datetime) -> None:
+def _look_at(looking: Looking, monitor: Monitor, pages: list[AuditPage], kept_days: int, now: datetime) -> None:
     keys = {page.url: page_key(page.url) for page in pages}
     states: dict[str, dict[str, MonitorState]] = {}
     for state in MonitorState.objects.filter(monitor=monitor, page__in=keys.values()):
@@ -136,14 +136,17 @@ def _look_at(looking: Looking, monitor: Monitor, pages: list[AuditPage], now: da
     rows = Scan.objects.filter(id__in=failed).values_list("id", "error_code", "error_message") if failed else ()
     errors = {id: (code, message) for id, code, message in rows}
     for page in pages:
-        _Page(looking, page, states.get(keys[page.url], {}), now).look(reports, errors)
+        _Page(looking, page, states.get(keys[page.url], {}), kept_days, now).look(reports, errors)
 
 
 class _Page:
     """One page of the audit, and what is known of it."""
 
-    def __init__(self, looking: Looking, page: AuditPage, states: dict[str, MonitorState], now: datetime) -> None:
+    def __init__(
+        self, looking: Looking, page: AuditPage, states: dict[str, MonitorState], kept_days: int, now: datetime
+    ) -> None:
         self._looking = looking
+        self._kept_days = kept_days
         self._url = page.url
         self._scans = {name: result["scan"] for name, result in page.results.items()}
         self._states = states
@@ -198,7 +201,7 @@ class _Page:
         if not compared.changes:
             return
         state = self._states[name]
-        is_kept = state.confirmed_at > self._now - timedelta(days=settings.REPORT_RETENTION_DAYS)
+        is_kept = state.confirmed_at > self._now - timedelta(days=self._kept_days)
         looked = Looked(self._url, name, _report_url(self._scans[name]), _report_url(state.scan_id) if is_kept else "")
         checks = (check for category in export["categories"] for check in category["checks"])
         self._looking.news.add(looked, compared, {each["id"]: each.get("fix") or "" for each in checks})

@@ -15,12 +15,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from django.conf import settings as django_settings
 from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import Tier
+from accounts.models import DELIVERIES_KEPT_DAYS, REPORTS_KEPT_DAYS, Tier
 from config.errors import Refusal
 from config.ids import new_report_id, new_scan_id
 from reports.models import Report
@@ -318,7 +317,7 @@ def test_the_plans_of_audits_are_those_of_a_fresh_installation(db: None) -> None
     rows = dict(re.findall(r"^\| (free|pro|business|enterprise) \| ([\d,]+) \|$", AUDITS, re.MULTILINE))
     found = {name: int(number.replace(",", "")) for name, number in rows.items()}
     assert found == dict(Tier.objects.values_list("name", "pages_per_audit"))
-    assert f"{django_settings.REPORT_RETENTION_DAYS} days after its last page" in AUDITS
+    assert f"{REPORTS_KEPT_DAYS} days after its last page" in AUDITS
 
 
 def test_the_bodies_of_audits_are_accepted_and_the_event_is_one(db: None) -> None:
@@ -368,5 +367,5 @@ def test_the_pauses_between_attempts_are_those_of_the_schedule() -> None:
 
 
 def test_the_retention_is_what_the_document_says() -> None:
-    assert f"kept for {django_settings.REPORT_RETENTION_DAYS} days" in DOC
-    assert f"It goes back {django_settings.DELIVERY_RETENTION_DAYS} days" in DOC
+    assert f"kept for {REPORTS_KEPT_DAYS} days" in DOC
+    assert f"It goes back {DELIVERIES_KEPT_DAYS} days" in DOC

@@ -15,6 +15,7 @@ from django.db import connection
 from django.test import Client, override_settings
 from django.utils import timezone
 
+from accounts.models import REPORTS_KEPT_DAYS
 from reports.exports import FORMATS
 from scans.browser import _warm, close_browser
 from scans.closing import stop_scans
@@ -100,7 +101,7 @@ def keyed_scan(member: Member, **columns: Any) -> Scan:
 
 
 def test_they_are_forgotten_with_the_report_and_not_before(home: Member, settings) -> None:
-    edge = timezone.now() - timedelta(days=settings.REPORT_RETENTION_DAYS)
+    edge = timezone.now() - timedelta(days=REPORTS_KEPT_DAYS)
     old, kept = (keyed_scan(home, created_at=edge + timedelta(minutes=by)) for by in (-1, 1))
     forget_credentials()
     assert Scan.objects.get(id=old.id).encrypted_credentials is None

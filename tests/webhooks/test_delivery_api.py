@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import datetime, timedelta
 from ipaddress import ip_network
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -13,7 +14,7 @@ from standardwebhooks.webhooks import Webhook as StandardWebhook
 from scans.net import client
 from tests.scans.net.seams import PUBLIC, Names
 from tests.sites.server import Answer, Site
-from tests.world import ALL_EVENTS, Member, attempt_deliveries, finished_scan, make_due, register_webhook
+from tests.world import ALL_EVENTS, Member, attempt_deliveries, finished_scan, key_caller, make_due, register_webhook
 from webhooks import services
 from webhooks.models import Delivery, Event, FormerSecret, Webhook
 from webhooks.services import MAX_FORMER_SECRETS
@@ -255,7 +256,7 @@ def test_all_that_failed_since_a_time_is_recovered(home: Member, webhook: Webhoo
     Delivery.objects.filter(id=old.id).update(created_at=timezone.now() - timedelta(days=3))
     Delivery.objects.filter(id=delivered.id).update(status="delivered")
     since = timezone.now() - timedelta(days=1)
-    own = {"organization_id": home.organization.id, "webhook_id": webhook.id}
+    own: dict[str, Any] = {"caller": key_caller(home.organization.id), "webhook_id": webhook.id}
     assert services.recover_failed(**own, since=since) == 2
     assert services.recover_failed(**own, since=since) == 0
     assert len(attempt_deliveries()) == 2

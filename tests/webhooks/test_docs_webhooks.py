@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
 
+from accounts.models import DELIVERIES_KEPT_DAYS
 from scans.net import errors
 from scans.net.targets import InvalidUrl
 from tests.sites.server import Answer, Site
@@ -134,8 +134,8 @@ def test_the_numbers_are_those_of_the_code() -> None:
     assert f"came back for {schedule.FAILING_TOLERATED.days} days" in TEXT
     assert timedelta(hours=24) == services.SECRET_OVERLAP
     assert services.MAX_FORMER_SECRETS == 4
-    assert f"has waited for {settings.DELIVERY_RETENTION_DAYS} days has `failed`" in TEXT
-    assert f"the log of the last {settings.DELIVERY_RETENTION_DAYS} days" in TEXT
+    assert f"has waited for {DELIVERIES_KEPT_DAYS} days has `failed`" in TEXT
+    assert f"the log of the last {DELIVERIES_KEPT_DAYS} days" in TEXT
     assert schedule.MAX_RETRY_AFTER * len(schedule.PAUSES) < timedelta(days=8)
 
 

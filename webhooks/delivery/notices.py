@@ -35,7 +35,7 @@ def post_disabled(webhook: Webhook, last: AttemptResult) -> None:
             "is_gone": webhook.disabled_reason == Webhook.Reason.GONE,
             "days": FAILING_TOLERATED.days,
             "attempt": last,
-            "retention_days": settings.DELIVERY_RETENTION_DAYS,
+            "retention_days": organization.tier.deliveries_kept_days,
             "page_url": f"{settings.BASE_URL}{reverse('webhook', args=[organization.slug, webhook.id])}",
         },
     )

@@ -1,41 +1,56 @@
-"""What is deleted: the log of deliveries after 30 days."""
+"""What is deleted: the log of deliveries, when the organization's plan keeps it no longer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
-from django.conf import settings
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, Max, OuterRef, QuerySet
 from django.utils import timezone
 
-from webhooks.models import Delivery, Event, FormerSecret
+from accounts.closing.retention import with_expired
+from accounts.models import Tier
+from webhooks.models import Delivery, Event, FormerSecret, Webhook
 
 BATCH = 1000
 
 
-def delete_old(has_time: Callable[[], bool] = lambda: True, now: datetime | None = None) -> bool:
-    """Delete what has been finished for 30 days, in small transactions; False when there was no time for all.
+def delete_old(has_time: Callable[[], bool] = lambda: True) -> bool:
+    """Delete what has been finished for so long, in small transactions; False when there was no time for all.
 
     What has been waiting so long for a disabled webhook has failed: from then on it is kept as long again.
     """
-    now = now or timezone.now()
-    before = now - timedelta(days=settings.DELIVERY_RETENTION_DAYS)
-    waiting = Delivery.objects.filter(status=Delivery.Status.PENDING, webhook__enabled=False, created_at__lt=before)
+    now = timezone.now()
+    for webhook_id, before in with_expired(
+        Delivery, "deliveries_kept_days", "created_at", owner=Webhook, tier="organization__tier"
+    ):
+        _delete_log(Delivery.objects.filter(webhook_id=webhook_id, created_at__lt=before), before, now, has_time)
+    # What deleted webhooks have left behind. Older than any log, so that no event is looked at that is still in one.
+    longest = Tier.objects.aggregate(days=Max("deliveries_kept_days"))["days"] or 0
+    events = _without_deliveries().filter(created_at__lt=now - timedelta(days=longest))
+    for ids in _batches(events, has_time):
+        _without_deliveries().filter(id__in=ids).delete()
+    FormerSecret.objects.filter(expires_at__lt=now).delete()
+    return has_time()
+
+
+def _delete_log(log: QuerySet[Delivery], before: datetime, now: datetime, has_time: Callable[[], bool]) -> None:
+    waiting = log.filter(status=Delivery.Status.PENDING, webhook__enabled=False)
     for ids in _batches(waiting, has_time):
         # Again only what is pending: somebody may have enabled the webhook meanwhile.
         Delivery.objects.filter(id__in=ids, status=Delivery.Status.PENDING).update(
             status=Delivery.Status.FAILED, finished_at=now, claim_token=None, lease_expires_at=None
         )
-    finished = Delivery.objects.exclude(status=Delivery.Status.PENDING).filter(finished_at__lt=before)
+    finished = log.exclude(status=Delivery.Status.PENDING).filter(finished_at__lt=before)
     for ids in _batches(finished, has_time):
-        Delivery.objects.filter(id__in=ids).exclude(status=Delivery.Status.PENDING).delete()
-    for ids in _batches(
-        Event.objects.filter(~Exists(Delivery.objects.filter(event=OuterRef("id"))), created_at__lt=before), has_time
-    ):
-        Event.objects.filter(~Exists(Delivery.objects.filter(event=OuterRef("id"))), id__in=ids).delete()
-    FormerSecret.objects.filter(expires_at__lt=now).delete()
-    return has_time()
+        gone = Delivery.objects.filter(id__in=ids).exclude(status=Delivery.Status.PENDING)
+        events = list(gone.values_list("event_id", flat=True))
+        gone.delete()
+        _without_deliveries().filter(id__in=events).delete()
+
+
+def _without_deliveries() -> QuerySet[Event]:
+    return Event.objects.filter(~Exists(Delivery.objects.filter(event=OuterRef("id"))))
 
 
 def _batches(rows: QuerySet[Delivery] | QuerySet[Event], has_time: Callable[[], bool]) -> Iterator[list[str]]:

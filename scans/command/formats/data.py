@@ -8,7 +8,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reports.exports import CSV_COLUMNS, cell, csv_rows
+from config.web.spreadsheets import cell
+from reports.exports import CSV_COLUMNS, csv_rows
 from scans.command.judged import Judged, Outcome
 from scans.command.terminal import printable
 

@@ -245,7 +245,9 @@ def test_the_log_tells_who_did_what(home: Member, stranger: Member, admin: Clien
     audit.record(home.organization, None, "webhook.created", "https://receiver.test/", events=["scan.failed"])
     audit.record(stranger.organization, None, "key.created", "not for home")
     page = admin.get("/o/home/audit/").content.decode()
-    assert "<strong>admin@people.<wbr>test</strong> created the API key <strong>&lt;b&gt;bold&lt;/<wbr>b&gt;" in page
+    assert (
+        "<strong>admin@people.<wbr>test</strong></a> created the API key <strong>&lt;b&gt;bold&lt;/<wbr>b&gt;" in page
+    )
     assert (
         "<strong>The service</strong> added the webhook <strong>https://<wbr>receiver.<wbr>test/<wbr></strong>" in page
     )

@@ -57,7 +57,7 @@ def finding(id: str = "image-alt", *selectors: str, status: str = "fail", **chan
 def caller_with_key(member: Member) -> Caller:
     """Who asks with the organization's key."""
     as_member = member_caller(Membership(organization=member.organization))
-    return replace(as_member, member=None, key_id=member.key.id)
+    return replace(as_member, member=None, key_id=member.key.id, key_name=member.key.name)
 
 
 CHECKS = (

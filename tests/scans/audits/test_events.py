@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.models import Tier
 from scans.engine.result import ScanError
 from tests.scans.audits.test_life import created, pages, shown, visit
-from tests.world import Member, attempt_deliveries, browser_of, make_due, person_of
+from tests.world import Member, attempt_deliveries, browser_of, key_caller, make_due, person_of
 from webhooks.delivery.schedule import PAUSES
 from webhooks.examples import example
 from webhooks.models import Delivery, Event, EventKind, Webhook
@@ -100,7 +100,7 @@ def test_a_delivery_of_an_audit_is_tried_again_and_recovered(home: Member, recei
     assert (entry["audit_id"], entry["scan_id"], entry["test"]) == (audit["id"], None, False)
     Webhook.objects.update(enabled=True, disabled_at=None, disabled_reason="")
     since = timezone.now() - timedelta(days=1)
-    assert recover_failed(organization_id=home.organization.id, webhook_id=receiver.id, since=since) == 1
+    assert recover_failed(caller=key_caller(home.organization.id), webhook_id=receiver.id, since=since) == 1
     assert Delivery.objects.get().status == "pending"
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from django.conf import settings
 from django.test import Client
 from django.utils import timezone
 
 from accounts.authentication import member_caller
 from accounts.closing import deletion
 from accounts.closing.services import close_organization
-from accounts.models import Membership, Organization, Tier, User
+from accounts.models import REPORTS_KEPT_DAYS, Membership, Organization, Tier, User
 from config.postgresql import deletion as batches
 from reports.models import Report
 from scans import tasks
@@ -23,7 +22,7 @@ from tests.queries import counted
 from tests.scans.audits.test_life import created, pages, shown, visit
 from tests.world import Member, browser_of, person_of
 
-RETENTION = timedelta(days=settings.REPORT_RETENTION_DAYS)
+RETENTION = timedelta(days=REPORTS_KEPT_DAYS)
 
 
 @pytest.fixture

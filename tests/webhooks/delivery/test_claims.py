@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from django.db import connection, transaction
@@ -13,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from config import encryption
-from tests.world import Member, make_scan
+from tests.world import Member, key_caller, make_scan
 from webhooks import services
 from webhooks.delivery.claims import LEASE, PER_RECEIVER, DeliveryClaim, claim, hold, next_due
 from webhooks.examples import example
@@ -228,7 +229,9 @@ def test_a_claim_walks_past_no_webhook_that_is_disabled(home: Member) -> None:
 
 
 def enable(webhook: Webhook) -> None:
-    services.update_webhook(organization_id=webhook.organization_id, webhook_id=webhook.id, changes={"enabled": True})
+    services.update_webhook(
+        caller=key_caller(webhook.organization_id), webhook_id=webhook.id, changes={"enabled": True}
+    )
 
 
 def test_what_a_dead_worker_left_to_a_disabled_webhook_is_held_and_what_is_being_sent_is_not(home: Member) -> None:
@@ -245,7 +248,7 @@ def test_what_was_held_until_it_failed_can_be_sent_again(home: Member) -> None:
     hold()
     Delivery.objects.update(status="failed", finished_at=timezone.now())  # as after 30 days
     enable(webhook)
-    names = {"organization_id": webhook.organization_id, "webhook_id": webhook.id}
+    names: dict[str, Any] = {"caller": key_caller(webhook.organization_id), "webhook_id": webhook.id}
     Event.objects.update(scan=make_scan(home))
     services.replay_delivery(**names, delivery_id=deliveries[0].id)
     assert len(take()) == 1

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from django.contrib.auth.base_user import BaseUserManager
 from django.contrib.auth.models import AbstractUser
+from django.core.validators import MinValueValidator
 from django.db import models
 from django.db.models.functions import Lower
 from django.utils import timezone
@@ -69,8 +70,14 @@ class Interval(models.TextChoices):
     MONTH = "month", "every month"
 
 
+# Of a plan, until an operator says something else.
+REPORTS_KEPT_DAYS = 30
+DELIVERIES_KEPT_DAYS = 30
+AUDIT_KEPT_DAYS = 365
+
+
 class Tier(models.Model):
-    """A plan: what an organization may use. Rows an operator can edit."""
+    """A plan: what an organization may use, and how long it is kept. Rows an operator can edit."""
 
     name = models.SlugField(max_length=40, primary_key=True)
     scans_per_month = models.PositiveIntegerField()
@@ -80,9 +87,39 @@ class Tier(models.Model):
     schedules = models.PositiveIntegerField(help_text="How many monitors.")
     pages_per_audit = models.PositiveIntegerField(db_default=10)
     shortest_interval = models.CharField(max_length=8, choices=Interval, default=Interval.DAY, db_default=Interval.DAY)
+    reports_kept_days = models.PositiveSmallIntegerField(
+        default=REPORTS_KEPT_DAYS,
+        db_default=REPORTS_KEPT_DAYS,
+        validators=[MinValueValidator(1)],
+        help_text="After their scan was created; a change holds for scans from then on.",
+    )
+    scans_kept_days = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="Ended scans without a report; at least as long as reports. Empty: for ever."
+    )
+    deliveries_kept_days = models.PositiveSmallIntegerField(
+        default=DELIVERIES_KEPT_DAYS,
+        db_default=DELIVERIES_KEPT_DAYS,
+        validators=[MinValueValidator(1)],
+        help_text="After they were delivered or had failed.",
+    )
+    audit_kept_days = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        default=AUDIT_KEPT_DAYS,
+        db_default=AUDIT_KEPT_DAYS,
+        validators=[MinValueValidator(30)],
+        help_text="The entries of the audit log. Empty: for ever.",
+    )
 
     class Meta:
         ordering = ("scans_per_month",)
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(scans_kept_days=None) | models.Q(scans_kept_days__gte=models.F("reports_kept_days")),
+                name="tier_keeps_scans_of_reports",
+                violation_error_message="Scans must be kept at least as long as their reports.",
+            )
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -248,9 +285,11 @@ class MonthlyUsage(models.Model):
 class AuditEvent(models.Model):
     """Who did what in an organization. Written by `accounts.audit` only, never changed."""
 
-    organization = models.ForeignKey(Organization, on_delete=models.CASCADE)
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, db_index=False)
     actor = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True)
     actor_email = models.CharField(max_length=254, blank=True, help_text="Stays when the person is deleted.")
+    # Without a reference: deleting an organization's keys need not look for what they did.
+    actor_key = models.CharField(max_length=40, blank=True, default="", db_default="", help_text="An API key's ID.")
     action = models.CharField(max_length=60)
     target = models.CharField(max_length=300, blank=True)
     details = models.JSONField(default=dict, blank=True)
@@ -261,10 +300,26 @@ class AuditEvent(models.Model):
         indexes = [
             models.Index(fields=["organization", "-id"], name="audit_newest"),
             models.Index(fields=["organization", "action", "-id"], name="audit_newest_of_action"),
+            models.Index(
+                fields=["organization", "actor_email", "-id"],
+                condition=~models.Q(actor_email=""),
+                name="audit_newest_of_person",
+            ),
+            models.Index(
+                fields=["organization", "actor_key", "-id"],
+                condition=~models.Q(actor_key=""),
+                name="audit_newest_of_key",
+            ),
         ]
 
     def __str__(self) -> str:
-        return f"{self.actor_email or 'the service'}: {self.action} {self.target}".rstrip()
+        return f"{self.who}: {self.action} {self.target}".rstrip()
+
+    @property
+    def who(self) -> str:
+        """A person's address, an API key by the name that it had, or the service."""
+        key = self.details.get("api_key")
+        return self.actor_email or (f"API key {key}" if key else "the service")
 
 
 def new_login_id() -> str:
@@ -287,60 +342,3 @@ class LoginSession(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id}: {self.address}"
-
-
-def new_mail_id() -> str:
-    return new_id("mail")
-
-
-class Mail(models.Model):
-    """An e-mail to one person on its way, written by `accounts.mailing.outbox` in the transaction that it tells of.
-
-    waiting → sent | given up. While it waits, `next_attempt_at` is also the lease of who is sending it.
-    """
-
-    id = models.CharField(primary_key=True, max_length=40, default=new_mail_id, editable=False)
-    # The address is taken when it is sent, so that somebody who has changed it gets the mail.
-    user = models.ForeignKey(User, on_delete=models.CASCADE, db_index=False, related_name="mails")
-    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, null=True, blank=True)
-    topic = models.CharField(max_length=100, help_text="What the person can unsubscribe from, as “digest:17”.")
-    subject = models.CharField(max_length=250)
-    text = models.TextField()
-    html = models.TextField()
-    key = models.CharField(
-        max_length=250, unique=True, null=True, blank=True, help_text="What it tells of, so that it is told once."
-    )
-    created_at = models.DateTimeField(default=timezone.now, db_index=True)
-    next_attempt_at = models.DateTimeField(default=timezone.now)
-    attempts = models.PositiveSmallIntegerField(default=0)
-    claim_token = models.UUIDField(null=True, blank=True)
-    sent_at = models.DateTimeField(null=True, blank=True)
-    given_up_at = models.DateTimeField(null=True, blank=True)
-    error = models.CharField(max_length=300, blank=True, default="", help_text="Why the last attempt failed.")
-
-    class Meta:
-        indexes = [
-            models.Index(
-                fields=["next_attempt_at", "id"],
-                condition=models.Q(sent_at=None, given_up_at=None),
-                name="mail_waiting",
-            ),
-            models.Index(fields=["user", "topic", "-created_at"], name="mail_newest_of_topic"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.id} ({self.topic})"
-
-
-class Unsubscription(models.Model):
-    """A person wants no e-mails of this topic any more."""
-
-    user = models.ForeignKey(User, on_delete=models.CASCADE, db_index=False, related_name="unsubscriptions")
-    topic = models.CharField(max_length=100)
-    created_at = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["user", "topic"], name="unsubscription_unique")]
-
-    def __str__(self) -> str:
-        return f"{self.user_id}: {self.topic}"

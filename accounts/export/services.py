@@ -1,0 +1,187 @@
+"""Exports from being asked for to being deleted. Rows hold their files: many hosts share no disk, but the database."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from typing import IO
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Max, Q, QuerySet, Sum
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts import access, audit
+from accounts.export.kinds import kinds
+from accounts.export.writing import README, write_part
+from accounts.mailing import outbox
+from accounts.models import DataExport, DataExportChunk, DataExportPart, Membership, Organization
+from accounts.services import AccountRefused, lock
+from config import celery
+from config.ids import timestamp
+from config.postgresql.deletion import delete_with_what_refers
+
+logger = logging.getLogger(__name__)
+
+KEPT = timedelta(days=7)
+# Until the same organization may ask again.
+PAUSE = timedelta(hours=1)
+# A part ends at the first of these: others wait for this process, and slow lines take a file in one go.
+PART_BYTES = 64 * 1024 * 1024
+PART_S = 30.0
+CHUNK_BYTES = 1024 * 1024
+MAX_BYTES = 20 * 1024**3
+# Longer than a part may take with its last batch.
+LEASE = timedelta(minutes=3)
+TASK = "accounts.tasks.make_export"
+
+
+def request_export(*, actor: Membership) -> DataExport:
+    """Have all of the organization's data exported, in place of the export before.
+
+    Raises AccountRefused for who is no owner, while one is being made, and within an hour after the last.
+    """
+    if actor.is_owner:
+        # Before anybody waits for the organization: its files may be large.
+        ended = DataExportPart.objects.exclude(export__status=DataExport.Status.MAKING)
+        old = ended.filter(export__organization=actor.organization_id, export__created_at__lte=timezone.now() - PAUSE)
+        delete_with_what_refers(old, lambda: None)
+    with transaction.atomic():
+        organization = lock(actor.organization_id)
+        found = access.rows(Membership, organization.id).filter(id=actor.id).select_related("user").first()
+        if found is None or not found.is_owner:
+            raise AccountRefused("Only an owner can export the organization's data.")
+        before = access.rows(DataExport, organization.id).first()
+        if before is not None and before.status == DataExport.Status.MAKING:
+            raise AccountRefused("An export is already being prepared.")
+        if before is not None and before.created_at > timezone.now() - PAUSE:
+            raise AccountRefused("The last export was requested less than an hour ago. Try again later.")
+        access.rows(DataExport, organization.id).delete()  # its files are gone already
+        export = DataExport.objects.create(organization=organization, requested_by=found.user)
+        audit.record_by(found, "organization.export_requested", organization.name)
+        transaction.on_commit(lambda: celery.enqueue(TASK, export.id))
+    return export
+
+
+def export_of(organization_id: int) -> DataExport | None:
+    """The organization's last export, while it is kept."""
+    export = access.rows(DataExport, organization_id).first()
+    return None if export is None or is_expired(export) else export
+
+
+def is_expired(export: DataExport) -> bool:
+    return export.ended_at is not None and export.ended_at <= timezone.now() - KEPT
+
+
+def chunks_of(part: DataExportPart) -> Iterator[bytes]:
+    """The bytes of a file. Each is a query of its own: who reads slowly keeps no transaction open."""
+    number = 0
+    while (data := part.chunks.filter(number=number).values_list("data", flat=True).first()) is not None:
+        yield bytes(data)
+        number += 1
+
+
+def make_part(export_id: str) -> None:
+    """Make the next file of an export. Being told twice is harmless: one at a time has the claim."""
+    token = uuid.uuid4()
+    now = timezone.now()
+    free = Q(lease_expires_at=None) | Q(lease_expires_at__lt=now)
+    making = DataExport.objects.filter(free, id=export_id, status=DataExport.Status.MAKING)
+    if not making.filter(organization__closed_at=None).update(claim_token=token, lease_expires_at=now + LEASE):
+        return
+    export = DataExport.objects.select_related("organization").get(id=export_id)
+    deadline = time.monotonic() + PART_S
+    with tempfile.TemporaryFile() as file:
+        cursor = write_part(
+            file,
+            export.organization_id,
+            kinds(),
+            export.cursor,
+            lambda: file.tell() >= PART_BYTES or time.monotonic() > deadline,
+            readme_of(export.organization, now),
+        )
+        _keep(export, token, file, cursor)
+
+
+def readme_of(organization: Organization, now: datetime) -> str:
+    docs = f"{settings.BASE_URL}{reverse('docs-guide', args=['export'])}"
+    return README.format(organization=organization.name, moment=timestamp(now), docs=docs)
+
+
+def _keep(export: DataExport, token: uuid.UUID, file: IO[bytes], cursor: dict[str, object] | None) -> None:
+    size = file.seek(0, 2)
+    file.seek(0)
+    with transaction.atomic():
+        locked = DataExport.objects.select_for_update(no_key=True).select_related("organization", "requested_by")
+        mine = locked.filter(id=export.id, claim_token=token).first()
+        if mine is None or mine.organization.closed_at is not None:
+            return  # given up for dead, or asked for by nobody any more
+        before = mine.parts.aggregate(number=Max("number"), size=Sum("size"))
+        part = mine.parts.create(number=(before["number"] or 0) + 1, size=size)
+        number = 0
+        while data := file.read(CHUNK_BYTES):
+            DataExportChunk.objects.create(part=part, number=number, data=data)
+            number += 1
+        mine.claim_token = mine.lease_expires_at = None
+        if cursor is not None and (before["size"] or 0) + size > MAX_BYTES:
+            logger.error("export %s has more than %d bytes and was ended", mine.id, MAX_BYTES)
+            mine.status = DataExport.Status.FAILED
+        elif cursor is None:
+            mine.status = DataExport.Status.READY
+        else:
+            mine.cursor = cursor
+        if mine.status == DataExport.Status.MAKING:
+            transaction.on_commit(lambda: celery.enqueue(TASK, mine.id))
+        else:
+            mine.ended_at = timezone.now()
+            _tell(mine)
+        mine.save()
+
+
+def _tell(export: DataExport) -> None:
+    if export.status != DataExport.Status.READY or export.requested_by is None:
+        return
+    organization = export.organization
+    outbox.post(
+        to=export.requested_by,
+        template="export_ready",
+        subject=f"The data export of {organization.name} is ready",
+        topic=f"exports:{organization.pk}",
+        organization=organization,
+        key=f"export-ready:{export.id}",
+        context={
+            "days": KEPT.days,
+            "page_url": f"{settings.BASE_URL}{reverse('organization-export', args=[organization.slug])}",
+        },
+    )
+
+
+def wake_waiting() -> None:
+    """Enqueue the exports whose next part nobody makes, as its message or its worker was lost."""
+    free = Q(lease_expires_at=None) | Q(lease_expires_at__lt=timezone.now())
+    making = DataExport.objects.filter(free, status=DataExport.Status.MAKING, organization__closed_at=None)
+    for export_id in making.values_list("id", flat=True):
+        celery.enqueue(TASK, export_id)
+
+
+def delete_old(has_time: Callable[[], bool]) -> bool:
+    """Delete exports that are kept no longer; False when the time was not enough for all."""
+
+    for export in _old():
+        if not has_time():
+            return False
+        _delete(export)
+    return True
+
+
+def _old() -> QuerySet[DataExport]:
+    return DataExport.objects.filter(ended_at__lte=timezone.now() - KEPT)
+
+
+def _delete(export: DataExport) -> None:
+    delete_with_what_refers(DataExport.objects.filter(id=export.id), lambda: None)

@@ -1,0 +1,109 @@
+"""Rows as files in zip files, as many as a part takes; where the next part goes on is told."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable, Iterator
+from datetime import date, datetime
+from decimal import Decimal
+from typing import IO, Any, TypeAlias
+
+from accounts.export.kinds import Kind
+from config.ids import timestamp
+
+# Where a part ends and the next one goes on, as JSON: the number of the kind, how many files of the kind's there are
+# before, and the last row's place.
+Cursor: TypeAlias = dict[str, Any]
+
+README = """\
+All data that Website Scan Service keeps of the organization {organization}.
+Made on {moment}.
+
+Every file but this one is JSON, UTF-8. A list that goes on in another file or zip file has a number there:
+scans.json, scans-2.json, ... All zip files can be unpacked into the same folder.
+What the files hold: {docs}
+"""
+
+
+def write_part(
+    file: IO[bytes],
+    organization_id: int,
+    kinds: tuple[Kind, ...],
+    cursor: Cursor,
+    is_full: Callable[[], bool],
+    readme: str,
+) -> Cursor | None:
+    """Write a zip file with rows behind the cursor until it `is_full`; the next one's cursor, None behind the last."""
+    first, files, place = cursor.get("kind", 0), cursor.get("files", 0), cursor.get("place")
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+        if not cursor:
+            archive.writestr("README.txt", readme)
+        for number in range(first, len(kinds)):
+            kind = kinds[number]
+            write = _write_files if kind.has_own_files else _write_list
+            place, ended = write(archive, kind, organization_id, files, place, is_full)
+            if not ended:
+                return {"kind": number, "files": files + 1, "place": place}
+            files, place = 0, None
+            if is_full() and number + 1 < len(kinds):
+                return {"kind": number + 1, "files": 0, "place": None}
+    return None
+
+
+def _write_list(
+    archive: zipfile.ZipFile, kind: Kind, organization_id: int, files: int, place: Any, is_full: Callable[[], bool]
+) -> tuple[Any, bool]:
+    name = f"{kind.name}-{files + 1}.json" if files else f"{kind.name}.json"
+    separator = b"\n"
+    with archive.open(name, "w", force_zip64=True) as target:
+        target.write(b"[")
+        for batch in _batches(kind, organization_id, place):
+            for place, row in batch:  # noqa: B007  the last one's is what is returned
+                target.write(separator + encoded(kind.shown(row)))
+                separator = b",\n"
+            if is_full():
+                target.write(b"\n]\n")
+                return _plain(place), False
+        target.write(b"\n]\n")
+    return None, True
+
+
+def _write_files(
+    archive: zipfile.ZipFile, kind: Kind, organization_id: int, files: int, place: Any, is_full: Callable[[], bool]
+) -> tuple[Any, bool]:
+    for batch in _batches(kind, organization_id, place):
+        for place, row in batch:
+            shown = kind.shown(row)
+            with archive.open(f"{kind.name}/{row.pk}.json", "w", force_zip64=True) as target:
+                for piece in (encoded(shown),) if isinstance(shown, dict) else shown:
+                    target.write(piece)
+            if is_full():
+                return _plain(place), False
+    return None, True
+
+
+def _batches(kind: Kind, organization_id: int, place: Any) -> Iterator[list[tuple[list[Any], Any]]]:
+    while batch := kind.after(organization_id, place):
+        yield batch
+        place = batch[-1][0]
+
+
+def encoded(document: object) -> bytes:
+    """JSON in UTF-8, with moments as the API has them."""
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"), default=_text).encode()
+
+
+def _text(value: object) -> object:
+    if isinstance(value, datetime):
+        return timestamp(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return str(value)
+    raise TypeError(f"no JSON for {type(value).__name__}")
+
+
+def _plain(place: list[Any]) -> list[Any]:
+    """A place as JSON holds it; moments to the microsecond, as rows are compared with it."""
+    return [each.isoformat() if isinstance(each, datetime) else each for each in place]

@@ -1,0 +1,44 @@
+"""`manage.py export_organization SLUG FILE`."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from accounts.export.kinds import kinds
+from accounts.export.services import readme_of
+from accounts.export.writing import write_part
+from accounts.models import Organization
+
+EXIT_USAGE = 2
+
+
+class Command(BaseCommand):
+    help = "Writes all data of an organization into a zip file of JSON, however much that is."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("organization", metavar="SLUG", help="As the addresses of its pages have it.")
+        parser.add_argument("file", metavar="FILE", type=Path, help="The zip file, which must not exist yet.")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        organization = Organization.objects.filter(slug=options["organization"]).first()
+        if organization is None:
+            raise CommandError(f"There is no organization {options['organization']!r}.", returncode=EXIT_USAGE)
+        file: Path = options["file"]
+        if file.exists():
+            raise CommandError(f"{file} exists already.", returncode=EXIT_USAGE)
+        readme = readme_of(organization, timezone.now())
+        # Readable by its owner only, and under its name when it is whole; what a killed run has left is no file's name.
+        with tempfile.NamedTemporaryFile(dir=file.parent, prefix=f".{file.name}.", delete=False) as target:
+            try:
+                write_part(target.file, organization.pk, kinds(), {}, lambda: False, readme)
+                os.link(target.name, file)
+            finally:
+                os.unlink(target.name)
+        self.stdout.write(f"{file}: {file.stat().st_size:,} bytes")

@@ -1,0 +1,57 @@
+"""Organizations, their people, keys, limits and exports."""
+
+# fmt: off
+from accounts.models.export import DataExport, DataExportChunk, DataExportPart, new_export_id
+from accounts.models.mail import Mail, Unsubscription, new_mail_id
+from accounts.models.organizations import (
+    AUDIT_KEPT_DAYS,
+    DELIVERIES_KEPT_DAYS,
+    INVITATION_LIFETIME,
+    RANKS,
+    REPORTS_KEPT_DAYS,
+    ApiKey,
+    AuditEvent,
+    FormerKey,
+    Interval,
+    Invitation,
+    LoginSession,
+    Membership,
+    MonthlyUsage,
+    Organization,
+    Tier,
+    User,
+    UserManager,
+    new_invitation_id,
+    new_key_id,
+    new_login_id,
+)
+
+__all__ = [
+    "AUDIT_KEPT_DAYS",
+    "DELIVERIES_KEPT_DAYS",
+    "INVITATION_LIFETIME",
+    "RANKS",
+    "REPORTS_KEPT_DAYS",
+    "ApiKey",
+    "AuditEvent",
+    "DataExport",
+    "DataExportChunk",
+    "DataExportPart",
+    "FormerKey",
+    "Interval",
+    "Invitation",
+    "LoginSession",
+    "Mail",
+    "Membership",
+    "MonthlyUsage",
+    "Organization",
+    "Tier",
+    "Unsubscription",
+    "User",
+    "UserManager",
+    "new_export_id",
+    "new_invitation_id",
+    "new_key_id",
+    "new_login_id",
+    "new_mail_id",
+]

@@ -1,0 +1,64 @@
+"""Exports of all of an organization's data, and their files, which are rows: many hosts share no disk."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils import timezone
+
+from accounts.models.organizations import Organization, User
+from config.ids import new_id
+
+
+def new_export_id() -> str:
+    return new_id("exp")
+
+
+class DataExport(models.Model):
+    """All of an organization's data, made part by part. making → ready | failed; deleted some days after that."""
+
+    class Status(models.TextChoices):
+        MAKING = "making"
+        READY = "ready"
+        FAILED = "failed"
+
+    id = models.CharField(primary_key=True, max_length=40, default=new_export_id, editable=False)
+    organization = models.OneToOneField(Organization, on_delete=models.CASCADE, related_name="data_export")
+    requested_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    status = models.CharField(max_length=8, choices=Status, default=Status.MAKING)
+    created_at = models.DateTimeField(default=timezone.now)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    # Where the next part goes on; who makes it, and when they are given up for dead.
+    cursor = models.JSONField(default=dict, blank=True)
+    claim_token = models.UUIDField(null=True, blank=True)
+    lease_expires_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.id} ({self.status})"
+
+
+class DataExportPart(models.Model):
+    """A zip file of an export."""
+
+    export = models.ForeignKey(DataExport, on_delete=models.CASCADE, related_name="parts", db_index=False)
+    number = models.PositiveIntegerField()
+    size = models.PositiveBigIntegerField(help_text="Bytes.")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["export", "number"], name="data_export_part_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.export_id} {self.number}"
+
+
+class DataExportChunk(models.Model):
+    """Bytes of such a file, so few that nobody holds all of it in memory."""
+
+    part = models.ForeignKey(DataExportPart, on_delete=models.CASCADE, related_name="chunks", db_index=False)
+    number = models.PositiveIntegerField()
+    data = models.BinaryField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["part", "number"], name="data_export_chunk_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.part_id} {self.number}"

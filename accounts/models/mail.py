@@ -1,0 +1,66 @@
+"""E-mails on their way, and who wants none of them."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.utils import timezone
+
+from accounts.models.organizations import Organization, User
+from config.ids import new_id
+
+
+def new_mail_id() -> str:
+    return new_id("mail")
+
+
+class Mail(models.Model):
+    """An e-mail to one person on its way, written by `accounts.mailing.outbox` in the transaction that it tells of.
+
+    waiting → sent | given up. While it waits, `next_attempt_at` is also the lease of who is sending it.
+    """
+
+    id = models.CharField(primary_key=True, max_length=40, default=new_mail_id, editable=False)
+    # The address is taken when it is sent, so that somebody who has changed it gets the mail.
+    user = models.ForeignKey(User, on_delete=models.CASCADE, db_index=False, related_name="mails")
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, null=True, blank=True)
+    topic = models.CharField(max_length=100, help_text="What the person can unsubscribe from, as “digest:17”.")
+    subject = models.CharField(max_length=250)
+    text = models.TextField()
+    html = models.TextField()
+    key = models.CharField(
+        max_length=250, unique=True, null=True, blank=True, help_text="What it tells of, so that it is told once."
+    )
+    created_at = models.DateTimeField(default=timezone.now, db_index=True)
+    next_attempt_at = models.DateTimeField(default=timezone.now)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    claim_token = models.UUIDField(null=True, blank=True)
+    sent_at = models.DateTimeField(null=True, blank=True)
+    given_up_at = models.DateTimeField(null=True, blank=True)
+    error = models.CharField(max_length=300, blank=True, default="", help_text="Why the last attempt failed.")
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["next_attempt_at", "id"],
+                condition=models.Q(sent_at=None, given_up_at=None),
+                name="mail_waiting",
+            ),
+            models.Index(fields=["user", "topic", "-created_at"], name="mail_newest_of_topic"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.id} ({self.topic})"
+
+
+class Unsubscription(models.Model):
+    """A person wants no e-mails of this topic any more."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, db_index=False, related_name="unsubscriptions")
+    topic = models.CharField(max_length=100)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "topic"], name="unsubscription_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.user_id}: {self.topic}"

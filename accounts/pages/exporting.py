@@ -1,0 +1,67 @@
+"""Exporting all of an organization's data: asking for it, and downloading its files."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from accounts import audit, limits
+from accounts.export import services as export
+from accounts.limits import Limit
+from accounts.models import Membership
+from accounts.roles import MemberRequest, page_of, requires
+from accounts.services import AccountRefused
+from config.web.downloads import TIME_LIMIT_S, in_time
+
+DOWNLOADS_PER_HOUR = 100
+# Slower lines do not get a file: they would keep a thread from others.
+SLOWEST_BYTES_PER_S = 200_000
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Membership.Role.OWNER)
+def organization_export(request: MemberRequest) -> HttpResponse:
+    """What the last export has come to, and a button for a new one."""
+    actor = request.membership
+    if request.method == "POST":
+        try:
+            export.request_export(actor=actor)
+        except AccountRefused as error:
+            messages.error(request, str(error))
+        else:
+            messages.success(request, "The export is being prepared. You get an e-mail when it is ready.")
+        return redirect(page_of(actor, "organization-export"))
+    found = export.export_of(actor.organization_id)
+    context = {
+        "section": "settings",
+        "export": found,
+        "parts": found.parts.order_by("number") if found and found.ended_at else (),
+        "expires_at": found.ended_at + export.KEPT if found and found.ended_at else None,
+        "kept_days": export.KEPT.days,
+    }
+    return render(request, "accounts/organization_export.html", context)
+
+
+@require_POST
+@requires(Membership.Role.OWNER)
+def export_download(request: MemberRequest, number: int) -> HttpResponse | StreamingHttpResponse:
+    """A file of the export that is ready."""
+    actor = request.membership
+    per_organization = [Limit(str(actor.organization_id), DOWNLOADS_PER_HOUR)]
+    if refusal := limits.refusal(request, "export", per_organization, window_s=limits.HOUR_S):
+        return refusal
+    found = export.export_of(actor.organization_id)
+    parts = found.parts if found is not None and found.status == found.Status.READY else None
+    part = parts.filter(number=number).first() if parts is not None else None
+    if found is None or part is None:
+        raise Http404
+    audit.record_by(actor, "organization.exported", actor.organization.name, file=number)
+    limit_s = TIME_LIMIT_S + part.size / SLOWEST_BYTES_PER_S
+    pieces = in_time(export.chunks_of(part), limit_s=limit_s)
+    response = StreamingHttpResponse(pieces, content_type="application/zip")
+    name = f"{actor.organization.slug}-{found.created_at:%Y-%m-%d}-{number}.zip"
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    response["Content-Length"] = str(part.size)
+    return response

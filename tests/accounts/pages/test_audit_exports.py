@@ -1,0 +1,155 @@
+"""The audit log of one person or key, and as a file: whole, of this organization alone, and no formulas."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from lxml import html
+
+from accounts import audit
+from accounts.audit import Wanted
+from accounts.models import AuditEvent, Tier, User
+from accounts.pages import audit_exports
+from config.web import downloads
+from tests.queries import counted
+from tests.world import Member, browser_of, key_caller, person_of
+
+LOG = "/o/home/audit/"
+
+
+@pytest.fixture
+def ann(home: Member) -> User:
+    return person_of(home, "admin", "ann@people.test")
+
+
+@pytest.fixture
+def admin(ann: User) -> Client:
+    AuditEvent.objects.all().delete()
+    return browser_of(ann)
+
+
+def read(client: Client, path: str) -> bytes:
+    answer = client.get(path)
+    assert answer.status_code == 200
+    streamed: Any = answer
+    return b"".join(streamed.streaming_content)
+
+
+def rows(client: Client, query: str = "") -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(read(client, f"{LOG}export/csv{query}").decode())))
+
+
+def events(client: Client, query: str = "") -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(read(client, f"{LOG}export/json{query}"))["events"]
+    return found
+
+
+def test_both_files_hold_all_events(
+    home: Member, stranger: Member, ann: User, admin: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit_exports, "BATCH", 2)
+    for number in range(5):
+        audit.record(home.organization, ann, "key.created", f"key {number}", scope="read")
+    audit.record_call(key_caller(home.organization.id), "scan.created", "https://example.com/", type="seo")
+    audit.record(stranger.organization, None, "key.created", "not for home")
+    found = events(admin)
+    assert [each["target"] for each in found] == ["https://example.com/", *(f"key {n}" for n in range(4, -1, -1))]
+    assert found[0] | {"id": 0, "at": ""} == {
+        "id": 0,
+        "at": "",
+        "actor": None,
+        "api_key": home.key.id,
+        "action": "scan.created",
+        "target": "https://example.com/",
+        "details": {"type": "seo", "api_key": "tests"},
+    }
+    table = rows(admin)
+    assert [each["target"] for each in table] == [each["target"] for each in found]
+    assert table[0]["event"] == "started a scan of https://example.com/ (seo)"
+    assert (table[1]["actor"], table[1]["api_key"]) == ("ann@people.test", "")
+    assert json.loads(table[1]["details"]) == {"scope": "read"}
+
+
+def test_an_empty_log_is_a_file_too(admin: Client) -> None:
+    assert events(admin) == []
+    assert rows(admin) == []
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n"])
+def test_no_cell_is_a_formula(home: Member, ann: User, admin: Client, start: str) -> None:
+    name = f"{start}HYPERLINK(1)"
+    audit.record(home.organization, ann, name, name, a=name)
+    User.objects.filter(id=ann.pk).update(email=f"{start}x@people.test")
+    AuditEvent.objects.update(actor_email=name)
+    (row,) = rows(admin)
+    assert row["target"] == f"'{name}"
+    assert not any(str(cell).startswith(("=", "+", "-", "@", "\t", "\r", "\n")) for cell in row.values())
+    (event,) = events(admin)
+    assert event["target"] == name
+
+
+def test_one_person_and_one_key_can_be_followed(home: Member, ann: User, admin: Client) -> None:
+    bob = person_of(home, "owner", "bob+x@people.test")
+    for actor in (ann, bob, None):
+        audit.record(home.organization, actor, "key.created", f"by {actor}")
+    audit.record_call(key_caller(home.organization.id), "scan.created", "by the key")
+    audit.record(home.organization, bob, "key.revoked", "by bob again")
+    page = html.fromstring(admin.get(LOG).content.decode())
+    links = {each.get("aria-label"): each.get("href") for each in page.xpath("//ol//a[@aria-label]")}
+    theirs = links["Only what bob+x@people.test did"]
+    assert [each["target"] for each in events(admin, theirs)] == ["by bob again", "by bob+x@people.test"]
+    assert [each["target"] for each in events(admin, f"{theirs}&action=key.revoked")] == ["by bob again"]
+    assert [each["target"] for each in events(admin, links["Only what The API key tests did"])] == ["by the key"]
+    shown = admin.get(f"{LOG}{theirs}").content.decode()
+    assert "by the key" not in shown
+    assert "/o/home/audit/export/csv?person=bob%2Bx%40people.test" in shown
+    assert "Show everybody" in shown
+
+
+def test_what_has_expired_is_gone_at_once(home: Member, ann: User, admin: Client) -> None:
+    Tier.objects.filter(name="free").update(audit_kept_days=30)
+    old = audit.record(home.organization, ann, "key.created", "old")
+    audit.record(home.organization, ann, "key.created", "young")
+    AuditEvent.objects.filter(id=old.pk).update(created_at=timezone.now() - timedelta(days=30, seconds=5))
+    assert [each["target"] for each in events(admin)] == ["young"]
+    assert ">old<" not in admin.get(LOG).content.decode()
+
+
+@pytest.mark.parametrize("role", ["member", "viewer"])
+def test_only_admins_export(home: Member, role: str) -> None:
+    client = browser_of(person_of(home, role, "eve@people.test"))
+    assert client.get(f"{LOG}export/json").status_code == 403
+
+
+def test_strangers_and_other_formats_get_nothing(stranger: Member, admin: Client) -> None:
+    other = browser_of(person_of(stranger, "owner", "mallory@people.test"))
+    assert other.get(f"{LOG}export/json").status_code == 404
+    assert admin.get(f"{LOG}export/xml").status_code == 404
+
+
+def test_who_reads_slowly_is_cut_off() -> None:
+    now = 0.0
+
+    def pieces() -> Iterator[bytes]:
+        while True:
+            yield b"x"
+
+    taken = downloads.in_time(pieces(), lambda: now, limit_s=10)
+    assert next(taken) == b"x"
+    now = 11
+    with pytest.raises(ConnectionResetError):
+        next(taken)
+
+
+def test_a_page_of_a_person_is_read_from_an_index(home: Member, ann: User) -> None:
+    with counted() as asked:
+        audit.events_page(home.organization, Wanted(email=ann.email))
+    assert len([each for each in asked if "accounts_auditevent" in each]) == 1

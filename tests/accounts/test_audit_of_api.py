@@ -1,0 +1,105 @@
+"""Every write over the API stands in the audit log, with the key that did it, and nothing that was only read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.urls import URLPattern, get_resolver
+from django.utils import timezone
+
+from accounts.models import AuditEvent, Tier
+from scans.models import Audit
+from tests.world import Member, attempt_deliveries, finished_scan
+from webhooks.models import Delivery
+
+WRITES = ("post", "put", "patch", "delete")
+
+
+def noted(home: Member) -> list[tuple[str, str, str]]:
+    events = AuditEvent.objects.filter(organization=home.organization).exclude(actor_key="").order_by("id")
+    return [(each.action, each.actor_key, each.details["api_key"]) for each in events]
+
+
+@pytest.mark.django_db
+def test_every_write_is_noted_with_the_key(home: Member, target: str) -> None:
+    Tier.objects.update(concurrent_scans=50, webhooks=5, schedules=5)
+    api = home.api
+    done: set[tuple[str, str]] = set()
+    last: dict[str, Any] = {}
+
+    def write(method: str, route: str, path: str, body: object, *actions: str) -> None:
+        before = len(noted(home))
+        call: Callable[..., Any] = getattr(api, method)
+        answer = call(path) if method == "delete" else call(path, body)
+        assert answer.status_code < 300, (path, answer.content)
+        last.clear()
+        if answer.content:
+            last.update(answer.json())
+        assert noted(home)[before:] == [(each, home.key.id, home.key.name) for each in actions], path
+        done.add((method, route))
+
+    write("post", "v1/scan", "/v1/scan", {"url": target, "type": "security"}, "scan.created")
+    write("post", "v1/audits", "/v1/audits", {"page": target, "types": ["seo"]}, "audit.created")
+    audit_id = last["id"]
+    write("delete", "v1/audits/<any:audit_id>", f"/v1/audits/{audit_id}", None, "audit.cancelled")
+    mute = {"check": "hsts", "host": "example.com", "reason": "Known"}
+    mute["expires_at"] = f"{timezone.now() + timedelta(days=9):%Y-%m-%dT%H:%M:%SZ}"
+    write("post", "v1/mutes", "/v1/mutes", mute, "mute.created")
+    write("delete", "v1/mutes/<any:mute_id>", f"/v1/mutes/{last['id']}", None, "mute.ended")
+    monitor = {"page": target, "types": ["seo"], "every": "day", "name": "Home"}
+    write("post", "v1/monitors", "/v1/monitors", monitor, "monitor.created")
+    path = f"/v1/monitors/{last['id']}"
+    write("patch", "v1/monitors/<any:monitor_id>", path, {"name": "Start"}, "monitor.changed")
+    write("post", "v1/monitors/<any:monitor_id>/runs", f"{path}/runs", {}, "monitor.run")
+    write("post", "v1/badges", "/v1/badges", {"monitor": path.rpartition("/")[2]}, "badge.created")
+    write("delete", "v1/badges/<any:badge_id>", f"/v1/badges/{last['id']}", None, "badge.deleted")
+    write("delete", "v1/monitors/<any:monitor_id>", path, None, "monitor.deleted")
+    hook = {"url": target, "events": ["scan.completed"]}
+    write("post", "api/webhooks", "/api/webhooks", hook, "webhook.created")
+    path = f"/api/webhooks/{last['id']}"
+    one = "api/webhooks/<any:webhook_id>"
+    write("patch", one, path, {"events": ["scan.failed", "scan.completed"]}, "webhook.changed")
+    write("post", f"{one}/test", f"{path}/test", {}, "webhook.tested")
+    write("post", f"{one}/rotate-secret", f"{path}/rotate-secret", {}, "webhook.secret_rotated")
+    finished_scan(home)
+    attempt_deliveries()
+    delivery = Delivery.objects.latest("created_at").id
+    replay = f"{one}/deliveries/<any:delivery_id>/replay"
+    write("post", replay, f"{path}/deliveries/{delivery}/replay", {}, "delivery.replayed")
+    write("delete", one, path, None, "webhook.deleted")
+
+    assert done == set(writes()), "the API has learned something that this test does not know"
+    assert Audit.objects.exists()
+
+
+def writes() -> list[tuple[str, str]]:
+    """Methods and routes of the API that change something, as its views have them."""
+    found = []
+    for pattern in get_resolver().url_patterns:
+        route = str(pattern.pattern)
+        if isinstance(pattern, URLPattern) and route.startswith(("v1/", "api/")):
+            view = pattern.callback.view_class  # type: ignore[union-attr]  # all of the API are classes
+            found += [(method, route) for method in WRITES if hasattr(view, method)]
+    return found
+
+
+def test_a_refused_write_and_a_repeated_one_are_not_noted(home: Member, target: str) -> None:
+    body = {"url": target, "type": "security"}
+    assert home.api.post("/v1/scan", body | {"type": "nonsense"}).status_code == 400
+    assert noted(home) == []
+    for _ in range(2):
+        assert home.api.post("/v1/scan", body, Idempotency_Key="once").status_code == 201
+    assert [action for action, _, _ in noted(home)] == ["scan.created"]
+    assert home.api.get("/v1/scans").status_code == 200
+    assert len(noted(home)) == 1
+
+
+def test_a_key_keeps_the_name_that_it_had(home: Member, target: str) -> None:
+    home.api.post("/v1/scan", {"url": target, "type": "security"})
+    home.key.name = "Another"
+    home.key.save()
+    home.api.post("/v1/scan", {"url": target, "type": "seo"})
+    assert [name for _, _, name in noted(home)] == ["tests", "Another"]

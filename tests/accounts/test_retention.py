@@ -1,0 +1,226 @@
+"""How long a plan keeps reports, scans, deliveries and the audit log: to the second in reading, rows until night."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+from accounts import audit
+from accounts.closing import retention as of_events
+from accounts.models import AuditEvent, Tier, User
+from accounts.tasks import delete_old_events
+from reports.models import Report
+from reports.tasks import delete_expired
+from scans import tasks
+from scans.models import Audit, IdempotencyRecord, Scan, ScanCount
+from scans.visits import retention as of_scans
+from tests.queries import counted
+from tests.scans.audits.test_life import created, visit
+from tests.sites.server import Site
+from tests.webhooks.conftest import receiver  # noqa: F401
+from tests.world import Member, attempt_deliveries, browser_of, finished_scan, make_scan, member_of, person_of
+from tests.world import register_webhook as registered
+from webhooks.models import Delivery, Event
+from webhooks.tasks import delete_old_deliveries
+
+
+def keep(tier: str = "free", **days: int | None) -> None:
+    Tier.objects.filter(name=tier).update(**days)
+
+
+def age(scan: Scan, by: timedelta) -> None:
+    created_at = scan.created_at - by
+    Scan.objects.filter(id=scan.id).update(created_at=created_at)
+    Report.objects.filter(scan=scan).update(created_at=created_at, expires_at=created_at + timedelta(scan.kept_days))
+
+
+def scanned(home: Member, target: str) -> Scan:
+    answer = home.api.post("/v1/scan", {"url": target, "type": "security"})
+    assert answer.status_code == 201
+    assert visit(home)
+    return Scan.objects.get(id=answer.json()["id"])
+
+
+def test_the_contract_s_30_days_are_what_every_plan_begins_with(db: None) -> None:
+    assert set(Tier.objects.values_list("reports_kept_days", "scans_kept_days")) == {(30, None)}
+
+
+@pytest.mark.parametrize("days", [7, 90])
+def test_a_report_is_kept_as_long_as_the_plan_says(home: Member, target: str, days: int) -> None:
+    keep(reports_kept_days=days)
+    scan = scanned(home, target)
+    browser = browser_of(person_of(home, "owner", "ann@people.test"))
+    assert Report.objects.get().expires_at == scan.created_at + timedelta(days=days)
+    age(scan, timedelta(days=days, seconds=-60))
+    assert home.api.get(f"/v1/report/{scan.id}").status_code == 200
+    assert f'href="/report/{scan.id}"' in browser.get("/o/home/scans/").content.decode()
+    age(scan, timedelta(days=days, seconds=5))
+    assert home.api.get(f"/v1/report/{scan.id}").json()["code"] == "SCAN_NOT_FOUND"
+    assert f"reports are kept for {days} days" in browser.get(f"/report/{scan.id}").content.decode()
+    assert f'href="/report/{scan.id}"' not in browser.get("/o/home/scans/").content.decode()
+    delete_expired()
+    assert not Report.objects.exists()
+
+
+def test_another_plan_holds_for_scans_from_then_on(home: Member, target: str) -> None:
+    before = scanned(home, target)
+    keep(reports_kept_days=2)
+    after = scanned(home, target)
+    assert (before.kept_days, after.kept_days) == (30, 2)
+    for each in (before, after):
+        age(each, timedelta(days=3))
+    assert home.api.get(f"/v1/report/{before.id}").status_code == 200
+    assert home.api.get(f"/v1/report/{after.id}").status_code == 404
+
+
+def test_an_audit_is_kept_as_long_as_its_reports(home: Member, target: str) -> None:
+    keep(reports_kept_days=3)
+    short = created(home, {"page": target, "types": ["seo"]})
+    keep(reports_kept_days=60)
+    long = created(home, {"page": target, "types": ["seo"]})
+    while visit(home):
+        pass
+    assert set(Scan.objects.values_list("kept_days", "audit_page__audit_id")) == {(3, short["id"]), (60, long["id"])}
+    moment = timezone.now() - timedelta(days=4)
+    Audit.objects.update(created_at=moment, released_at=moment)
+    assert home.api.get(f"/v1/audits/{short['id']}").status_code == 404
+    assert home.api.get(f"/v1/audits/{long['id']}").status_code == 200
+    assert [each["id"] for each in home.api.get("/v1/audits").json()["audits"]] == [long["id"]]
+    tasks.delete_expired_audits()
+    assert [each.id for each in Audit.objects.all()] == [long["id"]]
+
+
+def test_credentials_are_forgotten_with_the_report(home: Member, target: str) -> None:
+    keep(reports_kept_days=3)
+    for days in (2, 4):
+        body = {"url": target, "type": "security", "request": {"headers": {"X-Key": "secret"}}}
+        scan = Scan.objects.get(id=home.api.post("/v1/scan", body).json()["id"])
+        Scan.objects.filter(id=scan.id).update(created_at=scan.created_at - timedelta(days=days))
+        Scan.objects.filter(id=scan.id).update(status="failed")
+    tasks.forget_credentials()
+    assert Scan.objects.filter(encrypted_credentials=None).count() == 1
+
+
+def test_scans_stay_for_ever_unless_the_plan_says_otherwise(home: Member) -> None:
+    other = member_of("Paying", "pro")
+    for member in (home, other):
+        finished_scan(member, age=timedelta(days=400))
+        finished_scan(member, age=timedelta(days=10))
+        make_scan(member, created_at=timezone.now() - timedelta(days=400))
+    tasks.delete_old_scans()
+    assert Scan.objects.count() == 6
+    keep(scans_kept_days=365)
+    tasks.delete_old_scans()
+    left = Scan.objects.filter(organization=home.organization)
+    assert sorted(left.values_list("status", flat=True)) == ["completed", "queued"], "what has not ended stays"
+    assert Scan.objects.filter(organization=other.organization).count() == 3
+    listed = home.api.get("/v1/scans").json()
+    assert (listed["total"], len(listed["scans"])) == (2, 2), "the counters follow"
+    assert sum(each.count for each in ScanCount.objects.filter(organization_id=home.organization.id)) == 2
+
+
+def test_what_refers_to_a_scan_goes_with_it(
+    home: Member,
+    receiver: Site,  # noqa: F811
+    target: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("config.postgresql.deletion.BATCH", 2)
+    registered(home, f"{receiver.url}/hook")
+    for number in range(5):
+        home.api.post("/v1/scan", {"url": target, "type": "seo"}, Idempotency_Key=str(number))
+        assert visit(home)
+    attempt_deliveries()
+    old = timezone.now() - timedelta(days=50)
+    Scan.objects.update(created_at=old)
+    keep(scans_kept_days=40)
+    assert not of_scans.delete_old(lambda: False), "without time it says that something is left"
+    tasks.delete_old_scans()
+    for model in (Scan, Report, Event, Delivery, IdempotencyRecord):
+        assert not model.objects.exists(), model
+
+
+def test_scans_of_an_audit_stay_as_long_as_it_does(home: Member, target: str) -> None:
+    keep(scans_kept_days=30)
+    audit_id = created(home, {"page": target, "types": ["seo", "security"]})["id"]
+    while visit(home):
+        pass
+    old = timezone.now() - timedelta(days=31)
+    Scan.objects.update(created_at=old)
+    Audit.objects.update(created_at=old)  # its last page was released later
+    tasks.delete_expired_audits()
+    tasks.delete_old_scans()
+    assert home.api.get(f"/v1/audits/{audit_id}/pages").json()["pages"][0]["results"]["seo"]["status"] == "completed"
+    assert Scan.objects.count() == 2
+    Audit.objects.update(released_at=old)
+    tasks.delete_expired_audits()
+    tasks.delete_old_scans()
+    assert not Scan.objects.exists()
+
+
+def test_the_audit_log_is_deleted_by_plan(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(of_events, "BATCH", 2)
+    other = member_of("Paying", "pro")
+    keep(audit_kept_days=30)
+    keep("pro", audit_kept_days=None)
+    AuditEvent.objects.all().delete()
+    for member in (home, other):
+        for days in (900, 400, 31, 31, 31, 29, 0):
+            event = audit.record(member.organization, None, "scan.created", str(days))
+            AuditEvent.objects.filter(id=event.pk).update(created_at=timezone.now() - timedelta(days=days))
+    delete_old_events()
+    left = AuditEvent.objects.filter(organization=home.organization).order_by("id")
+    assert [each.target for each in left] == ["29", "0"]
+    assert AuditEvent.objects.filter(organization=other.organization).count() == 7
+
+
+def test_deliveries_are_kept_by_plan(home: Member, receiver: Site) -> None:  # noqa: F811
+    other = member_of("Paying", "pro")
+    keep(deliveries_kept_days=5)
+    for member in (home, other):
+        registered(member, f"{receiver.url}/hook")
+        for _ in range(2):
+            finished_scan(member)
+    attempt_deliveries()
+    old = timezone.now() - timedelta(days=6)
+    for member in (home, other):
+        first = Delivery.objects.filter(webhook__organization=member.organization).earliest("created_at")
+        Delivery.objects.filter(id=first.id).update(created_at=old, finished_at=old)
+    delete_old_deliveries()
+    kept = Delivery.objects.values_list("webhook__organization__slug", flat=True)
+    assert sorted(kept) == ["home", "paying", "paying"]
+    assert Event.objects.count() == 3
+
+
+@pytest.mark.parametrize("task", [tasks.delete_old_scans, delete_old_events, delete_old_deliveries])
+def test_who_keeps_everything_costs_a_night_nothing(home: Member, task: Callable[[], Any]) -> None:
+    """One look for all organizations, however many there are and however much they have."""
+    keep(scans_kept_days=30)
+    for number in range(3):
+        member_of(f"Another {number}")
+    finished_scan(home)
+    with counted() as asked:
+        task()
+    assert len(asked) <= 5
+
+
+def test_a_plan_cannot_keep_reports_longer_than_scans(db: None) -> None:
+    tier = Tier.objects.get(name="free")
+    tier.scans_kept_days = 10
+    with pytest.raises(ValidationError, match="at least as long as their reports"):
+        tier.full_clean()
+    tier.scans_kept_days, tier.reports_kept_days = 30, 0
+    with pytest.raises(ValidationError):
+        tier.full_clean()
+
+
+def test_operators_set_it_in_the_admin(db: None) -> None:
+    operator = browser_of(User.objects.create_superuser("operator@people.test"))
+    page = operator.get("/admin/accounts/tier/free/change/").content.decode()
+    for name in ("reports_kept_days", "scans_kept_days", "deliveries_kept_days", "audit_kept_days"):
+        assert f'name="{name}"' in page

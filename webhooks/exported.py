@@ -1,0 +1,33 @@
+"""What of webhooks an organization's export holds: receivers without their secrets, and what they were sent."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.db.models import QuerySet
+
+from accounts import access
+from accounts.export.kinds import Kind
+from webhooks.models import Delivery, Webhook
+from webhooks.serializers import DeliveryDetailSerializer, WebhookDetailSerializer
+
+
+def _deliveries(organization_id: int) -> QuerySet[Delivery]:
+    rows = Delivery.objects.filter(webhook__organization_id=organization_id)
+    return rows.select_related("event", "webhook").defer("webhook__encrypted_secret").prefetch_related("attempts")
+
+
+def _delivery(delivery: Delivery) -> dict[str, Any]:
+    shown = DeliveryDetailSerializer(delivery).data
+    return {**shown, "webhook_id": delivery.webhook_id, "body": json.loads(bytes(delivery.event.body))}
+
+
+KINDS = (
+    Kind(
+        "webhooks",
+        lambda id: access.rows(Webhook, id).defer("encrypted_secret"),
+        lambda webhook: dict(WebhookDetailSerializer(webhook).data),
+    ),
+    Kind("deliveries", _deliveries, _delivery, ("webhook_id", "created_at", "pk")),
+)
