@@ -297,4 +297,4 @@ def test_the_links_that_are_left_out_are_not_said_to_be_followed() -> None:
         " 2 internal links with nofollow need not be followed, such as log-ins."
     )
     said = message(judge(checks.internal_nofollow, page(body(login))))
-    assert said.startswith("2 internal links with nofollow, but only such as need not be crawled")
+    assert said.startswith("2 internal links with nofollow, but only to pages that need no crawling")
