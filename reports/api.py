@@ -188,7 +188,7 @@ class ReportMutes(ApiView):
 
     @operation(
         operation_id="get_report_mutes",
-        summary="What of a report is muted, and its score without that",
+        summary="List what is muted in a report, with its score without it",
         tags=["Mutes"],
         parameters=[id_parameter("scan_id", "scan")],
         responses=responses(

@@ -72,7 +72,7 @@ class ScanItem(ApiView):
         tags=["Scans"],
         parameters=[
             id_parameter("scan_id", "scan"),
-            *headers([200], Retry_After=(int, "Seconds until it is worth asking again; absent once final.")),
+            *headers([200], Retry_After=(int, "Seconds to wait before asking again; absent once final.")),
         ],
         responses=responses(
             {200: ScanDetailSerializer}, e404="`SCAN_NOT_FOUND`: no such scan, or another organization's."

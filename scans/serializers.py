@@ -41,7 +41,7 @@ class ScanFailureSerializer(serializers.Serializer):
 
 
 class CredentialNamesSerializer(serializers.Serializer):
-    """What is shown of the credentials that the target is shown: names, never a value."""
+    """The credentials that are sent to the target: their names, never a value."""
 
     headers = serializers.ListField(child=serializers.CharField())
     basic_auth = serializers.BooleanField()

@@ -112,8 +112,8 @@ EVERYWHERE = [
         X_RateLimit_Reset=(int, "Unix time in seconds at which the window resets."),
     ),
     *headers([401], WWW_Authenticate=(str, "`Bearer`.")),
-    *headers([405], Allow=(str, "The methods that there are, separated by commas.")),
-    *headers([429, 503], Retry_After=(int, "Seconds until it is worth trying again, at least 1.")),
+    *headers([405], Allow=(str, "The allowed methods, separated by commas.")),
+    *headers([429, 503], Retry_After=(int, "Seconds to wait before the next try, at least 1.")),
 ]
 # The others are on some answers only, where their text may be another.
 NAMED_ONCE = {each.name for each in EVERYWHERE} - {"Retry-After"}

@@ -79,7 +79,7 @@ class MutedFindingSerializer(serializers.Serializer):
 
 
 class ReportMutesSerializer(serializers.Serializer):
-    """What of a report is muted now, and its score without that."""
+    """What is muted in a report now, and its score without it."""
 
     id = serializers.RegexField(r"^scan_[0-9A-Za-z]{22}$")
     score = serializers.IntegerField(min_value=0, max_value=100)

@@ -106,7 +106,7 @@ class AuditItem(ApiView):
         tags=["Audits"],
         parameters=[
             id_parameter("audit_id", "aud"),
-            *headers([200], Retry_After=(int, "Seconds until it is worth asking again; absent once final.")),
+            *headers([200], Retry_After=(int, "Seconds to wait before asking again; absent once final.")),
         ],
         responses=responses({200: AuditSerializer}, e404=NOT_FOUND),
     )

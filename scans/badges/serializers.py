@@ -25,7 +25,7 @@ class BadgeSerializer(serializers.Serializer):
     id = serializers.RegexField(BADGE_ID)
     monitor = serializers.RegexField(MONITOR_ID, source="monitor_id", required=False)
     page = serializers.CharField(required=False)
-    badge_url = serializers.URLField(help_text="The picture, for anybody who has the address; with `?type=` of one.")
+    badge_url = serializers.URLField(help_text="The picture, for anyone who has its address; with `?type=` of one.")
     created_at = serializers.DateTimeField()
 
     def to_representation(self, badge: Badge) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class AlertSerializer(serializers.Serializer):
     certificate_days = _number(365)
     unreachable = serializers.BooleanField(required=False)
     recovered = serializers.BooleanField(required=False, help_text="That it can be reached again.")
-    fixed = serializers.BooleanField(required=False, help_text="Also what was mended, without anything that got worse.")
+    fixed = serializers.BooleanField(required=False, help_text="Also what was fixed, although nothing got worse.")
 
 
 class NotifySerializer(serializers.Serializer):
