@@ -1,7 +1,7 @@
 // All frames' parts to one result, cut down to what a report tells.
 (async (options, parts) => {
   const NODES = 20;
-  axe.setup(); // to tell selectors
+  if (!parts.length) axe.setup(); // to tell selectors, which axe_run.js left out
   const results = await axe.finishRun([globalThis.__partial, ...parts.map((each) => each && JSON.parse(each))], options);
   // Steps into a frame or a shadow tree are no part of CSS, so that `>>>` stands between.
   // The elements around, without their numbers among siblings, which change with what stands beside them.

@@ -39,10 +39,10 @@
     rules: [{id: 'avoid-inline-spacing', matches: (node) => isVisibleOnScreen(node) && spacesText(node)}],
     checks: [{id: 'frame-focusable-content', evaluate: (node, _, root) => !(frameIsSeen() && holdsSeenControl(root))}],
   });
-  // Every node of every rule that passes would be described by selectors, which takes most of the time on a large page.
-  // The top frame's nodes go nowhere, so that only those that a report tells need one (axe_finish.js).
-  if (isTop) axe.utils.nodeSerializer.update({toSpec: (element) => element});
   const frames = axe.utils.getFrameContexts(context, options);
+  // Every node of every rule that passes would be described by selectors, which takes most of the time on a large page.
+  // Without frames these nodes go nowhere, so that only those that a report tells need one (axe_finish.js).
+  if (isTop && !frames.length) axe.utils.nodeSerializer.update({toSpec: (element) => element});
   const partial = await axe.runPartial(context, options);
   globalThis.__partial = partial;
   return {
