@@ -27,13 +27,13 @@ from reports.mutes.services import active_mutes
 from reports.page.explanations import advice, grade_meaning
 from reports.page.filters import Filter
 from reports.page.history import history, other_reports
+from reports.page.kept.parts import parts_of
 from reports.page.pictures import Pictures, frame_of, pictures_of
 from reports.page.reader_muting import muting_of
 from reports.page.references import safe_link
 from reports.page.report_page import ReportPage, report_page
 from reports.page.sample import SCREENSHOT, sample_of
 from reports.page.steps import steps_of
-from reports.parts import parts_of
 from reports.services import ReportsNotComparable, require_comparable
 from reports.visibility import Seen, seen_by, set_sharing
 from scans.models import Scan
