@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -23,13 +24,14 @@ from reports.diff import diff
 from reports.exports import FORMATS, rendered
 from reports.mutes.matching import NO_MUTES
 from reports.mutes.services import active_mutes
-from reports.page.explanations import advice
+from reports.page.explanations import advice, grade_meaning
 from reports.page.filters import Filter
 from reports.page.history import history, other_reports
+from reports.page.kept.parts import parts_of
 from reports.page.pictures import Pictures, frame_of, pictures_of
 from reports.page.reader_muting import muting_of
 from reports.page.references import safe_link
-from reports.page.report_page import report_page
+from reports.page.report_page import ReportPage, report_page
 from reports.page.sample import SCREENSHOT, sample_of
 from reports.page.steps import steps_of
 from reports.services import ReportsNotComparable, require_comparable
@@ -67,27 +69,32 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
         return _expired(request, context) if seen.membership else _not_found(request)
     document = found.document
     mutes = active_mutes(scan.organization_id, seen.now).of_page(scan.url)
+    muting = muting_of(mutes, found, seen.membership)
     chosen = Filter.asked_by(request.GET, scan.type)
-    context |= {
-        "page": report_page(
-            document,
-            found.facts,
-            found.waterfall,
-            muting_of(mutes, found, seen.membership),
-            chosen=chosen,
-            check_pages=reverse("docs-checks"),
-            exhibits=found.exhibits,
-            pictures=_pictures(found.pictures, scan.id),
-        ),
+    context |= _of_document(document) | {
         "report": found,
-        # On a page with findings left out, links to findings go to the page with all of them.
-        "own_path": request.path if chosen.is_active else "",
         "muted_by": seen.membership.organization.name if seen.membership else "the organization that owns it",
         "muted_url": page_of(seen.membership, "mutes") if seen.membership else "",
         "formats": FORMATS,
         # Strangers learn nothing of other scans.
         "history": history(scan, found, document, seen.now, mutes) if seen.membership else None,
     }
+
+    def page() -> ReportPage:
+        return report_page(
+            document,
+            found.facts,
+            found.waterfall,
+            muting,
+            chosen=chosen,
+            check_pages=reverse("docs-checks"),
+            exhibits=found.exhibits,
+            pictures=_pictures(found.pictures, scan.id),
+        )
+
+    # A report never changes. What its page shows of it depends on what is muted, and on what the reader may do.
+    of_reader = (muting.shows_rules, muting.mute_url, context["muted_by"], context["muted_url"])
+    context["parts"] = parts_of(page, request, context, chosen, key=(found.id, frozenset(mutes), of_reader))
     return render(request, "report/report.html", context)
 
 
@@ -103,12 +110,16 @@ def sample(request: HttpRequest, scan_type: str) -> HttpResponse:
         # Its addresses lead to the sample's own.
         "scan": Scan(id=f"sample/{scan_type}", type=scan_type, url=found.document["url"]),
         "report": found,
-        "page": found.page(chosen, reverse("docs-checks")),
-        "own_path": request.path if chosen.is_active else "",
         "link": None,
         "samples": Scan.Type.choices,
         "base_url": settings.BASE_URL,
+        **_of_document(found.document),
     }
+
+    def page() -> ReportPage:
+        return found.page(chosen, reverse("docs-checks"))
+
+    context["parts"] = parts_of(page, request, context, chosen, key=("sample", scan_type))
     return render(request, "report/report.html", context)
 
 
@@ -248,6 +259,15 @@ def _context(seen: Seen) -> dict[str, Any]:
         "link": safe_link(seen.scan.url),
         "audit": seen.audit,
         "base_url": settings.BASE_URL,
+    }
+
+
+def _of_document(document: Mapping[str, Any]) -> dict[str, Any]:
+    """What the page around a report shows of it."""
+    return {
+        "document": document,
+        "completed_at": datetime.fromisoformat(document["completed_at"]),
+        "meaning": grade_meaning(document["type"], document["grade"]),
     }
 
 

@@ -1,0 +1,72 @@
+"""What of a report's page is kept: the same for who may see the same, and for nobody else."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from unittest import mock
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from reports import views
+from reports.models import Mute, Report
+from tests.reports.people import page_of, person, text_of
+from tests.world import Member, finished_scan
+
+
+@pytest.fixture(autouse=True)
+def _shared(home: Member) -> None:
+    finished_scan(home)
+    Report.objects.update(shared_at=timezone.now())
+
+
+def path() -> str:
+    return f"/report/{Report.objects.get().scan_id}"
+
+
+def test_a_report_is_worked_out_once(home: Member) -> None:
+    member = person(home.organization)
+    first = member.get(path())
+    with mock.patch.object(views, "report_page", side_effect=AssertionError):
+        again = member.get(path())
+    shown = [page_of(each).xpath("//main")[0].text_content() for each in (first, again)]
+    assert shown[0] == shown[1]
+
+
+def test_what_members_may_see_reaches_no_stranger_and_no_viewer(home: Member) -> None:
+    member, viewer = person(home.organization), person(home.organization, "viewer")
+    for _ in range(2):
+        assert page_of(member.get(path())).xpath("//a[@class='mute']")
+        assert not page_of(viewer.get(path())).xpath("//a[@class='mute']")
+        assert not page_of(Client().get(path())).xpath("//a[@class='mute']")
+
+
+def test_what_is_muted_shows_at_once_and_its_reason_to_members_alone(home: Member) -> None:
+    member = person(home.organization)
+    assert "We accept it" not in text_of(member.get(path()))
+    ends = timezone.now() + timedelta(days=9)
+    mute = Mute.objects.create(
+        organization=home.organization, check_id="bad", host="example.com", reason="We accept it.", expires_at=ends
+    )
+    assert "We accept it." in text_of(member.get(path()))
+    assert "We accept it." not in text_of(Client().get(path()))
+    Mute.objects.filter(id=mute.id).update(reason="For other reasons.")
+    assert "For other reasons." in text_of(member.get(path()))
+    Mute.objects.filter(id=mute.id).update(ended_at=timezone.now())
+    assert "For other reasons." not in text_of(member.get(path()))
+
+
+def test_each_filter_has_its_own(home: Member) -> None:
+    member = person(home.organization)
+
+    def hidden(query: str) -> int:
+        return len(page_of(member.get(f"{path()}{query}")).xpath("//li[starts-with(@class, 'check')][@hidden]"))
+
+    assert [hidden(each) for each in ("", "?show=failed", "", "?q=nowhere")] == [0, 2, 0, 3]
+
+
+def test_a_private_report_is_gone_for_strangers_at_once(home: Member) -> None:
+    assert Client().get(path()).status_code == 200
+    Report.objects.update(shared_at=None)
+    assert Client().get(path()).status_code == 302
