@@ -109,16 +109,17 @@ def _jobs(cleanup: ExitStack, count: int, dice: random.Random) -> tuple[list[Job
 
 
 @contextmanager
-def worker(folder: Path, concurrency: int, name: str = "worker") -> Iterator[psutil.Process]:
-    """One of the workers as `manage.py up` runs them, with its log in the folder."""
+def worker(folder: Path, concurrency: int, name: str = "worker", host: str = "") -> Iterator[psutil.Process]:
+    """One of the workers as `manage.py up` runs them, with its log in the folder; as if on a host of that name."""
     from config.stack.management.commands.up import programs
 
     program = next(each for each in programs(folder, 0, dict(os.environ)) if each.name == name)
     command = list(program.command)
     command[command.index("--concurrency") + 1] = str(concurrency)
+    command += ["--hostname", f"{name}@{host}"] if host else []
     env = dict(os.environ) | {"PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges"}
     env["PYTHONFAULTHANDLER"] = "1"  # a crash says in the log where it was
-    with (folder / "worker.log").open("wb") as log:
+    with (folder / f"worker{host}.log").open("wb") as log:
         process = subprocess.Popen(command, cwd=BASE_DIR, env=env, stdout=log, stderr=log)
     try:
         yield psutil.Process(process.pid)

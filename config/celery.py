@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable
 
+import redis
 from celery import Celery
 from celery.exceptions import CPendingDeprecationWarning
 from celery.schedules import crontab
@@ -26,6 +27,8 @@ SOFT_LIMIT_S = settings.SCAN_TIME_LIMIT_S + 15
 HARD_LIMIT_S = settings.SCAN_TIME_LIMIT_S + 30
 
 BATCHES_S = 45.0
+
+_redis = redis.Redis.from_url(settings.REDIS_URL, **settings.REDIS_TIMEOUTS)
 
 # With every loss of the connection, that tasks could be cancelled then. They go on: their end stands in PostgreSQL.
 warnings.simplefilter("ignore", CPendingDeprecationWarning)
@@ -171,6 +174,15 @@ def delete_in_batches(task: str, delete: Callable[[Callable[[], bool]], bool]) -
     ends_at = time.monotonic() + BATCHES_S
     if not delete(lambda: time.monotonic() < ends_at):
         app.send_task(task)
+
+
+def has_messages(queue: str) -> bool:
+    """Whether a message waits in the queue for a worker; False when Redis does not say."""
+    try:
+        return bool(_redis.llen(queue))
+    except redis.RedisError as error:
+        outage.begin(error)
+        return False
 
 
 def enqueue(task: str, row_id: str, queue: str | None = None) -> None:

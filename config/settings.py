@@ -61,7 +61,7 @@ TRUSTED_PROXIES = read(
 )
 
 SCAN_VISITS_PER_DOMAIN = read("SCAN_VISITS_PER_DOMAIN", environment.positive, 4, "How many visits, such as 4.")
-SCAN_GAP_PER_DOMAIN_S = read("SCAN_GAP_PER_DOMAIN", environment.gap, 1.0, "Seconds from 0 to 300, such as 1 or 0.5.")
+SCAN_GAP_PER_DOMAIN_S = read("SCAN_GAP_PER_DOMAIN", environment.gap, 1, "Seconds from 0 to 300, such as 1 or 0.5.")
 SCAN_QUEUE_LIMIT = read(
     "SCAN_QUEUE_LIMIT", environment.positive, 10_000, "How many scans may wait before new ones get a 503."
 )
@@ -262,6 +262,11 @@ SOURCE_URL = read(
 )
 SECURITY_CONTACT = read(
     "SECURITY_CONTACT", environment.contact, "", "security@example.com, or the https address of a page."
+)
+
+SCAN_CONTACT = read("SCAN_CONTACT", environment.contact, "", "abuse@example.com, or the https address of a page.")
+SCAN_SOURCE_ADDRESSES: tuple[environment.IPNetwork, ...] = read(
+    "SCAN_SOURCE_ADDRESSES", environment.networks, (), "Addresses or CIDRs such as 203.0.113.7, separated by commas."
 )
 
 SECURE = BASE_URL.startswith("https://")

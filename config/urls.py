@@ -22,7 +22,17 @@ from accounts.pages.login import (
 from config.api.views import UnknownPath
 from config.documentation import views as documentation
 from config.operations.views import operations_page
-from config.web.views import favicon, landing, licence, manifest, openapi, robots, security_txt, sitemap
+from config.web.views import (
+    about_our_scans,
+    favicon,
+    landing,
+    licence,
+    manifest,
+    openapi,
+    robots,
+    security_txt,
+    sitemap,
+)
 from reports.api import ReportCsv, ReportDiff, ReportExport, ReportMutes, ReportSarif, ReportView
 from reports.mutes import views as mute_views
 from reports.mutes.api import MuteCollection, MuteItem
@@ -45,6 +55,7 @@ from scans.badges.views import badge, page_badge
 from scans.dashboard import audit_views, monitor_views
 from scans.dashboard import views as scan_views
 from scans.monitors.api import MonitorCollection, MonitorItem, MonitorRuns
+from scans.policy import ABOUT_OUR_SCANS
 from webhooks import views as webhook_views
 from webhooks.api import (
     DeliveryListing,
@@ -170,6 +181,7 @@ urlpatterns = [
     path("openapi.yaml", openapi, name="schema"),
     path("", landing, name="landing"),
     path("scan", scan_views.scan_start, name="scan-start"),
+    path(ABOUT_OUR_SCANS.removeprefix("/"), about_our_scans, name="about-our-scans"),
     path("robots.txt", robots),
     path("favicon.ico", favicon),
     path("site.webmanifest", manifest, name="manifest"),

@@ -7,7 +7,10 @@ from dataclasses import replace
 from django.conf import settings
 
 from config.environment import Exemption
-from scans.net.policy import Policy
+from scans.net.policy import Policy, user_agent_at
+
+# The page for owners of sites; workers need not load all pages to know its address.
+ABOUT_OUR_SCANS = "/about-our-scans"
 
 
 def settings_policy(*also_allowed: Exemption) -> Policy:
@@ -18,6 +21,7 @@ def settings_policy(*also_allowed: Exemption) -> Policy:
         name_servers=settings.SCAN_NAME_SERVERS,
         allowed_ports=settings.SCAN_ALLOWED_PORTS,
         ca_bundle=settings.SCAN_CA_BUNDLE,
+        user_agent=user_agent_at(f"{settings.BASE_URL}{ABOUT_OUR_SCANS}"),
     )
 
 

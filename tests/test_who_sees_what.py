@@ -40,6 +40,7 @@ TO_ALL = "302 302 302 302 302 login"
 TABLE: dict[str, tuple[str, str, str]] = {
     "": (ALL, NONE, ""),
     "openapi.yaml": (ALL, NONE, ""),
+    "about-our-scans": (ALL, NONE, ""),
     "robots.txt": (ALL, NONE, ""),
     "favicon.ico": (ONWARD, NONE, "/static/img/favicon.ico"),
     "site.webmanifest": (ALL, NONE, ""),

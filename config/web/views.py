@@ -18,12 +18,20 @@ from config.api import errors
 from config.documentation.views import addresses
 from config.ids import timestamp
 from config.logging import current_id
+from scans.engine.browser.visit import user_agent_of
 from scans.engine.catalogue import check_ids
 from scans.engine.findings import ScanType
+from scans.net.budget import Limits
+from scans.net.policy import PRODUCT
+from scans.policy import settings_policy
 
 LANDING_DESCRIPTION = (
     "Scan any public web page for security, performance, accessibility and SEO, by API or dashboard, "
     "and get one scored report that says what to fix and how."
+)
+ABOUT_DESCRIPTION = (
+    "Who requests your site with the User-Agent WebsiteScanService, what is requested, how often at most, and how to "
+    "opt out."
 )
 # What strangers, and search engines, need not look for. Reports say for themselves that they are not to be indexed.
 ROBOTS = """User-agent: *
@@ -54,6 +62,29 @@ def landing(request: HttpRequest) -> HttpResponse:
 @functools.cache
 def check_counts() -> dict[str, int]:
     return {scan_type.value: len(check_ids(scan_type)) for scan_type in ScanType}
+
+
+@require_safe
+def about_our_scans(request: HttpRequest) -> HttpResponse:
+    """For owners of sites, who find its address in their logs."""
+    agent = settings_policy().user_agent
+    contact = settings.SCAN_CONTACT or settings.SECURITY_CONTACT
+    gap_s = settings.SCAN_GAP_PER_DOMAIN_S
+    context = {
+        "base_url": settings.BASE_URL,
+        "description": ABOUT_DESCRIPTION,
+        "product": PRODUCT,
+        "user_agent": agent,
+        "browser_user_agent": user_agent_of("140", agent),
+        "addresses": [str(each).removesuffix(f"/{each.max_prefixlen}") for each in settings.SCAN_SOURCE_ADDRESSES],
+        "time_limit_s": settings.SCAN_TIME_LIMIT_S,
+        "requests_per_host": Limits().requests_per_host,
+        "visits": settings.SCAN_VISITS_PER_DOMAIN,
+        "gap": f"{gap_s:g} second{'' if gap_s == 1 else 's'}" if gap_s else "",
+        "contact": contact,
+        "contact_shown": contact.removeprefix("mailto:"),
+    }
+    return render(request, "about_our_scans.html", context)
 
 
 @require_safe
@@ -118,7 +149,7 @@ def _licence() -> bytes:
 @require_safe
 def sitemap(request: HttpRequest) -> HttpResponse:
     """The pages for everybody (sitemaps.org)."""
-    urls = [f"{settings.BASE_URL}{path}" for path in (reverse("landing"), *addresses())]
+    urls = [f"{settings.BASE_URL}{path}" for path in (reverse("landing"), reverse("about-our-scans"), *addresses())]
     return render(request, "sitemap.xml", {"urls": urls}, content_type="application/xml; charset=utf-8")
 
 

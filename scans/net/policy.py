@@ -8,6 +8,16 @@ from pathlib import Path
 from config.environment import Exemption
 from scans.net.addresses import IPNetwork
 
+# By which robots.txt may speak of it (RFC 9309, section 2.2.1).
+PRODUCT = "WebsiteScanService"
+# Who runs the command is at their own machine: the project is all that it can name.
+PROJECT = "https://github.com/website-scan-service"
+
+
+def user_agent_at(address: str) -> str:
+    """The User-Agent with the address of a page that says who asks, and how to be left alone."""
+    return f"{PRODUCT}/0.1 (+{address})"
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
@@ -22,7 +32,7 @@ class Policy:
     allowed_ports: frozenset[int] = frozenset({80, 443, 8080, 8443})
     blocked_domains: tuple[str, ...] = ()  # with all their subdomains
     ca_bundle: Path | None = None  # trusted beside the system's and certifi's certificates
-    user_agent: str = "WebsiteScanService/0.1 (+https://github.com/website-scan-service)"
+    user_agent: str = user_agent_at(PROJECT)
 
     def exempted(self, port: int) -> tuple[IPNetwork, ...]:
         """The networks that are exempted on this port."""

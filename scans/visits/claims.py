@@ -13,12 +13,13 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, QuerySet
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Greatest, Now
 from django.utils import timezone
 
 from accounts import usage
+from config.celery import has_messages
 from reports.build import build_report
 from reports.models import Report
 from scans.engine.findings import ScanType
@@ -27,7 +28,6 @@ from scans.models import Scan
 from scans.models.domain import domain_of
 from scans.visits.politeness import take_domain, wake_after_gaps
 from scans.visits.queue import (
-    BROWSER_QUEUE,
     MAX_ATTEMPTS,
     QUEUES,
     Worker,
@@ -117,18 +117,18 @@ def _lease() -> CombinedExpression:
 
 
 def wake_next(claim: ScanClaim) -> None:
-    """After a visit: let the places that it had go to what a share kept from running when its message came.
+    """After a visit: let the places that it had go to what was kept from running when its message came.
 
-    There were two: the worker's, and the domain's, for which another queue's scan may wait.
+    There were two: the worker's, which any message that still waits will find, and the domain's, for which another
+    queue's scan may wait.
     """
-    domain = domain_of(claim.host)
+    own = queue_of(claim.types[0])
     for queue in QUEUES:
         waiting = Scan.objects.visits().filter(status=Scan.Status.QUEUED, type__in=types_of(queue))
-        if queue != queue_of(claim.types[0]):
-            waiting = waiting.filter(domain=domain)
-        elif queue != BROWSER_QUEUE:
-            # Nothing else is kept back there.
-            waiting = waiting.filter(Q(is_background=True) | Q(domain=domain))
+        if queue != own:
+            waiting = waiting.filter(domain=domain_of(claim.host))
+        elif has_messages(queue):
+            continue
         for next_id, scan_type in waiting.values_list("id", "type")[:1]:
             enqueue(next_id, ScanType(scan_type))
 

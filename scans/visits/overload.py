@@ -1,7 +1,7 @@
 """Whether new scans would wait too long: measured by how long organizations wait for their turn.
 
 How long a scan waits says little: who has queued two hundred waits for their own. A new scan's organization stands in
-line with the others, so what counts is how long one that has nothing running has waited since its scan, its last turn
+line with the others, so what counts is how long one for whom nothing runs has waited since its scan, its last turn
 and the last visit of that scan's domain, whichever was last. What its domain keeps back does not count.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import connection
@@ -43,7 +44,7 @@ AGE = f"""
         FROM waiting WHERE waiting.organization_id IS NOT NULL
     ), running AS (
         SELECT organization_id FROM scans_scan
-        WHERE status = 'scanning' AND lead_id IS NULL AND NOT {RUN_OUT} AND type = ANY(%(types)s)
+        WHERE status = 'scanning' AND lead_id IS NULL AND NOT is_background AND NOT {RUN_OUT} AND type = ANY(%(types)s)
     ), {BUSY}
     SELECT coalesce(max(extract(epoch FROM
         statement_timestamp() - greatest(scan.created_at, turn.taken_at, domain.taken_at)
@@ -64,7 +65,7 @@ AGE = f"""
 
 def queue_age_s(queue: str) -> float:
     """Seconds for which an organization waits in this queue that has nothing running: how long a new scan would."""
-    parameters = {
+    parameters: dict[str, Any] = {
         "queue": queue,
         "types": types_of(queue),
         "per_domain": settings.SCAN_VISITS_PER_DOMAIN,

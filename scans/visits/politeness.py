@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -17,7 +18,7 @@ from scans.models.domain import domain_of, is_public
 from scans.visits.queue import RUN_OUT, enqueue, types_of
 
 # Longer than any gap, and than scans may wait before new ones are refused (`overload.py`).
-KEPT = timedelta(hours=1)
+KEPT_S = 3600
 
 TAKE = """
     INSERT INTO scans_domainturn (domain, taken_at, free_at, told)
@@ -49,7 +50,7 @@ TELL = f"""
     RETURNING waiting.id, waiting.type, extract(epoch FROM waiting.free_at - statement_timestamp())::float
 """  # noqa: S608  # of constants
 
-FORGET = "DELETE FROM scans_domainturn WHERE free_at < statement_timestamp() - %s"
+FORGET = "DELETE FROM scans_domainturn WHERE free_at < statement_timestamp() - %s * interval '1 second'"
 
 
 def gap_s(host: str) -> float:
@@ -59,8 +60,9 @@ def gap_s(host: str) -> float:
 
 def take_domain(host: str) -> None:
     """Note that a visit of the host's domain begins."""
+    parameters: list[Any] = [domain_of(host), timedelta(seconds=gap_s(host))]
     with connection.cursor() as cursor:
-        cursor.execute(TAKE, [domain_of(host), timedelta(seconds=gap_s(host))])
+        cursor.execute(TAKE, parameters)
 
 
 def wake_after_gaps(queue: str) -> None:
@@ -71,8 +73,9 @@ def wake_after_gaps(queue: str) -> None:
     """
     if not settings.SCAN_GAP_PER_DOMAIN_S:
         return
+    parameters: dict[str, Any] = {"queue": queue, "types": types_of(queue), "longest": LONGEST_LEASE}
     with connection.cursor() as cursor:
-        cursor.execute(TELL, {"queue": queue, "types": types_of(queue), "longest": LONGEST_LEASE})
+        cursor.execute(TELL, parameters)
         told = cursor.fetchall()
 
     def wait() -> None:
@@ -92,4 +95,4 @@ def enqueue_later(seconds: float, scan_id: str, scan_type: ScanType) -> None:
 def forget_domains() -> None:
     """Delete what nobody asks for any more."""
     with connection.cursor() as cursor:
-        cursor.execute(FORGET, [KEPT])
+        cursor.execute(FORGET, [KEPT_S])

@@ -2,8 +2,9 @@
 
 What was interrupted goes first, then what somebody waits for, then the pages of audits. Among equals it is the turn of
 the organization that has the fewest visits running, among those the one that waited longest since its last turn; its
-oldest is taken. However many one has queued, another's single scan is next. Audits of several pages leave one place of
-every worker to what somebody waits for. No domain is visited more often than it may be, whoever asks (`politeness.py`).
+oldest is taken. However many one has queued, another's single scan is next, and finds a place: where there are several
+organizations, the last one of a worker is for somebody of whose organization nobody else has a scan running. No domain
+is visited more often than it may be, whoever asks (`politeness.py`).
 """
 
 from __future__ import annotations
@@ -61,12 +62,20 @@ NEXT = f"""
         )
         FROM waiting WHERE waiting.organization_id IS NOT NULL
     ), running AS (
-        SELECT organization_id, count(*) AS visits,
+        SELECT organization_id, count(*) AS visits, count(*) FILTER (WHERE NOT is_background) AS waited_for,
             count(*) FILTER (WHERE worker = %(worker)s AND NOT is_background) AS here,
             count(*) FILTER (WHERE worker = %(worker)s AND is_background) AS background_here
         FROM scans_scan
         WHERE status = 'scanning' AND lead_id IS NULL AND NOT {RUN_OUT} AND type = ANY(%(types)s)
         GROUP BY organization_id
+    ), taken AS (
+        SELECT (
+            SELECT count(*) FROM scans_scan
+            WHERE status = 'scanning' AND lead_id IS NULL AND NOT {RUN_OUT} AND worker = %(worker)s
+        ) + (
+            SELECT count(*) FROM scans_audit  -- who looks for pages has a place, too
+            WHERE status = 'discovering' AND worker = %(worker)s AND lease_expires_at > statement_timestamp()
+        ) AS places
     ), {BUSY}
     (
         SELECT 1 AS rank, id, organization_id FROM scans_scan
@@ -92,7 +101,10 @@ NEXT = f"""
                     WHERE status = 'discovering' AND worker = %(worker)s AND lease_expires_at > statement_timestamp()
                 ))
             ELSE coalesce(running.here, 0) < %(share)s
-        END
+        END AND (
+            coalesce(running.waited_for, 0) = 0 AND NOT scan.is_background
+            OR (SELECT places FROM taken) < %(common)s
+        )
         ORDER BY scan.is_background, coalesce(running.visits, 0), turn.taken_at NULLS FIRST, scan.created_at, scan.id
         LIMIT 1
     )
@@ -141,11 +153,14 @@ def wait_in_line() -> None:
 
 def next_in_turn(queue: str, worker: Worker) -> tuple[str, int] | None:
     """The ID and the organization of the scan that this worker should take next; None when none may be taken."""
+    is_alone = not _are_several()
     parameters: dict[str, Any] = {
         "queue": queue,
         "types": types_of(queue),
         "worker": worker.name,
-        "share": _share(queue, worker),
+        # One organization has half of the browsers, which are few and slow.
+        "share": math.inf if is_alone or queue != BROWSER_QUEUE else max(1, worker.places // 2),
+        "common": math.inf if is_alone else max(1, worker.places - 1),
         "background": worker.places - 1,
         "per_domain": settings.SCAN_VISITS_PER_DOMAIN,
         "longest": LONGEST_LEASE,
@@ -163,11 +178,9 @@ def take_turn(organization_id: int, queue: str) -> None:
         cursor.execute(TAKE_TURN, [organization_id, queue])
 
 
-def _share(queue: str, worker: Worker) -> float:
-    """How many of the worker's places one organization may have: half of those with a browser, where it isn't alone."""
-    if queue != BROWSER_QUEUE:
-        return math.inf
+def _are_several() -> bool:
+    """Whether there is more than one organization: what is kept for others costs who is alone."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM (SELECT 1 FROM accounts_organization LIMIT 2) AS organizations")
         (organizations,) = cursor.fetchone()
-    return math.inf if organizations < 2 else max(1, worker.places // 2)
+    return bool(organizations > 1)

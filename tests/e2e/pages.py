@@ -78,6 +78,7 @@ MONITOR = "/o/home/monitors/{monitor_id}"
 PAGES: Mapping[str, Shown] = {
     "landing": Shown("/", "anonymous"),
     "landing-known": Shown("/"),
+    "about-our-scans": Shown("/about-our-scans", "anonymous"),
     "docs": Shown("/docs/", "anonymous"),
     "docs-guide": Shown("/docs/webhooks", "anonymous"),
     "docs-errors": Shown("/docs/errors"),

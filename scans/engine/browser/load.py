@@ -33,7 +33,7 @@ from scans.engine.browser.network_log import NetworkLog
 from scans.engine.browser.pictures import PICTURE_S, Filmstrip, first_screen, named_by, named_first, page_picture
 from scans.engine.browser.processes import Usage
 from scans.engine.browser.reasons import explain, overrun
-from scans.engine.browser.visit import BrowserFailed, PageCrashed, Part, Visit
+from scans.engine.browser.visit import BrowserFailed, PageCrashed, Part, Visit, user_agent_of
 from scans.net.browser import context_options
 from scans.net.budget import Limits, Meter
 from scans.net.errors import BudgetExceeded
@@ -104,7 +104,7 @@ async def _in_context(
         device_scale_factor=PIXEL_RATIO,
         is_mobile=True,
         has_touch=True,
-        user_agent=_user_agent(browser.version, visit.user_agent),
+        user_agent=user_agent_of(browser.version, visit.user_agent),
         locale="en-US",
         service_workers="block",
         ignore_https_errors=visit.trusts_anybody,
@@ -377,13 +377,6 @@ class _Look:
     def _keep(self, text: str) -> None:
         if len(self._errors) < CONSOLE_ERRORS:
             self._errors.append(" ".join(text[: CONSOLE_LENGTH * 2].split())[:CONSOLE_LENGTH])
-
-
-def _user_agent(version: str, service: str) -> str:
-    """That of Chrome on a phone, which sites know what to send to, with our own name in it."""
-    major = version.partition(".")[0]
-    chrome = f"AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{major}.0.0.0 Mobile Safari/537.36"
-    return f"Mozilla/5.0 (Linux; Android 10; K) {chrome} {service}"
 
 
 async def _dismiss(dialog: Dialog) -> None:

@@ -47,6 +47,13 @@ def parts_for(types: Iterable[ScanType]) -> frozenset[Part]:
     return frozenset().union(*(READ_BY[each] for each in types))
 
 
+def user_agent_of(version: str, service: str) -> str:
+    """That of Chrome on a phone, which sites know what to send to, with our own name in it."""
+    major = version.partition(".")[0]
+    chrome = f"AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{major}.0.0.0 Mobile Safari/537.36"
+    return f"Mozilla/5.0 (Linux; Android 10; K) {chrome} {service}"
+
+
 @dataclass(frozen=True, slots=True)
 class Visit:
     """What to load, how, and which parts of it to gather.

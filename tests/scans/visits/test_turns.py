@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from threading import Barrier
@@ -34,8 +35,9 @@ def taken(scan: Scan, worker: Worker = WORKER) -> Scan | None:
 
 
 @pytest.fixture(autouse=True)
-def _one_host_for_all(settings) -> None:
+def _one_host_for_all(settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.SCAN_VISITS_PER_DOMAIN = 100
+    monkeypatch.setattr("scans.visits.claims.has_messages", lambda _: False)
 
 
 @pytest.fixture
@@ -45,12 +47,54 @@ def with_browser(settings) -> None:
 
 def test_however_many_one_has_queued_anothers_single_scan_is_next(home: Member, stranger: Member) -> None:
     backlog = queued(home, 24)
-    for each in backlog[:4]:
+    for each in backlog[:3]:
         assert taken(each) == each, "its own come in their order"
+    assert taken(backlog[3]) is None, "the last place is for others"
     (single,) = queued(stranger)
     # The message is that of the backlog; the turn is the other's.
     assert taken(backlog[4]) == single
-    assert taken(single) == backlog[4]
+    assert taken(backlog[4], Worker("two", 4)) == backlog[3]
+
+
+def test_with_two_backlogs_a_third_ones_scan_finds_a_place(home: Member, stranger: Member) -> None:
+    mine, theirs = queued(home, 24), queued(stranger, 200)
+    for _ in range(5):
+        taken(mine[0])
+    running = Counter(Scan.objects.filter(status="scanning").values_list("organization", flat=True))
+    assert sorted(running.values()) == [1, 2]
+    (single,) = queued(member_of("Third"))
+    assert taken(theirs[0]) == single
+    assert taken(theirs[0]) is None, "all four are taken"
+
+
+def test_who_is_alone_has_all_places(home: Member) -> None:
+    backlog = queued(home, 5)
+    assert [taken(each) for each in backlog] == backlog
+
+
+def test_a_worker_with_one_place_has_none_to_keep(home: Member, stranger: Member) -> None:
+    first, second = queued(home, 2)
+    assert taken(first, Worker("one", 1)) == first
+    assert taken(first, Worker("two", 1)) == second, "although one of its own runs elsewhere"
+
+
+def test_what_was_kept_back_is_taken_up_when_a_visit_ends(
+    home: Member, stranger: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker = Worker("one", 2)
+    first, second = queued(home, 2)
+    claim = claim_next(first.id, worker)
+    assert claim
+    assert taken(second, worker) is None
+    finish_scan(claim, make_result(first))
+    told: list[str] = []
+    monkeypatch.setattr("scans.visits.claims.enqueue", lambda scan_id, _: told.append(scan_id))
+    monkeypatch.setattr("scans.visits.claims.has_messages", lambda queue: queue == "scans")
+    wake_next(claim)
+    assert told == [], "a message that waits will find the place"
+    monkeypatch.setattr("scans.visits.claims.has_messages", lambda _: False)
+    wake_next(claim)
+    assert told == [second.id]
 
 
 def test_with_one_place_organizations_take_turns(home: Member, stranger: Member) -> None:
@@ -143,7 +187,8 @@ def test_what_somebody_waits_for_goes_before_the_pages_of_audits(home: Member, s
     (own,), (others,) = queued(home), queued(stranger)
     assert taken(pages[1]) == others, "who has nothing running comes first"
     assert taken(pages[1]) == own
-    assert taken(pages[1]) == pages[1]
+    assert taken(pages[1]) is None, "the last place is for somebody else"
+    assert taken(pages[1], Worker("two", 4)) == pages[1]
 
 
 def test_pages_of_audits_leave_the_last_place_of_a_worker(home: Member, stranger: Member) -> None:

@@ -1,0 +1,66 @@
+"""Owners of sites learn who asks, and how to be left alone: from each request's User-Agent."""
+
+from __future__ import annotations
+
+from ipaddress import ip_network
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from scans.engine.crawling.robots import product_token
+from scans.net.policy import PRODUCT, Policy
+from scans.policy import scan_policy, settings_policy
+
+pytestmark = pytest.mark.django_db
+
+
+def page(client: Client) -> str:
+    answer = client.get("/about-our-scans")
+    assert answer.status_code == 200
+    return " ".join(answer.content.decode().split())
+
+
+def test_the_user_agent_leads_to_the_page_at_this_installation(client: Client, settings: Any) -> None:
+    settings.BASE_URL = "https://scan.example.com"
+    agent = scan_policy().user_agent
+    assert agent == settings_policy().user_agent
+    assert agent == "WebsiteScanService/0.1 (+https://scan.example.com/about-our-scans)"
+    assert product_token(agent) == PRODUCT
+    shown = page(client)
+    assert shown.count(agent) == 2, "of requests, and of the browser"
+    assert "<loc>https://scan.example.com/about-our-scans</loc>" in client.get("/sitemap.xml").content.decode()
+
+
+def test_the_command_names_the_project() -> None:
+    """It has no server, and whoever runs it is not the service."""
+    assert Policy().user_agent == "WebsiteScanService/0.1 (+https://github.com/website-scan-service)"
+
+
+def test_it_says_whom_to_ask_and_where_requests_come_from(client: Client, settings: Any) -> None:
+    settings.SCAN_CONTACT = "mailto:abuse@example.com"
+    settings.SCAN_SOURCE_ADDRESSES = (ip_network("203.0.113.7"), ip_network("2001:db8::/64"))
+    shown = page(client)
+    assert '<a href="mailto:abuse@example.com">abuse@example.com</a>' in shown
+    assert "<code>203.0.113.7</code>" in shown
+    assert "<code>2001:db8::/64</code>" in shown
+
+
+def test_it_says_so_where_the_operator_has_named_neither(client: Client) -> None:
+    shown = page(client)
+    assert "has not published the addresses" in shown
+    assert "Ask the operator of" in shown
+    assert "mailto:" not in shown
+
+
+@pytest.mark.parametrize(
+    ("visits", "gap_s", "said"),
+    [
+        (4, 1.0, "4 visits run on a domain at the same time, its subdomains included, and each starts at least 1 "),
+        (1, 0.5, "1 visit runs on a domain at the same time, its subdomains included, and each starts at least 0.5 "),
+        (2, 0.0, "At most 2 visits run on a domain at the same time, its subdomains included. That holds"),
+    ],
+)  # fmt: skip
+def test_it_says_what_is_set(client: Client, settings: Any, visits: int, gap_s: float, said: str) -> None:
+    settings.SCAN_VISITS_PER_DOMAIN, settings.SCAN_GAP_PER_DOMAIN_S = visits, gap_s
+    assert said in page(client)
