@@ -61,7 +61,9 @@ TRUSTED_PROXIES = read(
 )
 
 SCAN_VISITS_PER_DOMAIN = read("SCAN_VISITS_PER_DOMAIN", environment.positive, 4, "How many visits, such as 4.")
-SCAN_GAP_PER_DOMAIN_S = read("SCAN_GAP_PER_DOMAIN", environment.gap, 1, "Seconds from 0 to 300, such as 1 or 0.5.")
+SCAN_GAP_PER_DOMAIN_S: float = read(
+    "SCAN_GAP_PER_DOMAIN", environment.gap, 1, "Seconds from 0 to 300, such as 1 or 0.5."
+)
 SCAN_QUEUE_LIMIT = read(
     "SCAN_QUEUE_LIMIT", environment.positive, 10_000, "How many scans may wait before new ones get a 503."
 )

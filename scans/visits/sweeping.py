@@ -25,6 +25,9 @@ logger = logging.getLogger(__name__)
 REQUEUE_AFTER = timedelta(seconds=30)
 # With so many messages still in the queue, a scan that waits has most likely not been lost.
 BUSY_QUEUE = 100
+# Messages that one sweep sends at most. They are interchangeable, and each visit that ends sends another for what waits:
+# more would only be read in vain where places are kept for others.
+PUT_BACK = 100
 # So long may scans wait in a queue from which nothing is taken.
 GIVEN_UP_AFTER = timedelta(minutes=15)
 UNSERVED_AFTER = timedelta(minutes=2)
@@ -55,7 +58,8 @@ def sweep_scans(queue_depth: Callable[[], int], enqueue: Callable[[str, ScanType
     if queue_depth() < max(BUSY_QUEUE, queued.count() // 2):
         lost = lost | interrupted.filter(waited) | queued.filter(waited)
     put_back = 0
-    for scan_id, scan_type, enqueued_at in lost.order_by("enqueued_at").values_list("id", "type", "enqueued_at")[:1000]:
+    oldest = lost.order_by("enqueued_at").values_list("id", "type", "enqueued_at")
+    for scan_id, scan_type, enqueued_at in oldest[:PUT_BACK]:
         # Conditional, so that two sweepers at once put a scan back once.
         if Scan.objects.filter(id=scan_id, enqueued_at=enqueued_at).update(enqueued_at=now):
             enqueue(scan_id, ScanType(scan_type))

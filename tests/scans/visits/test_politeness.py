@@ -43,7 +43,7 @@ def take(told: Told, django_capture_on_commit_callbacks: Any) -> Any:
     def take(scan: Scan, worker: Worker = WORKER) -> Scan | None:
         with django_capture_on_commit_callbacks(execute=True):
             claim = claim_next(scan.id, worker)
-        return claim and Scan.objects.get(id=claim.scan_id)
+        return Scan.objects.get(id=claim.scan_id) if claim else None
 
     return take
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.core.cache import cache
@@ -11,7 +12,7 @@ from django.utils import timezone
 from accounts.models import MonthlyUsage
 from scans.models import Scan, Turn
 from scans.visits import sweeping
-from scans.visits.sweeping import GIVEN_UP_AFTER, UNSERVED_AFTER, sweep_scans
+from scans.visits.sweeping import GIVEN_UP_AFTER, PUT_BACK, UNSERVED_AFTER, sweep_scans
 from tests.world import Member, make_scan
 
 
@@ -90,3 +91,30 @@ def test_after_an_outage_of_everything_workers_have_their_time(scan: Scan, clock
     clock.now_ += timedelta(hours=5)
     clock.sweep_for(timedelta(minutes=10))
     assert status_of(scan) == ("queued", "")
+
+
+def test_of_a_long_backlog_as_many_are_put_back_as_may_find_places(home: Member) -> None:
+    made = [make_scan(home) for _ in range(PUT_BACK + 10)]
+    Scan.objects.update(enqueued_at=timezone.now() - timedelta(minutes=1))
+    put_back: list[str] = []
+    sweep_scans(lambda: 0, lambda scan_id, _: put_back.append(scan_id))
+    assert len(put_back) == PUT_BACK
+    sweep_scans(lambda: 0, lambda scan_id, _: put_back.append(scan_id))
+    assert set(put_back) == {each.id for each in made}, "then the others"
+
+
+def test_of_two_organizations_in_a_queue_without_a_worker_both_get_their_places_back(
+    home: Member, stranger: Member, clock: Clock, settings: Any
+) -> None:
+    settings.SCAN_BROWSER = "auto"
+    stuck = [make_scan(member, type="seo") for member in (home, stranger)]
+    for each in stuck:
+        MonthlyUsage.objects.create(organization=each.organization, period=each.period, used=1)
+    served = make_scan(home, type="security")
+    Turn.objects.create(organization=home.organization, queue="scans", taken_at=clock.now_ + timedelta(hours=1))
+    clock.sweep_for(GIVEN_UP_AFTER + timedelta(minutes=1))
+    assert [status_of(each) for each in stuck] == [("failed", "SCAN_NOT_STARTED")] * 2
+    assert status_of(served) == ("queued", ""), "its queue has a worker"
+    assert set(MonthlyUsage.objects.values_list("used", flat=True)) == {0}
+    assert home.api.get("/v1/usage").json()["concurrent"]["running"] == 1
+    assert stranger.api.get("/v1/usage").json()["concurrent"]["running"] == 0
