@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 REQUEUE_AFTER = timedelta(seconds=30)
 # With so many messages still in the queue, a scan that waits has most likely not been lost.
 BUSY_QUEUE = 100
-# Messages that one sweep sends at most. They are interchangeable, and each visit that ends sends another for what waits:
+# Messages that one sweep sends at most. They are interchangeable, and a visit that ends sends another for what waits:
 # more would only be read in vain where places are kept for others.
 PUT_BACK = 100
 # So long may scans wait in a queue from which nothing is taken.
