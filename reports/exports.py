@@ -15,6 +15,7 @@ from reports.markup import escaped, prose
 from reports.mutes.matching import Covered
 from reports.page.references import ReferenceLink, page_url, reference
 from scans.engine.fingerprints import fingerprint, fingerprints, page_path
+from scans.net.policy import PROJECT
 
 FORMATS = ("json", "sarif", "csv")
 
@@ -23,8 +24,8 @@ SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 SARIF_LEVELS = {"critical": "error", "high": "error", "medium": "warning", "low": "note"}
 SECURITY_SEVERITY = {"critical": "9.5", "high": "8.0", "medium": "5.5", "low": "3.0"}
 
-# Where the tool is described; as in the scanner's User-Agent.
-INFORMATION_URI = "https://github.com/website-scan-service"
+# Where the tool is described.
+INFORMATION_URI = PROJECT
 
 CSV_COLUMNS = ("category", "id", "name", "status", "severity", "points", "message", "fix", "references")
 
