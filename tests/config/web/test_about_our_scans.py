@@ -56,8 +56,8 @@ def test_it_says_so_where_the_operator_has_named_neither(client: Client) -> None
 @pytest.mark.parametrize(
     ("visits", "gap_s", "said"),
     [
-        (4, 1.0, "4 visits to a domain, its subdomains included, run at the same time, and each starts at least "),
-        (1, 0.5, "At most 1 visit to a domain, its subdomains included, runs at the same time, and each starts at least "),
+        (4, 1.0, "4 visits to a domain, its subdomains included, run at the same time, and each starts at "),
+        (1, 0.5, "At most 1 visit to a domain, its subdomains included, runs at the same time, and each starts at "),
         (2, 0.0, "At most 2 visits to a domain, its subdomains included, run at the same time. That holds"),
     ],
 )  # fmt: skip
