@@ -12,6 +12,7 @@ from benchmarks import (
     audits,
     browser,
     clients,
+    deletion,
     lists,
     monitor_faults,
     monitors,
@@ -37,6 +38,7 @@ PARTS = {
     "pages": pages.main,
     "lists": lists.main,
     "admin": admin.main,
+    "deletion": deletion.main,
 }
 
 chosen = sys.argv[1:] or list(PARTS)
