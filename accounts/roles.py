@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from django.contrib.auth.views import redirect_to_login
 from django.db.models import Case, Value, When
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
@@ -18,7 +18,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from accounts.access import memberships_of
 from accounts.models import Membership
 
-View: TypeAlias = Callable[..., HttpResponse]
+View: TypeAlias = Callable[..., HttpResponseBase]
 
 SESSION_KEY = "organization"
 START = "/dashboard/"
@@ -42,7 +42,7 @@ def requires(role: str) -> Callable[[View], View]:
 
     def decorate(view: View) -> View:
         @functools.wraps(view)
-        def wrapped(request: HttpRequest, *args: Any, organization: str, **kwargs: Any) -> HttpResponse:
+        def wrapped(request: HttpRequest, *args: Any, organization: str, **kwargs: Any) -> HttpResponseBase:
             response = _refusal(request, organization, role) or view(request, *args, **kwargs)
             add_never_cache_headers(response)
             return response
@@ -56,7 +56,7 @@ def login_needed(view: View) -> View:
     """A decorator for pages of a person, whatever the organization; the answers are as with `requires`."""
 
     @functools.wraps(view)
-    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         response = view(request, *args, **kwargs) if request.user.is_authenticated else _to_login(request)
         add_never_cache_headers(response)
         return response

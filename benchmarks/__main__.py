@@ -12,6 +12,7 @@ from benchmarks import (
     audits,
     browser,
     clients,
+    deletion,
     fairness,
     lists,
     monitor_faults,
@@ -39,6 +40,7 @@ PARTS = {
     "pages": pages.main,
     "lists": lists.main,
     "admin": admin.main,
+    "deletion": deletion.main,
 }
 
 chosen = sys.argv[1:] or list(PARTS)

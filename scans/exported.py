@@ -12,7 +12,7 @@ from accounts.export.kinds import Kind
 from reports.models import Mute, Report
 from scans.audits import exports
 from scans.audits.muting import AuditMutes
-from scans.audits.serializers import AuditSerializer
+from scans.audits.serializers import AuditSummarySerializer
 from scans.models import Audit, Badge, Monitor, MonitorRun, Scan
 from scans.monitors.serializers import MonitorRunSerializer, MonitorSerializer
 from scans.serializers import ScanDetailSerializer
@@ -52,7 +52,7 @@ def _audit(audit: Audit) -> Iterator[bytes]:
 
 
 def _asked_audit(audit: Audit) -> dict[str, Any]:
-    return {**AuditSerializer(audit).data, "of_monitor": audit.of_monitor, **_asked_by(audit)}
+    return {**AuditSummarySerializer(audit).data, "of_monitor": audit.of_monitor, **_asked_by(audit)}
 
 
 def _monitor(monitor: Monitor) -> dict[str, Any]:

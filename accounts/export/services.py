@@ -117,7 +117,9 @@ def _keep(export: DataExport, token: uuid.UUID, file: IO[bytes], cursor: dict[st
     size = file.seek(0, 2)
     file.seek(0)
     with transaction.atomic():
-        locked = DataExport.objects.select_for_update(no_key=True).select_related("organization", "requested_by")
+        locked = DataExport.objects.select_for_update(no_key=True, of=("self",)).select_related(
+            "organization", "requested_by"
+        )
         mine = locked.filter(id=export.id, claim_token=token).first()
         if mine is None or mine.organization.closed_at is not None:
             return  # given up for dead, or asked for by nobody any more

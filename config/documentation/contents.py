@@ -96,6 +96,12 @@ GUIDES = (
         "mutes.md",
     ),
     Guide(
+        "export",
+        "Export of all data",
+        "Take all data of an organization along: zip files of JSON, what each file holds and what is left out.",
+        "export.md",
+    ),
+    Guide(
         "command",
         "The command",
         "Scan from a shell with website-scan, with or without a service: gate, baseline, formats and configuration.",

@@ -30,7 +30,7 @@ def delete_expired(has_time: Callable[[], bool]) -> bool:
         for days in Audit.objects.values_list("kept_days", flat=True).distinct():
             # As the index has them, so that those that are kept longer are not searched.
             old = Audit.objects.filter(kept_days=days, created_at__lte=now - timedelta(days=days))
-            delete_with_what_refers(old.expired(), check)  # type: ignore[attr-defined]  # AuditQuerySet
+            delete_with_what_refers(old.expired(), check)
     except _OutOfTime:
         return False
     return True

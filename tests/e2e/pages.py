@@ -177,6 +177,7 @@ PAGES: Mapping[str, Shown] = {
     "former-key-end": Shown("/o/home/keys/{key_id}/former/{former_id}/end"),
     "key-revoke": Shown("/o/home/keys/{key_id}/revoke"),
     "settings": Shown("/o/home/settings/"),
+    "settings-export": Shown("/o/home/settings/export"),
     "settings-delete": Shown("/o/home/settings/delete"),
     "settings-viewer": Shown("/o/home/settings/", "viewer"),
     "audit": Shown("/o/home/audit/"),

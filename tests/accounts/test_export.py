@@ -1,0 +1,302 @@
+"""An export of all data: whole, only its own, without secrets, in parts that survive whoever makes them."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import uuid
+import zipfile
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.conf import settings
+from django.core import mail
+from django.core.management import CommandError, call_command
+from django.db import models
+from django.test import Client
+from django.utils import timezone
+
+from accounts.closing.deletion import GRACE, delete_closed
+from accounts.closing.services import close_organization
+from accounts.export import kinds as kinds_of_export
+from accounts.export import services as export
+from accounts.export.kinds import kinds
+from accounts.mailing import sending
+from accounts.models import AuditEvent, DataExport, DataExportChunk, DataExportPart, Membership, Organization
+from accounts.services import AccountRefused
+from accounts.tasks import delete_old_exports, make_export, wake_exports
+from scans.models import Scan
+from tests.furnished import Furnished, furnish
+from tests.queries import counted
+from tests.world import Member, browser_of, finished_scan, make_scan, person_of
+
+DOC = (settings.BASE_DIR / "docs" / "export.md").read_text(encoding="utf-8")
+
+
+def owner_of(member: Member) -> Membership:
+    return Membership.objects.get(user=person_of(member, "owner", "owner@people.test"))
+
+
+def owner_in(furnished: Furnished) -> Membership:
+    return Membership.objects.get(user=furnished.people["owner"], organization=furnished.home.organization)
+
+
+def made(actor: Membership) -> DataExport:
+    """An export that tasks have made."""
+    asked = export.request_export(actor=actor)
+    while DataExport.objects.get(id=asked.id).status == "making":
+        before = DataExportPart.objects.count()
+        make_export(asked.id)
+        assert DataExportPart.objects.count() == before + 1
+    return DataExport.objects.get(id=asked.id)
+
+
+def files_of(found: DataExport) -> dict[str, bytes]:
+    """The files of all of its zip files, which can be unpacked into one folder."""
+    files: dict[str, bytes] = {}
+    for part in found.parts.order_by("number"):
+        data = b"".join(export.chunks_of(part))
+        assert len(data) == part.size
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            assert archive.testzip() is None
+            for name in archive.namelist():
+                assert name not in files
+                files[name] = archive.read(name)
+    return files
+
+
+def rows(files: dict[str, bytes], kind: str) -> list[dict[str, Any]]:
+    names = [name for name in files if re.fullmatch(rf"{kind}(-\d+)?\.json", name)]
+    return [row for name in names for row in json.loads(files[name])]
+
+
+@pytest.fixture
+def furnished(db: None) -> Furnished:
+    return furnish(3)
+
+
+def test_an_export_holds_all_that_an_organization_has(furnished: Furnished) -> None:
+    home = furnished.home
+    files = files_of(made(owner_in(furnished)))
+    assert files.keys() >= {"README.txt", *(f"{each.name}.json" for each in kinds() if not each.has_own_files)}
+    for kind in kinds():
+        expected = kind.rows(home.organization.id)
+        if kind.has_own_files:
+            assert {name for name in files if name.startswith(f"{kind.name}/")} == {
+                f"{kind.name}/{each.pk}.json" for each in expected
+            }
+        else:
+            assert len(rows(files, kind.name)) == expected.count() > 0, kind.name
+    scan = Scan.objects.filter(organization=home.organization, report__isnull=False).latest("created_at")
+    (shown,) = [each for each in rows(files, "scans") if each["id"] == scan.id]
+    answer = home.api.get(f"/v1/scan/{scan.id}").json()
+    del answer["progress"]
+    assert answer.items() <= shown.items()
+    exported = home.api.get(f"/v1/report/{scan.id}/export").content
+    assert files[f"reports/{scan.report.id}.json"] == exported
+
+
+def test_every_table_of_an_organization_is_in_it_or_left_out_for_a_reason(db: None) -> None:
+    held = {kind.rows(0).model for kind in kinds()}
+    # Parts of what is held; what is forgotten within days; what the service needs and says nothing; and itself.
+    parts = {"AuditPage", "AuditFinding", "FormerKey", "Event"}
+    short = {"IdempotencyRecord", "Mail"}
+    inner = {"ScanCount", "Turn", "MonitorState", "FormerSecret", "DataExport", "DataExportPart", "DataExportChunk"}
+    reach = {Organization}
+    while True:
+        more = {
+            relation.related_model
+            for model in reach
+            for relation in model._meta.related_objects
+            if relation.on_delete is models.CASCADE
+        }
+        if more <= reach:
+            break
+        reach |= more
+    reach |= {
+        each for each in apps.get_models() if "organization_id" in {f.attname for f in each._meta.concrete_fields}
+    }
+    assert {each.__name__ for each in reach - held} == parts | short | inner
+
+
+def test_it_holds_no_secret_and_nothing_of_others(furnished: Furnished) -> None:
+    home = furnished.home
+    found = made(owner_in(furnished))
+    everything = b"\n".join(files_of(found).values())
+    for secret in (home.plaintext, home.key.digest, "whsec_", "password", "encrypted", "pbkdf2", "argon2"):
+        assert secret.encode() not in everything, secret
+    assert b"outsider@people.test" not in everything
+    assert home.key.prefix.encode() in everything
+
+
+def test_the_documentation_names_every_file_and_field(furnished: Furnished) -> None:
+    files = files_of(made(owner_in(furnished)))
+    for kind in kinds():
+        path = f"{kind.name}/" if kind.has_own_files else f"{kind.name}.json"
+        assert f"`{path}" in DOC, path
+        if not kind.has_own_files:
+            for field in {name for row in rows(files, kind.name) for name in row}:
+                assert f"`{field}`" in DOC, (kind.name, field)
+
+
+def test_it_is_made_in_parts_and_whoever_makes_one_may_die(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "PART_BYTES", 1)
+    monkeypatch.setattr(export, "CHUNK_BYTES", 64)
+    monkeypatch.setattr(kinds_of_export, "BATCH", 2)
+    monkeypatch.setattr(kinds_of_export, "DOCUMENTS", 2)
+    at = timezone.now()
+    for _ in range(5):
+        make_scan(home, created_at=at)  # in the same moment: told apart by their IDs
+    for _ in range(3):
+        finished_scan(home)
+    actor = owner_of(home)
+    asked = export.request_export(actor=actor)
+
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    make_export(asked.id)
+    with monkeypatch.context() as dying:
+        dying.setattr(export, "_keep", die)
+        with pytest.raises(KeyboardInterrupt):
+            make_export(asked.id)
+    make_export(asked.id)
+    assert DataExportPart.objects.count() == 1, "the dead one's lease holds"
+    DataExport.objects.update(lease_expires_at=timezone.now() - timedelta(seconds=1))
+    while DataExport.objects.get().status == "making":
+        make_export(asked.id)
+    found = DataExport.objects.get()
+    assert found.parts.count() > 8
+    files = files_of(found)
+    scans = [each["id"] for each in rows(files, "scans")]
+    assert len(scans) == len(set(scans)) == 8
+    assert len([name for name in files if name.startswith("reports/")]) == 3
+
+
+def test_a_lost_message_is_found(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[tuple[str, str]] = []
+    monkeypatch.setattr("config.celery.enqueue", lambda task, row_id: sent.append((task, row_id)))
+    asked = export.request_export(actor=owner_of(home))
+    wake_exports()
+    assert sent[-1] == ("accounts.tasks.make_export", asked.id)
+    DataExport.objects.update(claim_token=uuid.uuid4(), lease_expires_at=timezone.now() + timedelta(minutes=1))
+    sent.clear()
+    wake_exports()
+    assert sent == []
+
+
+def test_the_owner_is_told_and_downloads(home: Member) -> None:
+    actor = owner_of(home)
+    browser = browser_of(actor.user)
+    assert "/o/home/settings/export" in browser.get("/o/home/settings/").content.decode()
+    page = browser.post("/o/home/settings/export", follow=True).content.decode()
+    assert "In progress" in page
+    make_export(DataExport.objects.get().id)
+    sending.send_due()
+    (message,) = mail.outbox
+    assert (message.to, "is ready" in message.subject) == (["owner@people.test"], True)
+    assert "/o/home/settings/export" in message.body
+    assert "Ready to download" in browser.get("/o/home/settings/export").content.decode()
+    assert browser.get("/o/home/settings/export/1").status_code == 405
+    answer: Any = browser.post("/o/home/settings/export/1")
+    data = b"".join(answer.streaming_content)
+    assert answer["Content-Type"] == "application/zip"
+    assert int(answer["Content-Length"]) == len(data)
+    assert zipfile.ZipFile(io.BytesIO(data)).namelist()[0] == "README.txt"
+    assert browser.post("/o/home/settings/export/2").status_code == 404
+    actions = AuditEvent.objects.filter(actor=actor.user).values_list("action", flat=True)
+    assert {*actions} >= {"organization.export_requested", "organization.exported"}
+
+
+@pytest.mark.parametrize("role", ["admin", "member", "viewer"])
+def test_only_owners_export(home: Member, role: str) -> None:
+    made(owner_of(home))
+    other = person_of(home, role, "other@people.test")
+    browser = browser_of(other)
+    assert browser.get("/o/home/settings/export").status_code == 403
+    assert browser.post("/o/home/settings/export").status_code == 403
+    assert browser.post("/o/home/settings/export/1").status_code == 403
+    with pytest.raises(AccountRefused):
+        export.request_export(actor=Membership.objects.get(user=other))
+
+
+def test_nobody_else_s_export_can_be_had(home: Member, stranger: Member) -> None:
+    made(owner_of(home))
+    other = browser_of(person_of(stranger, "owner", "mallory@people.test"))
+    assert other.post("/o/home/settings/export/1").status_code == 404
+    assert other.post(f"/o/{stranger.organization.slug}/settings/export/1").status_code == 404
+    assert Client().post("/o/home/settings/export/1").status_code == 302
+
+
+def test_one_at_a_time_and_one_an_hour(home: Member) -> None:
+    actor = owner_of(home)
+    asked = export.request_export(actor=actor)
+    with pytest.raises(AccountRefused, match="already being prepared"):
+        export.request_export(actor=actor)
+    make_export(asked.id)
+    with pytest.raises(AccountRefused, match="less than an hour ago"):
+        export.request_export(actor=actor)
+    DataExport.objects.update(created_at=timezone.now() - timedelta(hours=2))
+    again = export.request_export(actor=actor)
+    assert [each.id for each in DataExport.objects.all()] == [again.id]
+    assert not DataExportChunk.objects.exists()
+
+
+def test_it_is_kept_for_a_week(home: Member) -> None:
+    actor = owner_of(home)
+    made(actor)
+    delete_old_exports()
+    assert DataExport.objects.count() == 1
+    DataExport.objects.update(ended_at=timezone.now() - export.KEPT)
+    assert browser_of(actor.user).post("/o/home/settings/export/1").status_code == 404, "at once, not by night"
+    delete_old_exports()
+    for model in (DataExport, DataExportPart, DataExportChunk):
+        assert not model._default_manager.exists()
+
+
+def test_what_is_too_large_fails(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "PART_BYTES", 1)
+    monkeypatch.setattr(export, "MAX_BYTES", 1)
+    actor = owner_of(home)
+    assert made(actor).status == "failed"
+    page = browser_of(actor.user).get("/o/home/settings/export").content.decode()
+    assert "The last export failed" in page
+
+
+def test_nothing_is_exported_of_who_is_deleted(home: Member) -> None:
+    asked = export.request_export(actor=owner_of(home))
+    close_organization(home.organization)
+    make_export(asked.id)
+    assert not DataExportPart.objects.exists()
+    assert delete_closed(timezone.now() + GRACE + timedelta(seconds=1), time_limit_s=60)
+    assert not DataExport.objects.exists()
+
+
+def test_a_row_more_asks_no_query_more(furnished: Furnished) -> None:
+    for kind in kinds():
+        if kind.has_own_files or kind.name == "monitors":  # a document is read in pieces; a monitor names its people
+            continue
+        with counted() as asked:
+            batch = kind.after(furnished.home.organization.id, None)
+            for _, row in batch:
+                kind.shown(row)
+        assert len(asked) <= 3, (kind.name, len(batch))
+
+
+def test_operators_export_into_a_file(home: Member, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    finished_scan(home)
+    file = tmp_path / "home.zip"
+    call_command("export_organization", "home", str(file))
+    assert f"{file.stat().st_size:,} bytes" in capsys.readouterr().out
+    assert file.stat().st_mode & 0o777 == 0o600
+    with zipfile.ZipFile(file) as archive:
+        assert len(json.loads(archive.read("scans.json"))) == 1
+    with pytest.raises(CommandError, match="exists already"):
+        call_command("export_organization", "home", str(file))
+    with pytest.raises(CommandError, match="There is no organization 'nobody'"):
+        call_command("export_organization", "nobody", str(tmp_path / "x.zip"))
+    assert [each.name for each in tmp_path.iterdir()] == ["home.zip"]
