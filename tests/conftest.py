@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import logging
 import math
 import os
 import sys
+import threading
 import zlib
 from collections.abc import Generator, Iterator
 from ipaddress import ip_network
@@ -21,6 +23,7 @@ from django.test import TestCase, override_settings
 
 from config.api import throttling
 from config.operations import maintenance
+from config.telemetry import access_log, counters
 from tests.world import Member, listening, member_of
 
 MAX_ID = 80
@@ -73,6 +76,20 @@ def _no_maintenance() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(maintenance, "_switch", maintenance._Switch(lambda: None, next_ask=math.inf))
         yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_handing_over() -> Iterator[None]:
+    """What is counted is handed over when a test asks for it, so that none depends on the clock."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counters, "HAND_OVER_EVERY_S", threading.TIMEOUT_MAX)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_access_log() -> None:
+    """Else every test that asks for something would have logged something."""
+    logging.getLogger(access_log.LOGGER).setLevel(logging.WARNING)
 
 
 @pytest.fixture(autouse=True, scope="session")
