@@ -12,6 +12,9 @@ from typing import Any
 
 logger = logging.getLogger(__name__)
 
+# No format of ours has them, and they are a third of what a record costs.
+logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
+
 NO_ID = "-"
 # The ID of the request that this thread answers, or that asked for what it does.
 current_id: ContextVar[str] = ContextVar("current_id", default=NO_ID)

@@ -98,7 +98,8 @@ def _all() -> Iterator[Metric]:
         of.setdefault(series[0], {})[series[1:]] = value
     for counter in COUNTERS:
         family = CounterMetricFamily(counter.name, counter.help, labels=counter.labels)
-        for labels, value in of.get(counter.name, {}).items():
+        nothing_yet: dict[Series, int] = {} if counter.labels else {(): 0}
+        for labels, value in of.get(counter.name, nothing_yet).items():
             family.add_metric(labels, value / MICRO if counter.is_seconds else value)
         yield family
     for each in HISTOGRAMS:

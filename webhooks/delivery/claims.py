@@ -152,16 +152,23 @@ def claim(*, limit: int, failing_limit: int, now: datetime) -> list[DeliveryClai
             return []
         cursor.execute(TAKE, {"ids": ids, "token": token, **lease})
         taken = cursor.fetchall()
-    # In the order of the claim's fields.
     return [
         DeliveryClaim(
-            *(token, *columns),
+            token=token,
+            delivery_id=id,
+            webhook_id=hook,
+            attempt=attempt,
+            url=url,
+            is_failing=is_failing,
+            format=form,
+            event_id=event_id,
+            kind=kind,
             body=bytes(body),
             is_test=is_test,
-            request_id=request_id,
+            request_id=asked_by,
             encrypted_secrets=(*map(bytes, former), bytes(secret)),
         )
-        for *columns, body, is_test, request_id, secret, former in taken
+        for id, hook, attempt, url, is_failing, form, event_id, kind, body, is_test, asked_by, secret, former in taken
     ]
 
 
