@@ -12,9 +12,6 @@ from typing import Any
 
 logger = logging.getLogger(__name__)
 
-# No format of ours has them, and they are a third of what a record costs.
-logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
-
 NO_ID = "-"
 # The ID of the request that this thread answers, or that asked for what it does.
 current_id: ContextVar[str] = ContextVar("current_id", default=NO_ID)
@@ -82,14 +79,13 @@ class JsonFormatter(logging.Formatter):
             "request_id": getattr(record, "request_id", NO_ID),
             "job": getattr(record, "job", NO_ID),
             "message": record.getMessage(),
-            **getattr(record, "fields", {}),  # of the access log
         }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         return json.dumps(line)
 
 
-def logging_config(log_format: str, *, access_log: bool) -> dict[str, Any]:
+def logging_config(log_format: str) -> dict[str, Any]:
     """The argument of `logging.config.dictConfig` for "text" or "json"."""
     ours = ("config", "accounts", "scans", "reports", "webhooks")
     return {
@@ -112,7 +108,6 @@ def logging_config(log_format: str, *, access_log: bool) -> dict[str, Any]:
         },
         "root": {"handlers": ["stderr"], "level": "WARNING"},
         "loggers": {
-            "access": {"handlers": ["stderr"], "level": "INFO" if access_log else "WARNING", "propagate": False},
             # Django's line for every 4xx says nothing that the caller was not told.
             "django.request": {"level": "ERROR", "filters": ["known_states"]},
             # Strangers ask for strangers' names all day long, and get a 400.

@@ -342,7 +342,7 @@ SPECTACULAR_SETTINGS = {
 
 LOG_FORMAT = read("LOG_FORMAT", str, "text", "text or json")
 ACCESS_LOG = read("ACCESS_LOG", environment.boolean, True, "Set it to 1 or 0.")
-LOGGING = logging_config(LOG_FORMAT, access_log=ACCESS_LOG)
+LOGGING = logging_config(LOG_FORMAT)
 # With it /metrics answers; without one it is not there.
 METRICS_TOKEN = read("METRICS_TOKEN", environment.secret_key, "", "A long random string for whoever may read /metrics.")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
-import logging
 import math
 import os
 import sys
@@ -23,7 +22,7 @@ from django.test import TestCase, override_settings
 
 from config.api import throttling
 from config.operations import maintenance
-from config.telemetry import access_log, counters
+from config.telemetry import counters
 from tests.world import Member, listening, member_of
 
 MAX_ID = 80
@@ -87,18 +86,13 @@ def _no_handing_over() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _no_access_log() -> None:
-    """Else every test that asks for something would have logged something."""
-    logging.getLogger(access_log.LOGGER).setLevel(logging.WARNING)
-
-
-@pytest.fixture(autouse=True, scope="session")
 def _settings_of_tests() -> Iterator[None]:
     """Tests collect no static files, so there is no manifest for their names; none of their passwords is precious."""
     backend = "django.contrib.staticfiles.storage.StaticFilesStorage"
     with override_settings(
         STORAGES=settings.STORAGES | {"staticfiles": {"BACKEND": backend}},
         PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
+        ACCESS_LOG=False,
     ):
         yield
 

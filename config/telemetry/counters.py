@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import atexit
 import bisect
+import functools
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import redis
@@ -37,7 +38,7 @@ class Counter:
     is_seconds: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Histogram:
     """How many observations there were up to each of the `bounds`, in seconds, and their sum."""
 
@@ -46,10 +47,14 @@ class Histogram:
     labels: tuple[str, ...]
     bounds: tuple[float, ...]
 
+    @functools.cached_property
+    def names(self) -> tuple[str, ...]:
+        """Those of the buckets: their upper bounds."""
+        return (*map(str, self.bounds), "+Inf")
+
     def bucket(self, seconds: float) -> str:
-        """The upper bound of the bucket that this is in; the bound itself belongs to it."""
-        at = bisect.bisect_left(self.bounds, seconds)
-        return str(self.bounds[at]) if at < len(self.bounds) else "+Inf"
+        """The name of the bucket that this is in; the bound itself belongs to it."""
+        return self.names[bisect.bisect_left(self.bounds, seconds)]
 
 
 class Counters:
@@ -124,7 +129,9 @@ def counted(counter: Counter, *labels: str, by: float = 1) -> tuple[Series, int]
     return (counter.name, *labels), round(by * MICRO) if counter.is_seconds else int(by)
 
 
-def observed(histogram: Histogram, seconds: float, *labels: str) -> Iterator[tuple[Series, int]]:
+def observed(histogram: Histogram, seconds: float, *labels: str) -> tuple[tuple[Series, int], tuple[Series, int]]:
     """What `Counters.add` takes for it."""
-    yield (histogram.name, *labels, histogram.bucket(seconds)), 1
-    yield (histogram.name, *labels, "sum"), round(seconds * MICRO)
+    return (
+        ((histogram.name, *labels, histogram.bucket(seconds)), 1),
+        ((histogram.name, *labels, "sum"), round(seconds * MICRO)),
+    )

@@ -28,11 +28,10 @@ class TelemetryMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        began_s, began_cpu_s = time.perf_counter(), time.thread_time()
+        if not tracing.is_on():
+            return self._noted(request)[0]
         with tracing.request_span(current_id.get()) as attributes:
-            response = self.get_response(request)
-            cpu_s = time.thread_time() - began_cpu_s
-            route = note(request, response.status_code, time.perf_counter() - began_s, cpu_s)
+            response, route = self._noted(request)
             attributes |= {
                 "name": f"{request.method} {route}",
                 "http.request.method": request.method or "",
@@ -40,6 +39,12 @@ class TelemetryMiddleware:
                 "http.response.status_code": response.status_code,
             }
         return response
+
+    def _noted(self, request: HttpRequest) -> tuple[HttpResponse, str]:
+        began_s, began_cpu_s = time.perf_counter(), time.thread_time()
+        response = self.get_response(request)
+        cpu_s = time.thread_time() - began_cpu_s
+        return response, note(request, response.status_code, time.perf_counter() - began_s, cpu_s)
 
 
 def note(request: HttpRequest, status: int, wall_s: float, cpu_s: float) -> str:

@@ -46,6 +46,11 @@ def start(service: str, version: str, processor: SpanProcessor | None = None) ->
     _tracer = _provider.get_tracer("website-scan-service")
 
 
+def is_on() -> bool:
+    """Whether spans are made."""
+    return _tracer is not None
+
+
 def stop() -> None:
     """Send what was not sent yet, for some seconds at most."""
     if _provider is not None:
@@ -54,11 +59,11 @@ def stop() -> None:
 
 @contextlib.contextmanager
 def request_span(request_id: str) -> Iterator[dict[str, Attribute]]:
-    """The span of a request; what is put into the dictionary meanwhile are its attributes, `name` its name."""
+    """The span of a request, where spans are made: what is put into the dictionary meanwhile are its attributes, `name`
+    its name.
+    """
     attributes: dict[str, Attribute] = {}
-    if _tracer is None:
-        yield attributes
-        return
+    assert _tracer is not None
     token = _named.set(request_id)
     try:
         span = _tracer.start_span("request", kind=_kind("SERVER"))

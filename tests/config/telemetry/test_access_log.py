@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import io
 import json
-import logging
 from collections.abc import Iterator
 
 import pytest
 from django.test import Client
 
-from config.logging import CurrentIds, JsonFormatter, logging_config
 from config.telemetry import access_log
 from scans import tasks
 from scans.models import Audit, AuditPage, Scan
@@ -20,43 +18,40 @@ from tests.world import Member, attempt_deliveries, make_result, make_scan, regi
 ASKED_BY = "asked-by-this-request"
 
 
+class Lines:
+    """What was written so far."""
+
+    def __init__(self) -> None:
+        self.stream = io.StringIO()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.stream.getvalue().splitlines())
+
+
 @pytest.fixture
-def lines() -> Iterator[list[str]]:
+def lines(settings, monkeypatch: pytest.MonkeyPatch) -> Lines:
     """The lines of the log as text."""
-    yield from written(logging.Formatter(logging_config("text", access_log=True)["formatters"]["text"]["format"]))
+    found = Lines()
+    settings.ACCESS_LOG = True
+    monkeypatch.setattr(access_log.sys, "stderr", found.stream)
+    return found
 
 
 @pytest.fixture
-def objects() -> Iterator[list[str]]:
+def objects(settings, lines: Lines) -> Lines:
     """The lines of the log as JSON."""
-    yield from written(JsonFormatter())
+    settings.LOG_FORMAT = "json"
+    return lines
 
 
-def written(formatter: logging.Formatter) -> Iterator[list[str]]:
-    class Lines(list[str]):
-        def __iter__(self) -> Iterator[str]:
-            return iter(stream.getvalue().splitlines())
-
-    stream = io.StringIO()
-    handler = logging.StreamHandler(stream)
-    handler.setFormatter(formatter)
-    handler.addFilter(CurrentIds())
-    logger = logging.getLogger(access_log.LOGGER)
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    yield Lines()
-    logger.setLevel(logging.WARNING)
-    logger.removeHandler(handler)
-
-
-def test_a_request_is_a_line_with_its_route_and_whose_it_is(home: Member, lines: list[str]) -> None:
+def test_a_request_is_a_line_with_its_route_and_whose_it_is(home: Member, lines: Lines) -> None:
     home.api.get("/v1/scan/scan_abc?secret=one", **{"X-Request-ID": ASKED_BY})
     (line,) = lines
     assert line.startswith(f"INFO access [{ASKED_BY}] GET /v1/scan/<any:scan_id> 404 ")
     assert line.endswith(f" ms CPU, organization {home.organization.id}, client 127.0.0.1")
 
 
-def test_the_same_in_fields(home: Member, objects: list[str]) -> None:
+def test_the_same_in_fields(home: Member, objects: Lines) -> None:
     home.api.get("/v1/usage", **{"X-Request-ID": ASKED_BY})
     (line,) = map(json.loads, objects)
     assert line["duration_ms"] > 0
@@ -94,13 +89,13 @@ def test_the_same_in_fields(home: Member, objects: list[str]) -> None:
         "/admin/SECRET",
     ],
 )
-def test_nothing_of_an_address_gets_into_it(db: None, lines: list[str], path: str) -> None:
+def test_nothing_of_an_address_gets_into_it(db: None, lines: Lines, path: str) -> None:
     Client().get(path, headers={"Authorization": "Bearer SECRET", "User-Agent": "SECRET\nINFO access"})
     (line,) = lines
     assert "SECRET" not in line
 
 
-def test_probes_get_a_line_when_not_all_is_well(db: None, lines: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_probes_get_a_line_when_not_all_is_well(db: None, lines: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
     assert Client().get("/readyz").status_code == 200
     assert not [*lines]
     monkeypatch.setattr("config.operations.health.redis_answers", lambda: False)
@@ -110,7 +105,7 @@ def test_probes_get_a_line_when_not_all_is_well(db: None, lines: list[str], monk
 
 
 def test_a_scan_and_its_delivery_carry_the_request_that_asked_for_it(
-    home: Member, target: str, objects: list[str], monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks
+    home: Member, target: str, objects: Lines, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks
 ) -> None:
     monkeypatch.setattr(tasks, "_visit", lambda claim, _: (make_result(Scan.objects.get(id=claim.scan_id)),))
     monkeypatch.setattr("config.celery.app.send_task", lambda *_, **__: None)
@@ -172,3 +167,14 @@ def test_lines_of_a_probe_say_of_which_scan_they_are(home: Member) -> None:
     with working_on(row.id, ""), Noting(policy, time_limit_s=5) as network:
         scan(parse_target("http://nowhere.example.com/", policy), [ScanType.SEO], network, Budget(time_limit_s=5))
     assert seen == {row.id}
+
+
+def test_a_log_that_nobody_reads_any_more_breaks_nothing(home: Member, lines: Lines) -> None:
+    lines.stream.close()
+    assert home.api.get("/v1/usage").status_code == 200
+
+
+def test_it_can_be_left_out(home: Member, lines: Lines, settings) -> None:
+    settings.ACCESS_LOG = False
+    home.api.get("/v1/usage")
+    assert not [*lines]
