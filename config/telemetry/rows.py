@@ -20,6 +20,7 @@ from config.telemetry.definitions import PREFIX
 from scans.engine.findings import ScanType
 from scans.models import LONGEST_LEASE, UNFINISHED
 from scans.visits import tallies
+from scans.visits.overload import queue_age_s
 from scans.visits.queue import QUEUES, queue_of
 
 logger = logging.getLogger(__name__)
@@ -94,6 +95,9 @@ def _of_redis(messages: Mapping[str, int]) -> Iterator[Metric]:
 
 def _of_rows() -> Iterator[Metric]:
     yield from _of_visits(fetch(VISITS, {"longest": LONGEST_LEASE}))
+    ages_s = {(queue,): queue_age_s(queue) for queue in QUEUES}
+    text = "How long an organization waits that has nothing running: a new scan would, too."
+    yield gauge("queue_age_seconds", text, ages_s, "queue")
     yield from _of_tallies(tallies.tallies())
     ((audits, pages),) = fetch(AUDITS, {})
     yield gauge("audits_unfinished", "Audits under way, or waiting to be.", {(): audits})
