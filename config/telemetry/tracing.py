@@ -39,8 +39,9 @@ def start(service: str, version: str, processor: SpanProcessor | None = None) ->
         def generate_span_id(self) -> int:
             return _span_id(name) if (name := _named.get()) else super().generate_span_id()
 
-    # What the environment says of the resource goes before it.
-    resource = Resource({SERVICE_NAME: service, SERVICE_VERSION: version}).merge(Resource.create())
+    resource = Resource.create({SERVICE_VERSION: version})
+    if str(resource.attributes[SERVICE_NAME]).startswith("unknown_service"):  # the environment names none
+        resource = resource.merge(Resource({SERVICE_NAME: service}))
     _provider = TracerProvider(resource=resource, id_generator=IdGenerator())
     _provider.add_span_processor(processor or _batches())
     _tracer = _provider.get_tracer("website-scan-service")

@@ -9,6 +9,7 @@ import signal
 from collections.abc import Mapping
 from typing import Any
 
+import environ
 import psycopg
 import pytest
 import requests
@@ -43,7 +44,8 @@ def variables(running: Running) -> Mapping[str, str]:
 
 
 def rows(running: Running, sql: str) -> list[tuple[Any, ...]]:
-    with psycopg.connect(variables(running)["DATABASE_URL"]) as connection:
+    at = environ.Env.db_url_config(variables(running)["DATABASE_URL"])
+    with psycopg.connect(dbname=at["NAME"], user=at["USER"], host=at["HOST"], port=at["PORT"]) as connection:
         return connection.execute(sql).fetchall()
 
 

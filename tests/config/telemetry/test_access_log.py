@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 from collections.abc import Iterator
 
 import pytest
 from django.test import Client
 
-from config.telemetry import access_log
 from scans import tasks
 from scans.models import Audit, AuditPage, Scan
 from tests.sites.server import Answer, Site
@@ -21,20 +21,20 @@ ASKED_BY = "asked-by-this-request"
 class Lines:
     """What was written so far."""
 
-    def __init__(self) -> None:
-        self.stream = io.StringIO()
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+        self._written = ""
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.stream.getvalue().splitlines())
+        self._written += self._capsys.readouterr().err
+        return iter(self._written.splitlines())
 
 
 @pytest.fixture
-def lines(settings, monkeypatch: pytest.MonkeyPatch) -> Lines:
+def lines(settings, capsys: pytest.CaptureFixture[str]) -> Lines:
     """The lines of the log as text."""
-    found = Lines()
     settings.ACCESS_LOG = True
-    monkeypatch.setattr(access_log.sys, "stderr", found.stream)
-    return found
+    return Lines(capsys)
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_a_scan_and_its_delivery_carry_the_request_that_asked_for_it(
 
 
 def test_pages_of_an_audit_carry_it_too(home: Member, target: str) -> None:
-    created = home.api.post("/v1/audits", {"url": target, "types": ["seo"]}, **{"X-Request-ID": ASKED_BY})
+    created = home.api.post("/v1/audits", {"page": target, "types": ["seo"]}, **{"X-Request-ID": ASKED_BY})
     assert created.status_code == 201, created.json()
     audit = Audit.objects.get(id=created.json()["id"])
     assert audit.request_id == ASKED_BY
@@ -169,8 +169,13 @@ def test_lines_of_a_probe_say_of_which_scan_they_are(home: Member) -> None:
     assert seen == {row.id}
 
 
-def test_a_log_that_nobody_reads_any_more_breaks_nothing(home: Member, lines: Lines) -> None:
-    lines.stream.close()
+def test_a_log_that_nobody_reads_any_more_breaks_nothing(
+    home: Member, settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.ACCESS_LOG = True
+    closed = io.StringIO()
+    closed.close()
+    monkeypatch.setattr(sys, "stderr", closed)
     assert home.api.get("/v1/usage").status_code == 200
 
 

@@ -53,7 +53,9 @@ def test_a_scan_with_its_probes_is_in_the_trace_of_the_request_that_asked_for_it
     Client().get("/healthz", headers={"X-Request-ID": OURS})
     tasks.run_scan(scan.id)
     request, visit = of(exported, "GET /healthz"), of(exported, "scan")
-    assert visit.parent == request.context
+    assert request.context is not None
+    assert visit.parent is not None
+    assert (visit.parent.trace_id, visit.parent.span_id) == (request.context.trace_id, request.context.span_id)
     assert visit.attributes is not None
     assert (visit.attributes["scan"], visit.attributes["attempt"]) == (scan.id, 1)
     assert visit.context is not None
@@ -81,8 +83,7 @@ def test_any_id_of_a_client_makes_a_trace(exported: InMemorySpanExporter) -> Non
 
 
 def test_without_a_collector_nothing_is_made(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert tracing._tracer is None
+    assert not tracing.is_on()
     monkeypatch.setattr(tasks, "_visit", lambda claim, _: (make_result(Scan.objects.get(id=claim.scan_id)),))
     tasks.run_scan(make_scan(home).id)
-    with tracing.request_span("any") as attributes, tracing.span("inner"):
-        attributes["name"] = "x"
+    assert Client().get("/healthz").status_code == 200
