@@ -7,6 +7,7 @@ traceback to learn which one.
 
 from __future__ import annotations
 
+import importlib.util
 import ipaddress
 import os
 import re
@@ -83,7 +84,7 @@ def words(raw: str) -> list[str]:
 
 
 def secret_key(raw: str) -> str:
-    """It signs sessions and encrypts webhook secrets: a short one would open both."""
+    """What signs, encrypts or opens: a short one would be guessed."""
     if len(raw) < MIN_SECRET_KEY_LENGTH:
         raise ValueError(f"it has fewer than {MIN_SECRET_KEY_LENGTH} characters.")
     return raw
@@ -224,6 +225,13 @@ def url_with_scheme(*schemes: str) -> Callable[[str], str]:
         return raw
 
     return parse
+
+
+def collector(raw: str) -> str:
+    """The address of what takes spans."""
+    if importlib.util.find_spec("opentelemetry") is None:
+        raise ValueError("the packages of the extra `otel` are not installed")
+    return url_with_scheme("http", "https")(raw)
 
 
 def database_url(raw: str) -> str:

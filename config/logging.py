@@ -1,17 +1,39 @@
-"""Log lines: one format for people, one for machines, both with the request's ID."""
+"""Log lines: one format for people, one for machines, both with the IDs of the request and of the scan."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import threading
+from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import Any
 
 logger = logging.getLogger(__name__)
 
-# The ID of the request (or scan) that this thread works on; "-" outside of any.
-current_id: ContextVar[str] = ContextVar("current_id", default="-")
+NO_ID = "-"
+# The ID of the request that this thread answers, or that asked for what it does.
+current_id: ContextVar[str] = ContextVar("current_id", default=NO_ID)
+# The ID of the scan, audit or delivery that this thread works on.
+current_job: ContextVar[str] = ContextVar("current_job", default=NO_ID)
+
+
+@contextlib.contextmanager
+def working_on(job: str, request_id: str) -> Iterator[None]:
+    """Lines that are written meanwhile say what for, and by which request it was asked for, if by any."""
+    tokens = current_job.set(job), current_id.set(request_id or NO_ID)
+    try:
+        yield
+    finally:
+        current_job.reset(tokens[0])
+        current_id.reset(tokens[1])
+
+
+def request_id() -> str:
+    """That of the request which is being answered, to be kept with what it asks for; empty outside of any."""
+    found = current_id.get()
+    return "" if found == NO_ID else found
 
 
 class Outage:
@@ -36,11 +58,13 @@ class Outage:
                     logger.warning("%s answers again", self._name)
 
 
-class CurrentId(logging.Filter):
-    """Puts the current ID on every record."""
+class CurrentIds(logging.Filter):
+    """Puts the current IDs on every record."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        record.request_id = current_id.get()
+        request, job = current_id.get(), current_job.get()
+        record.request_id, record.job = request, job
+        record.ids = request if job == NO_ID else f"{request} {job}"
         return True
 
 
@@ -52,7 +76,8 @@ class JsonFormatter(logging.Formatter):
             "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
             "level": record.levelname,
             "logger": record.name,
-            "request_id": getattr(record, "request_id", "-"),
+            "request_id": getattr(record, "request_id", NO_ID),
+            "job": getattr(record, "job", NO_ID),
             "message": record.getMessage(),
         }
         if record.exc_info:
@@ -67,17 +92,17 @@ def logging_config(log_format: str) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "filters": {
-            "current_id": {"()": CurrentId},
+            "current_ids": {"()": CurrentIds},
             "known_states": {"()": "config.operations.known_states.KnownStates"},
         },
         "formatters": {
-            "text": {"format": "%(levelname)s %(name)s [%(request_id)s] %(message)s"},
+            "text": {"format": "%(levelname)s %(name)s [%(ids)s] %(message)s"},
             "json": {"()": JsonFormatter},
         },
         "handlers": {
             "stderr": {
                 "class": "logging.StreamHandler",
-                "filters": ["current_id"],
+                "filters": ["current_ids"],
                 "formatter": "json" if log_format == "json" else "text",
             }
         },

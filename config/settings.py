@@ -26,6 +26,7 @@ from config.scanning import (  # noqa: F401  # read as `settings.…`
     SCAN_TIME_LIMIT_S,
 )
 from config.stack import running
+from config.telemetry import tracing
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = read("DATA_DIR", lambda raw: Path(raw).expanduser().resolve(), BASE_DIR / "var", "A folder.")
@@ -98,11 +99,13 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "config.web.proxies.TrustedProxyMiddleware",
     "config.web.middleware.RequestIdMiddleware",
+    "config.telemetry.middleware.TelemetryMiddleware",
     "config.web.middleware.PageCompressionMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "config.web.csp.ContentSecurityPolicyMiddleware",
     "config.web.middleware.PermissionsPolicyMiddleware",
     "config.operations.health.HealthMiddleware",
+    "config.telemetry.views.MetricsMiddleware",
     "config.web.middleware.OutageMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -345,7 +348,19 @@ SPECTACULAR_SETTINGS = {
 }
 
 LOG_FORMAT = read("LOG_FORMAT", str, "text", "text or json")
+ACCESS_LOG = read("ACCESS_LOG", environment.boolean, True, "Set it to 1 or 0.")
 LOGGING = logging_config(LOG_FORMAT)
+# With it /metrics answers; without one it is not there.
+METRICS_TOKEN = read("METRICS_TOKEN", environment.secret_key, "", "A long random string for whoever may read /metrics.")
+
+OTEL_EXPORTER_OTLP_ENDPOINT = read(
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    environment.collector,
+    "",
+    "http://collector:4318, with the packages of the extra `otel` installed.",
+)
+if OTEL_EXPORTER_OTLP_ENDPOINT:
+    tracing.start("website-scan-service", __version__)
 
 SENTRY_DSN = read("SENTRY_DSN", environment.base_url, "", "https://key@host/project")
 if SENTRY_DSN:

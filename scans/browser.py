@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import atexit
+import time
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from django.conf import settings
 
+from config.telemetry.counters import count
+from config.telemetry.definitions import BROWSER_ENDS, BROWSER_STARTS
+from scans.engine.browser.visit import History
 from scans.net.browser import browser_to_drive
 
 if TYPE_CHECKING:
@@ -28,8 +32,44 @@ def browser() -> Browser | None:
 
 def close_browser() -> None:
     """End it, if it was ever started."""
-    if _warm.cache_info().currsize and (found := _warm()) is not None:
+    if (found := _started()) is not None:
         found.close()
+        _count_ends(found)
+
+
+class Spent:
+    """What this process takes of the processor from now on, with its browser: it does one visit at a time."""
+
+    def __init__(self) -> None:
+        self._began_s = self._now_s()
+
+    def cpu_s(self) -> float:
+        """Seconds; also has the browsers counted that were started and ended meanwhile."""
+        if (found := _started()) is not None:
+            _count_ends(found)
+        return self._now_s() - self._began_s
+
+    def _now_s(self) -> float:
+        found = _started()
+        return time.process_time() + (0.0 if found is None else found.history.cpu_s)
+
+
+_counted = History(0, {}, 0.0)
+
+
+def _count_ends(of: WarmBrowser) -> None:
+    global _counted
+    now, before = of.history, _counted
+    _counted = now
+    if now.starts > before.starts:
+        count(BROWSER_STARTS, by=now.starts - before.starts)
+    for reason, ends in now.ends.items():
+        if ends > before.ends.get(reason, 0):
+            count(BROWSER_ENDS, reason, by=ends - before.ends.get(reason, 0))
+
+
+def _started() -> WarmBrowser | None:
+    return _warm() if _warm.cache_info().currsize else None
 
 
 @cache

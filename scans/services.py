@@ -14,6 +14,7 @@ from accounts.authentication import Caller
 from accounts.models import AuditEvent, Membership, User
 from config.errors import Refusal
 from config.ids import is_id
+from config.logging import request_id
 from scans.engine.findings import ScanType
 from scans.engine.result import ScanError
 from scans.idempotency_records import Created, created_once
@@ -104,6 +105,7 @@ def _create(caller: Caller, target: Target, scan_type: ScanType, credentials: Cr
             enqueued_at=now,
             period=usage.month_of(now),
             kept_days=caller.limits.reports_kept_days,
+            request_id=request_id(),
             **sealed(credentials),
         )
         audit.record_call(caller, "scan.created", scan.url, scan=scan.id, type=str(scan.type))
@@ -173,4 +175,5 @@ def _repeat(failed: Scan, now: datetime) -> Scan:
         raise NotRequeued(str(refusal)) from refusal
     columns = (*("organization_id", "api_key_id", "created_by_id", "type", "url", "kept_days"), *sealed(None))
     copied = {each: getattr(failed, each) for each in columns}
-    return Scan.objects.create(**copied, created_at=now, enqueued_at=now, period=usage.month_of(now))
+    period = usage.month_of(now)
+    return Scan.objects.create(**copied, created_at=now, enqueued_at=now, period=period, request_id=request_id())

@@ -18,14 +18,17 @@ from django.utils import timezone
 from config.api import idempotency
 from config.celery import delete_in_batches
 from config.errors import Refusal
-from config.logging import current_id
+from config.logging import working_on
 from config.operations.heartbeat import beat
 from config.postgresql.silence import log_failure
+from config.telemetry import tracing
+from config.telemetry.counters import count, counters
+from config.telemetry.definitions import EGRESS_REFUSED
 from scans import credentials
 from scans.audits import discovering, retention
 from scans.audits.release import release_pages
 from scans.audits.sweeping import sweep_audits
-from scans.browser import browser, close_browser
+from scans.browser import Spent, browser, close_browser
 from scans.engine.redaction import redacted
 from scans.engine.result import Budget, Progress, ScanError, ScanResult
 from scans.engine.run import failed_result, scan
@@ -37,7 +40,7 @@ from scans.net.client import Network
 from scans.net.policy import Policy
 from scans.net.targets import parse_target
 from scans.policy import scan_policy
-from scans.visits import claims
+from scans.visits import claims, tallies
 from scans.visits import retention as retention_of_scans
 from scans.visits.kept_answers import answers_of
 from scans.visits.origin_evidence import OriginEvidence
@@ -62,6 +65,8 @@ RENEW_EVERY_S = settings.SCAN_LEASE_S / 4
 def end_browser(**_: object) -> None:
     """Processes of the pool end without the usual farewell."""
     close_browser()
+    counters.hand_over()
+    tracing.stop()
 
 
 @celeryd_after_setup.connect
@@ -85,14 +90,17 @@ def run_scan(scan_id: str) -> None:
         claim = claims.claim_next(scan_id, _worker)
         if claim is None:
             return
-        token = current_id.set(claim.scan_id)
-        try:
-            if not _finish(claim, _visit(claim, scan_policy())):
+        types = " ".join(claim.types)
+        with (
+            working_on(claim.scan_id, claim.request_id),
+            tracing.job_span("scan", claim.request_id, scan=claim.scan_id, types=types, attempt=claim.attempt),
+        ):
+            spent = Spent()
+            results = _visit(claim, scan_policy())
+            if not _finish(claim, results, spent.cpu_s()):
                 logger.warning("scan %s was ended by another attempt", claim.scan_id)
             release_pages(claim.organization_id)
             claims.wake_next(claim)
-        finally:
-            current_id.reset(token)
     except (OperationalError, InterfaceError) as error:
         log_failure(error)
         connection.close()
@@ -100,7 +108,7 @@ def run_scan(scan_id: str) -> None:
         give_back()
 
 
-def _finish(claim: claims.ScanClaim, results: tuple[ScanResult, ...]) -> bool:
+def _finish(claim: claims.ScanClaim, results: tuple[ScanResult, ...], cpu_s: float) -> bool:
     """As `finish_scan`, which waits until the database takes it: the site has been asked, the claim is still ours.
 
     Raises OperationalError or InterfaceError when the task's time is over before.
@@ -109,7 +117,7 @@ def _finish(claim: claims.ScanClaim, results: tuple[ScanResult, ...]) -> bool:
     try:
         while True:
             try:
-                return claims.finish_scan(claim, *results)
+                return claims.finish_scan(claim, *results, cpu_s=cpu_s)
             except (OperationalError, InterfaceError) as error:
                 failure = error
                 log_failure(error)
@@ -133,6 +141,8 @@ def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
         with network, _Reporter(claim, network) as reporter:
             budget = Budget(time_limit_s=limit_s)
             results = scan(target, claim.types, network, budget, reporter.tell, browser(), shared)
+        if network.refused:
+            count(EGRESS_REFUSED, "scan", by=network.refused)
         return tuple(redacted(each, given) for each in results)
     except Refusal as refusal:  # the policy has changed since the scan was accepted
         error = ScanError(refusal.code, str(refusal))
@@ -247,6 +257,7 @@ def start_run(run_id: str) -> None:
 def sweep() -> None:
     """Every 15 seconds: nothing that was accepted stays behind. Also tells operators that the scheduler lives."""
     beat()
+    tallies.add_up()
     if put_back := sweep_scans(_queue_depth):
         logger.warning("%d scans were put back into the queue", put_back)
     sweep_audits()  # after it: the places of those that it has ended are free

@@ -8,6 +8,7 @@ import importlib
 import math
 import os
 import sys
+import threading
 import zlib
 from collections.abc import Generator, Iterator
 from ipaddress import ip_network
@@ -21,6 +22,7 @@ from django.test import TestCase, override_settings
 
 from config.api import throttling
 from config.operations import maintenance
+from config.telemetry import counters
 from tests.world import Member, listening, member_of
 
 MAX_ID = 80
@@ -76,12 +78,21 @@ def _no_maintenance() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
+def _no_handing_over() -> Iterator[None]:
+    """What is counted is handed over when a test asks for it, so that none depends on the clock."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counters, "HAND_OVER_EVERY_S", threading.TIMEOUT_MAX)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
 def _settings_of_tests() -> Iterator[None]:
     """Tests collect no static files, so there is no manifest for their names; none of their passwords is precious."""
     backend = "django.contrib.staticfiles.storage.StaticFilesStorage"
     with override_settings(
         STORAGES=settings.STORAGES | {"staticfiles": {"BACKEND": backend}},
         PASSWORD_HASHERS=["django.contrib.auth.hashers.MD5PasswordHasher"],
+        ACCESS_LOG=False,
     ):
         yield
 

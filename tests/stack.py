@@ -21,6 +21,7 @@ from config.stack import embedded
 
 # What a developer's shell may hold and no test should depend on.
 FOREIGN = (
+    "ACCESS_LOG",
     "ALLOWED_HOSTS",
     "BASE_URL",
     "DJANGO_SETTINGS_MODULE",
@@ -28,6 +29,8 @@ FOREIGN = (
     "EMAIL_URL",
     "ENCRYPTION_KEYS",
     "LOG_FORMAT",
+    "METRICS_TOKEN",
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
     "PORT",
     "SCAN_ALLOWED_NETWORKS",
     "SCAN_ALLOWED_PORTS",

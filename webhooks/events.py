@@ -31,7 +31,7 @@ def record_scan_end(scan: Scan, *, findings: int) -> None:
     kind = EventKind(f"scan.{scan.status}")
     receivers = _receivers(scan.organization_id, kind)
     if receivers and not (scan.audit_page and scan.audit_page.audit.of_monitor):
-        _record(receivers, scan.organization_id, kind, payload(scan, kind, findings), scan=scan)
+        _record(receivers, scan.organization_id, kind, payload(scan, kind, findings), scan.request_id, scan=scan)
 
 
 def record_audit_end(audit: Audit) -> None:
@@ -42,7 +42,7 @@ def record_audit_end(audit: Audit) -> None:
     if not audit.of_monitor:
         kind = EventKind.AUDIT_FAILED if audit.status == "failed" else EventKind.AUDIT_COMPLETED
         if receivers := _receivers(audit.organization_id, kind):
-            _record(receivers, audit.organization_id, kind, audit_payload(audit, kind), audit=audit)
+            _record(receivers, audit.organization_id, kind, audit_payload(audit, kind), audit.request_id, audit=audit)
 
 
 def record_monitor_event(monitor: Monitor, kind: EventKind, data: Mapping[str, Any], at: datetime) -> None:
@@ -51,15 +51,19 @@ def record_monitor_event(monitor: Monitor, kind: EventKind, data: Mapping[str, A
     `data` is what it tells beside the monitor. Monitors that tell no webhooks write none.
     """
     if monitor.tells_webhooks and (receivers := _receivers(monitor.organization_id, kind)):
-        _record(receivers, monitor.organization_id, kind, monitor_payload(monitor, kind, data, at), monitor=monitor)
+        _record(receivers, monitor.organization_id, kind, monitor_payload(monitor, kind, data, at), "", monitor=monitor)
 
 
 def _receivers(organization_id: int, kind: EventKind) -> list[str]:
     return [webhook_id for (webhook_id,) in access.fetch_rows(RECEIVERS, organization_id, kind=kind)]
 
 
-def _record(receivers: list[str], organization_id: int, kind: EventKind, body: dict[str, Any], **of: Model) -> None:
-    event = Event.objects.create(organization_id=organization_id, kind=kind, body=encoded(body), **of)
+def _record(
+    receivers: list[str], organization_id: int, kind: EventKind, body: dict[str, Any], request_id: str, **of: Model
+) -> None:
+    event = Event.objects.create(
+        organization_id=organization_id, kind=kind, body=encoded(body), request_id=request_id, **of
+    )
     Delivery.objects.bulk_create(Delivery(webhook_id=webhook_id, event=event) for webhook_id in receivers)
     wake_dispatcher(event.id)
 

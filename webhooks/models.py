@@ -112,6 +112,9 @@ class Event(models.Model):
     )
     kind = models.CharField(max_length=32, choices=EventKind)
     body = models.BinaryField()
+    request_id = models.CharField(
+        max_length=128, blank=True, default="", db_default="", help_text="Of the request that led to it, if any."
+    )
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
 
     class Meta:

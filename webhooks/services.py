@@ -18,6 +18,7 @@ from config import encryption
 from config.api.errors import InvalidParams
 from config.errors import Refusal
 from config.ids import is_id
+from config.logging import request_id
 from scans.net.client import Network
 from scans.net.errors import NotReachable, TimedOut
 from scans.net.targets import Target, parse_target
@@ -196,6 +197,7 @@ def send_test(*, caller: Caller, webhook_id: str, kind: object = None) -> Delive
             organization_id=caller.organization_id,
             kind=kind,
             body=example(EventKind(kind), timezone.now()),
+            request_id=request_id(),
         )
         delivery = Delivery.objects.create(webhook=webhook, event=event)
         audit.record_call(caller, "webhook.tested", webhook.url, event=kind)

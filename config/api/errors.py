@@ -15,6 +15,8 @@ from rest_framework.response import Response
 from config.errors import Refusal
 from config.operations.maintenance import maintenance_message
 from config.postgresql.silence import log_failure
+from config.telemetry.counters import count
+from config.telemetry.definitions import REFUSALS
 
 logger = logging.getLogger(__name__)
 
@@ -62,6 +64,7 @@ class ServiceUnavailable(Refusal):
 def handle(error: Exception, context: dict[str, Any]) -> Response:
     """Django REST framework's exception handler: a named refusal for everything that can be raised."""
     status, code, message, headers = _answer(error)
+    count(REFUSALS, code)
     return Response({"code": code, "error": message}, status=status, headers=headers)
 
 

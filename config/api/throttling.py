@@ -69,6 +69,7 @@ class OrganizationThrottle(BaseThrottle):
 
 def refuse_over_rate(request: HttpRequest, caller: Counted) -> None:
     """Count a request of the API, or one from a page that does the same; raises `RateLimited`."""
+    request.organization_id = caller.organization_id  # type: ignore[attr-defined]  # for the access log
     rate = count(f"api:{caller.organization_id}", caller.requests_per_minute)
     request.rate = rate  # type: ignore[attr-defined]  # read by config.api.views for the headers
     refuse_over(request, rate, "Too many requests in this minute.")

@@ -116,8 +116,8 @@ class Operations:
 def operations() -> Operations:
     """Eleven queries, each served by an index of what is unfinished or new; at most a second for Redis and workers."""
     now = timezone.now()
-    depths = _depths()
-    serving = _workers() if depths is not None else None
+    depths = messages_in_queues()
+    serving = queues_of_workers() if depths is not None else None
     unfinished = Scan.objects.filter(status__in=(Scan.Status.QUEUED, Scan.Status.SCANNING)).aggregate(
         queued=Count("id", Q(status=Scan.Status.QUEUED)),
         oldest=Min("created_at", filter=Q(status=Scan.Status.QUEUED)),
@@ -173,7 +173,7 @@ def _queues(
         yield Queue(name, serves, None if depths is None else depths[name], workers, waiting)
 
 
-def _depths() -> dict[str, int] | None:
+def messages_in_queues() -> dict[str, int] | None:
     """How many messages wait in each queue; None when Redis does not answer."""
     client = redis.Redis.from_url(
         settings.REDIS_URL,
@@ -191,7 +191,7 @@ def _depths() -> dict[str, int] | None:
         client.close()
 
 
-def _workers() -> dict[str, list[str]] | None:
+def queues_of_workers() -> dict[str, list[str]] | None:
     """The queues of each worker that answers; None when they could not be asked."""
     try:
         known: dict[str, list[str]] | None = cache.get("operations:workers")

@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 from django import forms
 
 from config.errors import Refusal
+from config.telemetry.counters import count
+from config.telemetry.definitions import REFUSALS
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,4 +46,5 @@ class JudgedForm(forms.Form):
     about: ClassVar[Mapping[str, str]] = {}
 
     def add_refusal(self, refusal: Refusal) -> None:
+        count(REFUSALS, refusal.code)
         self.add_error(self.about.get(refusal.code), str(refusal))

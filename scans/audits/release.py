@@ -99,6 +99,7 @@ def _release(audit: Audit, page: AuditPage, now: datetime) -> None:
         enqueued_at=now,
         period=usage.month_of(now),
         kept_days=audit.kept_days,
+        request_id=audit.request_id,
         **_credentials_for(audit, page),
     )
     leading = made(type=lead)

@@ -20,6 +20,7 @@ from accounts.models import Organization
 from config import celery
 from config.errors import Refusal
 from config.ids import is_id
+from config.logging import request_id
 from scans.audits.release import release_pages
 from scans.audits.requests import AuditRequest, parse_audit
 from scans.audits.serializers import AuditSerializer
@@ -124,6 +125,7 @@ def insert_audit(organization: Organization, request: AuditRequest, **columns: A
         shared_at=now if organization.shares_reports else None,
         created_at=now,
         kept_days=organization.tier.reports_kept_days,
+        request_id=request_id(),
         **columns,
     )
     if request.kind == Audit.Kind.SITE:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextvars
 import logging
 import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from config.errors import Refusal
+from config.telemetry.tracing import span
 from scans.engine.browser.visit import Browser
 from scans.engine.catalogue import Probe
 from scans.engine.findings import ScanType
@@ -115,7 +117,8 @@ class Gathering:
         else:
             # A little longer than the visit waits for it, which has the better words.
             seconds = max(0.0, self.remaining_s(COLLECTING_SHARE)) + 1
-            future = pool.submit(self._bring, probe, values, seconds)
+            # With the context, so that lines of the log say of which scan they are.
+            future = pool.submit(contextvars.copy_context().run, self._bring, probe, values, seconds)
         running[future] = provides
 
     def _is_idle(self, provides: type) -> bool:
@@ -127,13 +130,13 @@ class Gathering:
     def _bring(self, probe: Probe, values: Mapping[str, object], seconds: float) -> object:
         """The probe's evidence, or what an earlier visit to the same origin left of its kind."""
         if self._shared is None or not probe.is_of_origin:
-            return bring(probe, values, seconds)
+            return _traced(probe, values, seconds)
         origin = self._asked(probe).origin
         found = self._shared.find(origin, probe)
         if found is not None:
             self._shared_at[probe.provides] = found.gathered_at
             return found.evidence
-        value = bring(probe, values, seconds)
+        value = _traced(probe, values, seconds)
         if not isinstance(value, Missing):
             self._shared.keep(origin, probe, value)
         return value
@@ -162,6 +165,11 @@ class Gathering:
             limit = f"{self.budget.time_limit_s * COLLECTING_SHARE:.3g}"
             error = ScanError("TIMEOUT", f"The page was not loaded within {limit} seconds.")
             self.errors = dict.fromkeys(self.plans, error)
+
+
+def _traced(probe: Probe, values: Mapping[str, object], seconds: float) -> object:
+    with span(f"probe {probe.name}"):
+        return bring(probe, values, seconds)
 
 
 def _outcome(probe: Probe, future: concurrent.futures.Future[object]) -> object:

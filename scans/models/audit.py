@@ -96,6 +96,9 @@ class Audit(Keyed):
         db_default=False,
         help_text="A monitor's run: nobody waits for it, and only changes are told.",
     )
+    request_id = models.CharField(
+        max_length=128, blank=True, default="", db_default="", help_text="Of the request that asked for it, if any."
+    )
 
     # Looking for pages is done by one worker at a time, as scanning is.
     attempts = models.PositiveSmallIntegerField(default=0)

@@ -1,4 +1,4 @@
-"""What is kept beside scans: turns, counters, operators' blocklist, and answers to repeated requests."""
+"""What is kept beside scans: turns, counters, tallies, operators' blocklist, and answers to repeated requests."""
 
 from __future__ import annotations
 
@@ -61,6 +61,39 @@ class ScanCount(models.Model):
 
     def __str__(self) -> str:
         return f"{self.organization_id} {self.period:%Y-%m} {self.type} {self.status}: {self.count}"
+
+
+class EndedScan(models.Model):
+    """What is to be counted of a scan that has ended, written in the transaction that ends it, so that none is lost.
+
+    Each is a row of its own, as a counter would make all workers wait for each other; the sweeper adds them to the
+    tallies (`scans.visits.tallies`). Of no tenant: the scan itself may be deleted, and has been counted.
+    """
+
+    type = models.CharField(max_length=16)
+    status = models.CharField(max_length=16)
+    error_code = models.CharField(max_length=40, blank=True)
+    is_background = models.BooleanField()
+    waited_ms = models.BigIntegerField(null=True, help_text="Until its last attempt began; empty: it never did.")
+    duration_ms = models.BigIntegerField(null=True)
+    cpu_ms = models.BigIntegerField(null=True, help_text="Its share of its visit's, the browser's included, if known.")
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.status}"
+
+
+class ScanTally(models.Model):
+    """A number for /metrics that only grows: its name, and the values of its labels."""
+
+    name = models.CharField(max_length=40)
+    labels = ArrayField(models.CharField(max_length=40))
+    value = models.BigIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["name", "labels"], name="scan_tally_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.labels}: {self.value}"
 
 
 class BlockedDomain(models.Model):

@@ -140,6 +140,9 @@ class Scan(Keyed):
     is_background = models.BooleanField(
         default=False, db_default=False, help_text="Of an audit of several pages: what somebody waits for goes first."
     )
+    request_id = models.CharField(
+        max_length=128, blank=True, default="", db_default="", help_text="Of the request that asked for it, if any."
+    )
     claim_token = models.UUIDField(null=True, blank=True)
     lease_expires_at = models.DateTimeField(null=True, blank=True)
 

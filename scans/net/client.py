@@ -103,6 +103,11 @@ class Network:
         return self._meter.requests
 
     @property
+    def refused(self) -> int:
+        """Connections that the guard has refused so far."""
+        return len(self._dialer.refused)
+
+    @property
     def received_bytes(self) -> int:
         """Bytes received so far, headers included, without TLS's own."""
         return self._meter.received_bytes

@@ -43,6 +43,8 @@ class Dialer:
         self._pins: dict[tuple[str, int], tuple[str, ...] | NetError] = {}
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
         self._closed = False
+        # Addresses that nobody may contact, as often as they were asked for.
+        self.refused: list[str] = []
 
     def addresses(self, host: str, port: int, deadline: Deadline) -> tuple[str, ...]:
         """The host's addresses, judged for a port; the same answer, or the same refusal, for good: no rebinding.
@@ -168,6 +170,7 @@ class Dialer:
             if reason := addresses.refusal(address, exempted, own, self._policy.denied_networks):
                 # Which address it is stays here: others would learn what only our name servers know.
                 logger.info("egress to %s on port %d is refused: %s", host, port, reason)
+                self.refused.append(each)
                 raise Blocked(f"{host} is not publicly accessible.")
         if not found:
             raise NotReachable(f"{host} does not resolve to an address.")
@@ -185,6 +188,7 @@ class Dialer:
         if _end(connection, connection.getpeername) != ip_address(address):
             connection.close()
             logger.warning("the connection to %s led elsewhere and was ended", address)
+            self.refused.append(address)
             raise Blocked("The connection did not lead to the address that was judged.")
 
     def _refuse_own(self, connection: socket.socket, address: str, port: int) -> None:
@@ -192,6 +196,7 @@ class Dialer:
         if _end(connection, connection.getsockname) == ip_address(address) and not self._is_exempt(address, port):
             connection.close()
             logger.info("egress to %s is refused: it is an address of this machine", address)
+            self.refused.append(address)
             raise Blocked("The connection did not lead to a public address.")
 
 

@@ -5,6 +5,7 @@ Scans of several types that look at a page together, a visit, have one claim: th
 
 from __future__ import annotations
 
+import functools
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,12 +21,15 @@ from django.utils import timezone
 
 from accounts import usage
 from config.celery import has_messages
+from config.logging import working_on
+from config.telemetry.access_log import scan_line
 from reports.build import build_report
 from reports.models import Report
 from scans.engine.findings import ScanType
 from scans.engine.result import Progress, ScanError, ScanResult
 from scans.models import Scan
 from scans.models.domain import domain_of
+from scans.visits import tallies
 from scans.visits.politeness import take_domain, wake_after_gaps
 from scans.visits.queue import (
     MAX_ATTEMPTS,
@@ -52,6 +56,7 @@ class ScanClaim:
     """The right to run one attempt of a visit until the lease runs out; `scan_id` is that of the scan which leads.
 
     `types` are those of all its scans, the leading one's first; `audit_id` is empty but in an audit of several pages.
+    `request_id` is that of the request which asked for it, if any; `attempt` counts from 1.
     """
 
     scan_id: str
@@ -61,6 +66,8 @@ class ScanClaim:
     organization_id: int
     host: str = ""
     audit_id: str = ""
+    request_id: str = ""
+    attempt: int = 1
 
 
 def claim_next(scan_id: str, worker: Worker) -> ScanClaim | None:
@@ -103,7 +110,11 @@ def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # 
     lead = scans[0]
     audit_id = lead.audit_page.audit_id if lead.audit_page and lead.is_background else ""
     types = tuple(ScanType(each.type) for each in scans)
-    return ScanClaim(scan_id, token, lead.url, types, lead.organization_id, lead.host, audit_id)
+    return ScanClaim(
+        *(scan_id, token, lead.url, types, lead.organization_id, lead.host, audit_id),
+        request_id=lead.request_id,
+        attempt=lead.attempts + 1,
+    )
 
 
 def by_type(scans: Iterable[Scan]) -> list[Scan]:
@@ -151,10 +162,11 @@ def renew_claim(claim: ScanClaim, progress: Progress) -> bool:
     return True
 
 
-def finish_scan(claim: ScanClaim, *results: ScanResult) -> bool:
+def finish_scan(claim: ScanClaim, *results: ScanResult, cpu_s: float | None = None) -> bool:
     """Write the end of a visit, of each scan: status, report, event and deliveries, in one transaction.
 
-    False when the claim was lost: then another attempt ends it, and nothing is written here.
+    `cpu_s` is what the visit took of the processor, with its browser, if that is known; its scans share it. False when
+    the claim was lost: then another attempt ends it, and nothing is written here.
     """
     with transaction.atomic():
         held = Scan.objects.of_visit(claim.scan_id).filter(claim_token=claim.token, status=Scan.Status.SCANNING)
@@ -164,12 +176,12 @@ def finish_scan(claim: ScanClaim, *results: ScanResult) -> bool:
         found = {result.type: result for result in results}
         _refund([scans[each] for each, result in found.items() if _is_refunded(result.error)])
         for scan in by_type(scans.values()):
-            _end_with(scan, found[ScanType(scan.type)])
+            _end_with(scan, found[ScanType(scan.type)], claim.attempt, None if cpu_s is None else cpu_s / len(found))
         settle_page([(scans[each], result) for each, result in found.items()])
     return True
 
 
-def _end_with(scan: Scan, result: ScanResult) -> None:
+def _end_with(scan: Scan, result: ScanResult, attempt: int, cpu_s: float | None) -> None:
     scan.status = Scan.Status(result.status)
     scan.score = result.score
     scan.grade = result.grade
@@ -177,7 +189,7 @@ def _end_with(scan: Scan, result: ScanResult) -> None:
     scan.skipped_checks = [{"name": skipped.name, "reason": skipped.reason} for skipped in result.skipped_checks]
     scan.checks_total = len(result.checks) + len(result.skipped_checks)
     scan.checks_done = len(result.checks)
-    _end(scan, result.error)
+    _end(scan, result.error, attempt, cpu_s)
     if result.error is None:
         Report.objects.create(**build_report(scan, result))
     record_scan_end(scan, findings=sum(1 for check in result.checks if check.status != "pass"))
@@ -201,19 +213,39 @@ def fail_visit(scans: QuerySet[Scan], error: ScanError) -> Sequence[Scan]:
         _refund(rows)
     for scan in by_type(rows):
         scan.status = Scan.Status.FAILED
-        _end(scan, error)
+        _end(scan, error, rows[0].attempts)
         record_scan_end(scan, findings=0)
     settle_page([(scan, None) for scan in rows])
     return rows
 
 
-def _end(scan: Scan, error: ScanError | None) -> None:
+def _end(scan: Scan, error: ScanError | None, attempt: int, cpu_s: float | None = None) -> None:
     scan.completed_at = timezone.now()
     scan.percent, scan.phase = 100, "done"
     scan.claim_token = scan.lease_expires_at = None
     if error is not None:
         scan.error_code, scan.error_message = error.code, error.message
     scan.save()
+    tallies.note_end(scan, cpu_s)
+    transaction.on_commit(functools.partial(_tell, scan, attempt, cpu_s))
+
+
+def _tell(scan: Scan, attempt: int, cpu_s: float | None) -> None:
+    """Operators, once it is written."""
+    assert scan.completed_at is not None
+    began = scan.started_at or scan.completed_at
+    with working_on(scan.id, scan.request_id):
+        scan_line(
+            scan=scan.id,
+            scan_type=scan.type,
+            status=str(scan.status),
+            reason=scan.error_code,
+            waited_s=(began - scan.created_at).total_seconds(),
+            wall_s=(scan.completed_at - began).total_seconds(),
+            cpu_s=cpu_s,
+            attempt=attempt,
+            organization=scan.organization_id,
+        )
 
 
 def _is_refunded(error: ScanError | None) -> bool:

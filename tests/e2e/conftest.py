@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.config.telemetry.scraping import TOKEN
 from tests.e2e.service import Service, free_port
 from tests.sites.sample import sample_site
 from tests.sites.server import Site
@@ -40,6 +41,7 @@ def running() -> Iterator[Running]:
             SCAN_ALLOWED_NETWORKS="127.0.0.0/8",
             SCAN_CA_BUNDLE=str(site.ca_file),
             ALLOWED_HOSTS="127.0.0.1,localhost",
+            METRICS_TOKEN=TOKEN,
         )
         try:
             service.wait_for_health(90)

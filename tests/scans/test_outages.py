@@ -30,11 +30,11 @@ def world(monkeypatch: pytest.MonkeyPatch) -> None:
 def failing(count: int, real: Callable[..., Any], error: Exception | None = None) -> Callable[..., Any]:
     left = [count]
 
-    def call(*args: Any) -> Any:
+    def call(*args: Any, **options: Any) -> Any:
         if left[0]:
             left[0] -= 1
             raise error or OperationalError("the server does not answer")
-        return real(*args)
+        return real(*args, **options)
 
     return call
 

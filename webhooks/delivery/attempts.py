@@ -11,6 +11,10 @@ from dataclasses import dataclass
 from django.db import connection, transaction
 from django.db.models import Q
 
+from config.logging import working_on
+from config.telemetry.access_log import delivery_line
+from config.telemetry.counters import count, observe
+from config.telemetry.definitions import DELIVERY_ATTEMPTS, DELIVERY_DURATION, EGRESS_REFUSED
 from webhooks.delivery import notices, schedule
 from webhooks.delivery.schedule import NextStep, Outcome
 from webhooks.delivery.sending import AttemptResult
@@ -60,6 +64,28 @@ def record(results: Sequence[AttemptResult]) -> None:
         for webhook in webhooks:
             if webhook.id in by_webhook:
                 _note_health(webhook, by_webhook[webhook.id])
+    for each in ours:
+        _tell(each)
+
+
+def _tell(ended: _Ended) -> None:
+    """Operators, once it is written."""
+    result, claim, outcome = ended.result, ended.result.claim, ended.next_step.outcome.name.lower()
+    count(DELIVERY_ATTEMPTS, outcome)
+    observe(DELIVERY_DURATION, result.latency_ms / 1000)
+    if result.blocked:
+        count(EGRESS_REFUSED, "delivery")
+    with working_on(claim.delivery_id, claim.request_id):
+        delivery_line(
+            delivery=claim.delivery_id,
+            webhook=claim.webhook_id,
+            event=claim.kind,
+            outcome=outcome,
+            status=result.status,
+            error=result.error_code,
+            wall_ms=result.latency_ms,
+            attempt=claim.attempt,
+        )
 
 
 def _next_step(result: AttemptResult) -> NextStep:

@@ -82,7 +82,8 @@ TAKE = """
     )
     RETURNING delivery.id, delivery.webhook_id, delivery.attempts_made + 1, webhook.url,
         webhook.failing_since IS NOT NULL, webhook.format, event.id, event.kind, event.body,
-        event.scan_id IS NULL AND event.audit_id IS NULL, webhook.encrypted_secret, ARRAY(
+        event.scan_id IS NULL AND event.audit_id IS NULL AND event.monitor_id IS NULL, event.request_id,
+        webhook.encrypted_secret, ARRAY(
             SELECT former.encrypted_secret FROM webhooks_formersecret AS former
             WHERE former.webhook_id = webhook.id AND former.expires_at > %(now)s ORDER BY former.expires_at, former.id
         )
@@ -116,7 +117,7 @@ class DeliveryClaim:
     """The right to make one attempt until the lease runs out, and all that it takes.
 
     `attempt` counts from 1. `body` is the event's, which goes out in the webhook's `format`. `encrypted_secrets` are
-    those that are valid now, oldest first.
+    those that are valid now, oldest first. `request_id` is that of the request which led to the event, if any.
     """
 
     token: uuid.UUID
@@ -130,6 +131,7 @@ class DeliveryClaim:
     kind: str
     body: bytes
     is_test: bool
+    request_id: str
     encrypted_secrets: tuple[bytes, ...]
 
 
@@ -154,7 +156,7 @@ def claim(*, limit: int, failing_limit: int, now: datetime) -> list[DeliveryClai
         DeliveryClaim(
             token=token,
             delivery_id=id,
-            webhook_id=webhook_id,
+            webhook_id=hook,
             attempt=attempt,
             url=url,
             is_failing=is_failing,
@@ -163,9 +165,10 @@ def claim(*, limit: int, failing_limit: int, now: datetime) -> list[DeliveryClai
             kind=kind,
             body=bytes(body),
             is_test=is_test,
+            request_id=asked_by,
             encrypted_secrets=(*map(bytes, former), bytes(secret)),
         )
-        for id, webhook_id, attempt, url, is_failing, form, event_id, kind, body, is_test, secret, former in taken
+        for id, hook, attempt, url, is_failing, form, event_id, kind, body, is_test, asked_by, secret, former in taken
     ]
 
 

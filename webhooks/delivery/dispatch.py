@@ -15,8 +15,10 @@ from datetime import datetime, timedelta
 
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
+from config.logging import working_on
 from config.postgresql import statements
 from config.postgresql.silence import log_failure
+from config.telemetry.tracing import job_span
 from scans.net.policy import Policy
 from scans.policy import scan_policy
 from webhooks.delivery.attempts import record
@@ -111,7 +113,11 @@ class Dispatcher:
             pool.submit(self._try, each, policy)
 
     def _try(self, each: DeliveryClaim, policy: Policy) -> None:
-        self._inbox.put(send(each, policy))
+        with (
+            working_on(each.delivery_id, each.request_id),
+            job_span("delivery", each.request_id, delivery=each.delivery_id, event=each.kind, attempt=each.attempt),
+        ):
+            self._inbox.put(send(each, policy))
 
     def _collect(self, timeout_s: float) -> list[AttemptResult]:
         """What ends within the time; soon after the first one, or a wake-up, it is enough."""

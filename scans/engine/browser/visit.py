@@ -72,6 +72,19 @@ class Visit:
     credentials: OriginCredentials | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class History:
+    """The browsers of a process: how many were started, how many ended and why, and what all of them took.
+
+    `ends` by reason: worn, unneeded (for a while, or its process ends), memory, failed. `cpu_s` is that of their visits
+    and of their starts.
+    """
+
+    starts: int
+    ends: Mapping[str, int]
+    cpu_s: float
+
+
 class Browser(Protocol):
     """Loads pages. Thread-safe, one load at a time."""
 

@@ -14,6 +14,7 @@ import shutil
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ from scans.engine.browser.evidence import BrowserLoad
 from scans.engine.browser.load import visit_page
 from scans.engine.browser.processes import STOP_S, Meter, Usage, kill, tree
 from scans.engine.browser.reasons import explain, overrun
-from scans.engine.browser.visit import BrowserFailed, PageCrashed, Visit
+from scans.engine.browser.visit import BrowserFailed, History, PageCrashed, Visit
 from scans.net.browser import launch_options, sandbox_problem
 from scans.net.budget import MIB
 
@@ -46,6 +47,8 @@ NODE = "PLAYWRIGHT_NODEJS_PATH"  # Playwright's own
 DRIVER_MEMORY = "--max-semi-space-size=1 --max-old-space-size=128"
 
 START_DRIVER = Path(__file__).with_name("start-driver")
+# Why a browser ends of which nothing is wrong.
+SOUND = frozenset({"worn", "unneeded"})
 DIED = "The browser died while it loaded the page."
 
 
@@ -66,6 +69,14 @@ class WarmBrowser:
         self._lock = threading.Lock()
         self._running: _Running | None = None
         self._idle_timer: threading.Timer | None = None
+        self._cpu_s = 0.0
+        self._starts = 0
+        self._ends: Counter[str] = Counter()
+
+    @property
+    def history(self) -> History:
+        """What became of the browsers so far, and what they took."""
+        return History(self._starts, dict(self._ends), self._cpu_s)
 
     def __enter__(self) -> WarmBrowser:
         return self
@@ -77,7 +88,10 @@ class WarmBrowser:
         """See `Browser.load`. After a failure the next visit gets a new browser."""
         with self._lock:
             self._cancel_idle_timer()
-            running = self._running = self._running or _Running.start(self._program, self._memory_bytes, self._sandbox)
+            if self._running is None:
+                self._starts += 1
+                self._running = _Running.start(self._program, self._memory_bytes, self._sandbox)
+            running = self._running
             meter = Meter(running.processes)
             began = meter.look()
             try:
@@ -85,27 +99,34 @@ class WarmBrowser:
                 found = running.run(visiting, visit.time_limit_s + GRACE_S, lambda: self._refuse_memory(meter.look()))
             except Error as error:
                 is_alive = running.browser.is_connected()
-                self._drop(is_sound=False)
+                self._drop("failed")
                 raise BrowserFailed(explain(error) if is_alive else DIED) from None
             except (TimeoutError, concurrent.futures.TimeoutError):
-                self._drop(is_sound=False)
+                self._drop("failed")
                 raise BrowserFailed(overrun(began, meter.usage, visit.time_limit_s)) from None
             except PageCrashed:
-                self._drop(is_sound=False)
                 # V8 ends a page whose scripts want more than it was given before all processes hold too much.
-                if meter.most_bytes > self._memory_bytes / 2:
+                is_memory = meter.most_bytes > self._memory_bytes / 2
+                self._drop("memory" if is_memory else "failed")
+                if is_memory:
                     raise self._too_much_memory() from None
                 raise
-            except BaseException:
-                self._drop(is_sound=False)
+            except TooMuchMemory:
+                self._drop("memory")
                 raise
+            except BaseException:
+                self._drop("failed")
+                raise
+            finally:
+                # What it took to start belongs to the first visit.
+                self._cpu_s += meter.usage.cpu_s - (began.cpu_s if running.loads else 0.0)
             if found.problems:
                 # A page that is busy may not let its context be closed, which was not even tried.
-                self._drop(is_sound=False)
+                self._drop("failed")
                 return found
             running.loads += 1
             if running.loads >= MAX_LOADS:
-                self._drop(is_sound=True)
+                self._drop("worn")
             else:
                 # A browser without work holds 250 MiB.
                 self._idle_timer = threading.Timer(IDLE_S, self.close)
@@ -118,7 +139,7 @@ class WarmBrowser:
         with self._lock:
             self._cancel_idle_timer()
             if self._running is not None:
-                self._drop(is_sound=True)
+                self._drop("unneeded")
 
     def _refuse_memory(self, usage: Usage) -> None:
         if usage.memory_bytes > self._memory_bytes:
@@ -133,10 +154,11 @@ class WarmBrowser:
             self._idle_timer.cancel()
             self._idle_timer = None
 
-    def _drop(self, *, is_sound: bool) -> None:
+    def _drop(self, reason: str) -> None:
         running, self._running = self._running, None
         assert running is not None
-        running.stop(is_sound=is_sound)
+        self._ends[reason] += 1
+        running.stop(is_sound=reason in SOUND)
 
 
 @dataclass(slots=True)

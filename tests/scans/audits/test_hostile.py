@@ -193,10 +193,10 @@ def test_a_database_that_is_away_at_the_end_of_a_visit_loses_nothing(
     scan = Scan.objects.get()
     away: list[BaseException | None] = [OperationalError("away"), None]
 
-    def finish(*args: Any) -> bool:
+    def finish(*args: Any, **options: Any) -> bool:
         if (failure := away.pop(0)) is not None:
             raise failure
-        return finish_scan(*args)
+        return finish_scan(*args, **options)
 
     monkeypatch.setattr(tasks, "FINISH_PAUSE_S", 0)
     monkeypatch.setattr(tasks, "_visit", lambda *_: (make_result(scan),))

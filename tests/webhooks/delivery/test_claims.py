@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from config import encryption
+from tests.scans.monitors.cast import make_monitor
 from tests.world import Member, key_caller, make_scan
 from webhooks import services
 from webhooks.delivery.claims import LEASE, PER_RECEIVER, DeliveryClaim, claim, hold, next_due
@@ -276,3 +277,18 @@ def test_the_next_due_moment_is_told_when_it_is_near(home: Member) -> None:
     due(disabled, next_attempt_at=now + timedelta(seconds=1))
     assert next_due(now=now, within=timedelta(seconds=15)) is None
     assert next_due(now=now, within=timedelta(seconds=60)) == now + timedelta(seconds=30)
+
+
+def test_what_is_told_of_a_scan_or_a_monitor_is_tried_again_and_a_test_is_not(home: Member) -> None:
+    webhook = webhook_to(home, "a:80")
+    for event in (
+        Event.objects.create(organization=home.organization, kind="scan.completed", body=b"{}", scan=make_scan(home)),
+        Event.objects.create(
+            organization=home.organization, kind="monitor.changed", body=b"{}", monitor=make_monitor(home)
+        ),
+        Event.objects.create(organization=home.organization, kind="scan.completed", body=b"{}"),
+    ):
+        Delivery.objects.create(webhook=webhook, event=event)
+    claimed = {each.event_id: each.is_test for each in take()}
+    assert claimed == {each.id: each.is_test for each in Event.objects.all()}
+    assert sorted(claimed.values()) == [False, False, True]

@@ -38,6 +38,7 @@ def claim_of(url: str) -> DeliveryClaim:
         event_id="evt_1",
         kind="scan.completed",
         body=b"{}",
+        request_id="",
         is_test=False,
         encrypted_secrets=(encryption.encrypt(new_secret()),),
     )

@@ -1,0 +1,135 @@
+"""Spans of requests, scans with their probes, and deliveries, for a collector that speaks OTLP (OpenTelemetry).
+
+Nothing of it is loaded, and a span costs next to nothing, unless the settings call `start`. The trace of a request, and
+of all that it asked for, follows from the request's ID: so it needs no column, and whoever has the ID finds the trace.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
+    from opentelemetry.trace import Tracer
+
+Attribute = str | int | float | bool
+
+_tracer: Tracer | None = None
+_provider: TracerProvider | None = None
+# Of the request whose span is being made.
+_named: ContextVar[str] = ContextVar("_named", default="")
+
+
+def start(service: str, version: str, processor: SpanProcessor | None = None) -> None:
+    """Make spans from now on, in this process and those forked from it, and send them in batches where the environment
+    says (`OTEL_EXPORTER_OTLP_ENDPOINT`), or hand them to `processor`. Raises ImportError without the extra `otel`.
+    """
+    global _tracer, _provider
+    from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
+    from opentelemetry.sdk.trace import RandomIdGenerator, TracerProvider
+
+    class IdGenerator(RandomIdGenerator):
+        def generate_trace_id(self) -> int:
+            return _trace_id(name) if (name := _named.get()) else super().generate_trace_id()
+
+        def generate_span_id(self) -> int:
+            return _span_id(name) if (name := _named.get()) else super().generate_span_id()
+
+    resource = Resource.create({SERVICE_VERSION: version})
+    if str(resource.attributes[SERVICE_NAME]).startswith("unknown_service"):  # the environment names none
+        resource = resource.merge(Resource({SERVICE_NAME: service}))
+    _provider = TracerProvider(resource=resource, id_generator=IdGenerator())
+    _provider.add_span_processor(processor or _batches())
+    _tracer = _provider.get_tracer("website-scan-service")
+
+
+def is_on() -> bool:
+    """Whether spans are made."""
+    return _tracer is not None
+
+
+def stop() -> None:
+    """Send what was not sent yet, for some seconds at most."""
+    if _provider is not None:
+        _provider.force_flush(2_000)
+
+
+@contextlib.contextmanager
+def request_span(request_id: str) -> Iterator[dict[str, Attribute]]:
+    """The span of a request, where spans are made: what is put into the dictionary meanwhile are its attributes, `name`
+    its name.
+    """
+    attributes: dict[str, Attribute] = {}
+    assert _tracer is not None
+    token = _named.set(request_id)
+    try:
+        span = _tracer.start_span("request", kind=_kind("SERVER"))
+    finally:
+        _named.reset(token)
+    with _current(span):
+        try:
+            yield attributes
+        finally:
+            span.update_name(str(attributes.pop("name", "request")))
+            span.set_attributes(attributes)
+
+
+@contextlib.contextmanager
+def job_span(name: str, request_id: str, **attributes: Attribute) -> Iterator[None]:
+    """The span of what a request asked for, which may have ended long before; without one, a trace of its own."""
+    if _tracer is None:
+        yield
+        return
+    from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, set_span_in_context
+
+    context = None
+    if request_id:
+        flags = TraceFlags(TraceFlags.SAMPLED)
+        asked = SpanContext(_trace_id(request_id), _span_id(request_id), is_remote=True, trace_flags=flags)
+        context = set_span_in_context(NonRecordingSpan(asked))
+    with _current(_tracer.start_span(name, context, kind=_kind("CONSUMER"), attributes=attributes)):
+        yield
+
+
+@contextlib.contextmanager
+def span(name: str) -> Iterator[None]:
+    """A span within the current one."""
+    if _tracer is None:
+        yield
+    else:
+        with _current(_tracer.start_span(name)):
+            yield
+
+
+def _current(of: Any) -> contextlib.AbstractContextManager[Any]:
+    from opentelemetry.trace import use_span
+
+    return use_span(of, end_on_exit=True, record_exception=False)
+
+
+def _kind(name: str) -> Any:
+    from opentelemetry.trace import SpanKind
+
+    return SpanKind[name]
+
+
+def _batches() -> SpanProcessor:
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+    return BatchSpanProcessor(OTLPSpanExporter())
+
+
+def _trace_id(request_id: str) -> int:
+    """An ID that we have made is 32 hexadecimal digits, and so are those of traces."""
+    if len(request_id) == 32 and set(request_id) <= set("0123456789abcdef"):
+        return int(request_id, 16) or 1
+    return int.from_bytes(hashlib.sha256(request_id.encode()).digest()[:16]) or 1
+
+
+def _span_id(request_id: str) -> int:
+    return int.from_bytes(hashlib.sha256(request_id.encode()).digest()[16:24]) or 1

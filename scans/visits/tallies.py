@@ -1,0 +1,94 @@
+"""How many scans have ended, how, and what they took: numbers that only grow, whatever becomes of the scans' rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+
+from config.postgresql.statements import fetch
+from scans.models import EndedScan, Scan
+
+# Upper bounds of the histograms' buckets in seconds.
+WAITED_S = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0)
+DURATION_S = (0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0, 90.0)
+CPU_S = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+
+# So many are added at once; the sweeper comes again in 15 seconds.
+BATCH = 10_000
+
+CLASS = "CASE WHEN is_background THEN 'background' ELSE 'interactive' END"
+
+
+def _facts(source: str) -> str:
+    """Rows (name, labels, value) that count the rows of `source`: of a histogram its buckets, and its sum."""
+    parts = [
+        f"SELECT 'ended' AS name, ARRAY[type, status, error_code, {CLASS}]::varchar[] AS labels, 1::bigint AS value"  # noqa: S608  # of constants
+        f" FROM {source}"
+    ]
+    for name, column, label, bounds in (
+        ("waited", "waited_ms", CLASS, WAITED_S),
+        ("duration", "duration_ms", "type", DURATION_S),
+        ("cpu", "cpu_ms", "type", CPU_S),
+    ):
+        cases = " ".join(f"WHEN {column} <= {round(bound * 1000)} THEN '{bound}'" for bound in bounds)
+        counted = f"FROM {source} WHERE {column} IS NOT NULL"
+        parts.append(f"SELECT '{name}', ARRAY[{label}, CASE {cases} ELSE '+Inf' END]::varchar[], 1 {counted}")
+        parts.append(f"SELECT '{name}_sum', ARRAY[{label}]::varchar[], {column} {counted}")
+    return " UNION ALL ".join(parts)
+
+
+ADD = f"""
+    WITH ended AS (
+        DELETE FROM scans_endedscan WHERE id IN (
+            SELECT id FROM scans_endedscan ORDER BY id LIMIT {BATCH} FOR UPDATE SKIP LOCKED
+        ) RETURNING *
+    )
+    INSERT INTO scans_scantally AS tally (name, labels, value)
+    SELECT name, labels, sum(value) FROM ({_facts("ended")}) AS facts GROUP BY name, labels ORDER BY name, labels
+    ON CONFLICT (name, labels) DO UPDATE SET value = tally.value + excluded.value
+"""  # noqa: S608  # of constants
+
+# In one statement, so that what is just being added is counted once.
+TALLIES = f"""
+    SELECT name, labels, sum(value)::bigint FROM (
+        SELECT name, labels, value FROM scans_scantally UNION ALL {_facts("scans_endedscan")}
+    ) AS facts GROUP BY name, labels ORDER BY name, labels
+"""  # noqa: S608  # of constants
+
+
+def note_end(scan: Scan, cpu_s: float | None) -> None:
+    """Have a scan that has just ended counted; in the transaction that ends it."""
+    started_at, completed_at = scan.started_at, scan.completed_at
+    assert completed_at is not None
+    EndedScan.objects.create(
+        type=scan.type,
+        status=scan.status,
+        error_code=scan.error_code,
+        is_background=scan.is_background,
+        waited_ms=None if started_at is None else _ms(scan.created_at, started_at),
+        duration_ms=None if started_at is None else _ms(started_at, completed_at),
+        cpu_ms=None if cpu_s is None else round(cpu_s * 1000),
+    )
+
+
+def add_up() -> None:
+    """Add those that have ended to the tallies. Any number of these at once count each once."""
+    with connection.cursor() as cursor:
+        cursor.execute(ADD)
+
+
+def tallies() -> Mapping[str, Mapping[tuple[str, ...], int]]:
+    """By name and labels: `ended`; `waited`, `duration` and `cpu` by bucket, and their sums in milliseconds."""
+    found: dict[str, dict[tuple[str, ...], int]] = {}
+    rows: list[tuple[Any, ...]] = fetch(TALLIES, {})
+    for name, labels, value in rows:
+        found.setdefault(name, {})[tuple(labels)] = value
+    return found
+
+
+def _ms(begin: datetime, end: datetime) -> int:
+    # The clocks of hosts differ.
+    return max(0, round((end - begin).total_seconds() * 1000))

@@ -1,0 +1,126 @@
+"""/metrics of the running service, each value beside the rows."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+from collections.abc import Mapping
+from typing import Any
+
+import environ
+import psycopg
+import pytest
+import requests
+
+from tests.config.stack.processes import running_with, wait_until
+from tests.config.telemetry.scraping import TOKEN, Samples, samples
+from tests.e2e.conftest import Running
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
+
+ENDED = """
+    SELECT type, status, error_code, CASE WHEN is_background THEN 'background' ELSE 'interactive' END, count(*),
+        count(started_at)
+    FROM scans_scan WHERE completed_at IS NOT NULL GROUP BY 1, 2, 3, 4
+"""
+PATIENCE_S = 110
+
+
+def scrape(running: Running) -> Samples:
+    response = requests.get(f"{running.base}/metrics", headers={"Authorization": f"Bearer {TOKEN}"}, timeout=30)
+    assert response.status_code == 200, response.text
+    return samples(response.text)
+
+
+def ended(of: Samples) -> dict[str, float]:
+    return {name: value for name, value in of.items() if name.startswith("scans_ended_total")}
+
+
+def variables(running: Running) -> Mapping[str, str]:
+    found: dict[str, str] = json.loads((running.service.data_dir / "running.json").read_text())
+    return found
+
+
+def rows(running: Running, sql: str) -> list[tuple[Any, ...]]:
+    at = environ.Env.db_url_config(variables(running)["DATABASE_URL"])
+    with psycopg.connect(dbname=at["NAME"], user=at["USER"], host=at["HOST"], port=at["PORT"]) as connection:
+        return connection.execute(sql).fetchall()
+
+
+def by_rows(running: Running) -> tuple[dict[str, float], dict[str, float]]:
+    """What `ended` should be, and how many scans of each type began."""
+    found, begun = {}, dict[str, float]()
+    for kind, status, reason, waited, count, started in rows(running, ENDED):
+        found[f'scans_ended_total{{class="{waited}",reason="{reason}",status="{status}",type="{kind}"}}'] = count
+        begun[kind] = begun.get(kind, 0) + started
+    return found, begun
+
+
+def start(running: Running, **body: str) -> str:
+    headers = {"Authorization": f"Bearer {running.key}", "X-Request-ID": "asked-by-the-e2e-test"}
+    created = requests.post(f"{running.base}/v1/scan", json=body, headers=headers, timeout=30)
+    assert created.status_code == 201, created.text
+    scan_id: str = created.json()["id"]
+    return scan_id
+
+
+def test_what_prometheus_reads_is_what_the_rows_say(running: Running) -> None:
+    ids = [start(running, url=f"{running.site.url_as('localhost')}/", type=kind) for kind in ("seo", "security")]
+
+    def have_ended() -> bool:
+        listed = ", ".join(f"'{each}'" for each in ids)
+        ((count,),) = rows(
+            running, f"SELECT count(*) FROM scans_scan WHERE id IN ({listed}) AND completed_at IS NOT NULL"
+        )
+        return bool(count == len(ids))
+
+    wait_until(have_ended, PATIENCE_S, poll_s=0.5)
+    # What is kept of an answer is some seconds old.
+    wait_until(lambda: ended(scrape(running)) == by_rows(running)[0], 60, poll_s=1)
+    found = scrape(running)
+    for kind, begun in by_rows(running)[1].items():
+        assert found[f'scan_duration_seconds_count{{type="{kind}"}}'] == begun
+        assert found[f'scan_cpu_seconds_count{{type="{kind}"}}'] <= begun
+    ((seconds,),) = rows(
+        running,
+        "SELECT sum(extract(epoch FROM completed_at - started_at)) FROM scans_scan WHERE started_at IS NOT NULL",
+    )
+    told = sum(value for name, value in found.items() if name.startswith("scan_duration_seconds_sum"))
+    assert told == pytest.approx(float(seconds), abs=0.1)
+    assert found['up{server="postgresql"}'] == found['up{server="redis"}'] == 1
+    assert all(found[f'queue_workers{{queue="{name}"}}'] >= 1 for name in ("scans", "webhooks", "maintenance"))
+    assert running.service.output.count("[asked-by-the-e2e-test] POST /v1/scan 201 ") >= len(ids)
+    for scan_id in ids:
+        assert re.search(rf"\[asked-by-the-e2e-test {scan_id}\] {scan_id} \w+ completed", running.service.output)
+
+
+def test_a_web_worker_that_is_told_to_end_has_its_requests_counted(running: Running) -> None:
+    name = 'http_requests_total{method="GET",route="/v1/usage",status="200"}'
+    headers = {"Authorization": f"Bearer {running.key}"}
+    before = scrape(running).get(name, 0)
+    for _ in range(20):
+        assert requests.get(f"{running.base}/v1/usage", headers=headers, timeout=30).status_code == 200
+    for pid, command in running_with(str(running.service.data_dir)).items():
+        if "config.wsgi" in command and _is_child(pid):
+            os.kill(pid, signal.SIGTERM)  # the arbiter starts another
+    wait_until(lambda: _said(running, name) == before + 20, 60, poll_s=1)
+
+
+def _said(running: Running, name: str) -> float | None:
+    try:
+        return scrape(running).get(name)
+    except requests.RequestException:
+        return None  # who answered has just ended
+
+
+def _is_child(pid: int) -> bool:
+    """Whether its parent is gunicorn, too."""
+    with open(f"/proc/{pid}/stat") as file:
+        parent = int(file.read().rpartition(")")[2].split()[1])
+    try:
+        with open(f"/proc/{parent}/cmdline") as file:
+            return "config.wsgi" in file.read()
+    except FileNotFoundError:
+        return False
