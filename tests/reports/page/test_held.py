@@ -65,8 +65,7 @@ def test_the_page_says_what_holds_the_score_by_which_findings_and_what_it_would_
     assert caps(response) == [
         "Capped at 49: a critical check failed (Leak found).",
         # 90 of 107
-        "Then capped at 79: a high-severity check failed (Frame found). "
-        "Without these limits, the score would be 84.",
+        "Then capped at 79: a high-severity check failed (Frame found). Without these limits, the score would be 84.",
     ]
     # 30 points to the next cap; the others win nothing until that is gone, and are told what they win then.
     assert first(response) == [

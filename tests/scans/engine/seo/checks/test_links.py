@@ -292,8 +292,7 @@ def test_the_links_that_are_left_out_are_not_said_to_be_followed() -> None:
     login = "<a href=/log-in rel=nofollow>a</a><a href='/a?sort=price' rel=nofollow>b</a>"
     said = message(judge(checks.internal_nofollow, page(body(f"{login}<a href=/b>b</a>"))))
     assert (
-        said
-        == "1 internal link can be followed by crawlers;"
+        said == "1 internal link can be followed by crawlers;"
         " 2 internal links with nofollow need not be followed, such as log-ins."
     )
     said = message(judge(checks.internal_nofollow, page(body(login))))
