@@ -44,7 +44,7 @@ from reports.views import (
     progress,
     report,
     sample,
-    sample_screenshot,
+    sample_picture,
     screenshot,
     share,
 )
@@ -216,7 +216,7 @@ urlpatterns = [
     path("organizations/<int:organization_id>/leave", person.organization_leave, name="organization-leave"),
     path("o/<slug:organization>/", include(of_organization)),
     path("report/sample/<str:scan_type>", sample, name="sample"),
-    path("report/sample/<str:scan_type>/screenshot.webp", sample_screenshot),
+    path("report/sample/<str:scan_type>/<path:name>", sample_picture),
     path("report/<any:scan_id>/screenshot.webp", screenshot, name="report-screenshot"),
     path("report/<any:scan_id>/page.webp", page_picture, name="report-page-picture"),
     path("report/<any:scan_id>/film/<int:number>.jpg", film_frame, name="report-film-frame"),

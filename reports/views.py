@@ -32,7 +32,7 @@ from reports.page.pictures import Pictures, frame_of, pictures_of
 from reports.page.reader_muting import muting_of
 from reports.page.references import safe_link
 from reports.page.report_page import ReportPage, report_page
-from reports.page.sample import SCREENSHOT, sample_of
+from reports.page.sample import sample_of
 from reports.page.steps import steps_of
 from reports.services import ReportsNotComparable, require_comparable
 from reports.visibility import Seen, seen_by, set_sharing
@@ -117,17 +117,19 @@ def sample(request: HttpRequest, scan_type: str) -> HttpResponse:
     }
 
     def page() -> ReportPage:
-        return found.page(chosen, reverse("docs-checks"))
+        return found.page(chosen, reverse("docs-checks"), reverse("sample", args=[scan_type]))
 
     context["parts"] = parts_of(page, request, context, chosen, key=("sample", scan_type))
     return render(request, "report/report.html", context)
 
 
 @require_safe
-def sample_screenshot(request: HttpRequest, scan_type: str) -> HttpResponse:
-    if scan_type not in Scan.Type.values or not sample_of(scan_type).has_screenshot:
+def sample_picture(request: HttpRequest, scan_type: str, name: str) -> HttpResponse:
+    found = sample_of(scan_type).picture(name) if scan_type in Scan.Type.values else None
+    if found is None:
         return _not_found(request)
-    response = HttpResponse(SCREENSHOT.read_bytes(), content_type="image/webp")
+    picture, media_type = found
+    response = HttpResponse(picture, content_type=media_type)
     response["Cache-Control"] = "public, max-age=86400"
     return response
 

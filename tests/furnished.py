@@ -325,6 +325,7 @@ def _accounts(home: Member, owner: User, rows: int, now: datetime) -> dict[str, 
         "organization": "home",
         "scan_type": "performance",
         "number": 0,
+        "name": "screenshot.webp",  # of a sample
         "signup/token": sign_up_token("new@people.test"),
         "invite/token": invitation_token(invitations[0]),
         "unsubscribe/token": topics.token(owner, _mails(organization, owner, rows)),

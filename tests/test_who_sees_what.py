@@ -48,7 +48,7 @@ TABLE: dict[str, tuple[str, str, str]] = {
     # To the form for a new scan, where one's role allows that; strangers by way of an account.
     "scan": (ONWARD, NONE, r"/o/(?:home|away)/scans/new\?url=|/signup/\?next=/scan"),
     "report/sample/<str:scan_type>": (ALL, NONE, ""),
-    "report/sample/<str:scan_type>/screenshot.webp": (ALL, NONE, ""),
+    "report/sample/<str:scan_type>/<path:name>": (ALL, NONE, ""),
     "sitemap.xml": (ALL, NONE, ""),
     # The operator has named nobody.
     ".well-known/security.txt": ("404 404 404 404 404 404", NONE, ""),

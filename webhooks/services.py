@@ -206,9 +206,10 @@ def send_test(*, caller: Caller, webhook_id: str, kind: object = None) -> Delive
 
 
 def replay_delivery(*, caller: Caller, webhook_id: str, delivery_id: str) -> Delivery:
-    """Send a delivery again, whatever became of it: the same bytes and `webhook-id`, from the schedule's beginning.
+    """Send a delivery again, whatever became of it: the same bytes and `webhook-id`.
 
-    One that is being sent at this moment stays as it is. Raises WebhookNotFound, DeliveryNotFound, WebhookDisabled.
+    One that has ended begins its schedule anew; one that waits for its next attempt has it now. One that is being
+    sent at this moment stays as it is. Raises WebhookNotFound, DeliveryNotFound, WebhookDisabled.
     """
     with transaction.atomic():
         webhook = access_webhook(caller.organization_id, webhook_id)
@@ -221,7 +222,8 @@ def replay_delivery(*, caller: Caller, webhook_id: str, delivery_id: str) -> Del
         _refuse_disabled(webhook)
         now = timezone.now()
         if delivery.lease_expires_at is None or delivery.lease_expires_at <= now:
-            delivery.status, delivery.attempts_made = Delivery.Status.PENDING, 0
+            if delivery.status != Delivery.Status.PENDING:
+                delivery.status, delivery.attempts_made = Delivery.Status.PENDING, 0
             delivery.next_attempt_at, delivery.finished_at, delivery.is_held = now, None, False
             delivery.save(update_fields=["status", "attempts_made", "next_attempt_at", "finished_at", "is_held"])
         audit.record_call(caller, "delivery.replayed", delivery.id, webhook=webhook.id)

@@ -53,6 +53,11 @@ class CheckCard:
     crops: Mapping[int, Crop] = field(default_factory=dict)  # by the number of the item of evidence
 
     @property
+    def is_beside(self) -> bool:
+        """Whether the evidence has room beside the fix, on a wide screen."""
+        return bool(self.fix and self.evidence) and all(table.is_narrow for table in self.evidence)
+
+    @property
     def later_win(self) -> str:
         return _win(self.later)
 

@@ -55,6 +55,10 @@ class Group:
         return all(check.is_hidden for check in self.checks)
 
 
+# A score below `LOW` alarms; what counts no more than `LITTLE` percent of the whole should not.
+LOW, LITTLE = 50, 3
+
+
 @dataclass(frozen=True, slots=True)
 class CategorySection:
     """A category with its checks, those to mend apart from those that passed."""
@@ -66,6 +70,15 @@ class CategorySection:
     failed: tuple[CheckCard, ...]
     warned: tuple[CheckCard, ...]
     passed: tuple[CheckCard, ...]
+
+    @property
+    def lone(self) -> str:
+        """A failure that alone makes its low score, though it hardly counts, in words; else empty."""
+        if len(self.failed) != 1 or self.warned or self.score >= LOW:
+            return ""
+        (check,) = self.failed
+        share = round(100 * (check.points or check.later) / (100 - self.score))
+        return f"1 check failed, counts {share}%" if 0 < share <= LITTLE else ""
 
     @property
     def is_clear(self) -> bool:

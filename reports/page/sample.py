@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,10 +16,15 @@ from typing import Any
 from reports.mutes.matching import NO_MUTES
 from reports.page.filters import Filter
 from reports.page.muting import Muting
+from reports.page.pictures import frame_of, pictures_of
 from reports.page.report_page import ReportPage, report_page
 
 FOLDER = Path(__file__).resolve().parent / "samples"
 SCREENSHOT = FOLDER / "screenshot.webp"
+# Of the one load that all samples share.
+PAGE_PICTURE = FOLDER / "page.webp"
+FILM = FOLDER / "film.jpgs"
+FRAME = re.compile(r"film/([0-9]{1,3})\.jpg", re.ASCII)
 NOTICE = "This is a sample. The shop does not exist, but this service made the report from its demo pages."
 
 
@@ -32,9 +38,10 @@ class Sample:
     waterfall: Mapping[str, Any] | None
     exhibits: Mapping[str, Any] | None
     has_screenshot: bool
+    pictures: Mapping[str, Any] | None
 
-    def page(self, chosen: Filter, check_pages: str) -> ReportPage:
-        """As `report_page` makes it, without links to the shop."""
+    def page(self, chosen: Filter, check_pages: str, base: str) -> ReportPage:
+        """As `report_page` makes it, without links to the shop; its pictures are at addresses below `base`."""
         facts = {name: value for name, value in self.facts.items() if name != "final_url"} | {"notice": NOTICE}
         muting = Muting(NO_MUTES, self.scoring, shows_rules=False, mute_url="")
         page = report_page(
@@ -43,10 +50,27 @@ class Sample:
             self.waterfall,
             muting,
             exhibits=self.exhibits,
+            pictures=pictures_of(
+                self.pictures,
+                screenshot=f"{base}/screenshot.webp",
+                page=f"{base}/page.webp",
+                frame=lambda number: f"{base}/film/{number}.jpg",
+            ),
             chosen=chosen,
             check_pages=check_pages,
         )
         return replace(page, link=None)
+
+    def picture(self, name: str) -> tuple[bytes, str] | None:
+        """A picture by its address below the sample's, such as `film/0.jpg`, with its media type."""
+        if name == "screenshot.webp" and self.has_screenshot:
+            return SCREENSHOT.read_bytes(), "image/webp"
+        if name == "page.webp" and self.pictures and self.pictures["of"] == "page":
+            return PAGE_PICTURE.read_bytes(), "image/webp"
+        if (number := FRAME.fullmatch(name)) and self.pictures:
+            frame = frame_of(FILM.read_bytes(), self.pictures, int(number[1]))
+            return (frame, "image/jpeg") if frame else None
+        return None
 
 
 @functools.cache

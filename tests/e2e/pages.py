@@ -56,7 +56,7 @@ PARTS = (
     "/badge/{page_badge_id}.svg",
 )
 # Those that a report with a browser has, as many as its load gave.
-PICTURE = re.compile(r"/report/\w+/(?:film/\d+\.jpg|page\.webp)")
+PICTURE = re.compile(r"/report/(?:sample/)?\w+/(?:film/\d+\.jpg|page\.webp)")
 
 
 @dataclass(frozen=True)

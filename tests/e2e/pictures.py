@@ -15,7 +15,7 @@ from django.utils import timezone
 from playwright.sync_api import Page, ViewportSize
 
 from reports.models import Report
-from reports.page.sample import FOLDER, SCREENSHOT, sample_of
+from reports.page.sample import FILM, FOLDER, PAGE_PICTURE, SCREENSHOT, sample_of
 from scans.engine.browser.warm import WarmBrowser
 from scans.engine.findings import ScanType
 from scans.engine.result import Budget
@@ -24,6 +24,7 @@ from scans.net.browser import find_browser
 from scans.net.client import Network
 from scans.net.policy import Policy
 from scans.net.targets import parse_target
+from tests.e2e.pages import PICTURE as PICTURES
 from tests.e2e.pages import Rendering, Shown, ask, window
 from tests.furnished import finish_with
 from tests.sites.shop import shop_site
@@ -57,6 +58,7 @@ def test_the_shop_is_scanned(db: None) -> None:
             "waterfall": report.waterfall,
             "exhibits": report.exhibits,
             "has_screenshot": report.screenshot is not None,
+            "pictures": report.pictures,
         }
         text = json.dumps(kept, indent=1, ensure_ascii=False)
         for ours, theirs in ((f"localhost:{site.port}", HOST), ("localhost", HOST), ("127.0.0.1", ADDRESS)):
@@ -64,6 +66,10 @@ def test_the_shop_is_scanned(db: None) -> None:
         (FOLDER / f"{result.type}.json").write_text(text + "\n")
         if report.screenshot is not None:
             SCREENSHOT.write_bytes(report.screenshot)
+        if report.page_picture is not None:
+            PAGE_PICTURE.write_bytes(report.page_picture)
+        if report.film is not None:
+            FILM.write_bytes(report.film)
     sample_of.cache_clear()
 
 
@@ -71,7 +77,8 @@ def test_a_sample_report_is_pictured(db: None) -> None:
     screenshot = ask(Shown(f"{PICTURED}/screenshot.webp", "anonymous"), None, {})
     manifest = ask(Shown("/site.webmanifest", "anonymous"), None, {})
     sample = ask(Shown(PICTURED, "anonymous"), None, {})
-    rendering = Rendering({"sample": sample}, {each.path: each for each in (screenshot, manifest)})
+    pictures = [ask(Shown(path, "anonymous"), None, {}) for path in PICTURES.findall(sample.body.decode())]
+    rendering = Rendering({"sample": sample}, {each.path: each for each in (screenshot, manifest, *pictures)})
 
     def picture(page: Page) -> None:
         page.set_viewport_size(PICTURE)

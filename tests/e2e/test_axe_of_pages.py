@@ -38,6 +38,37 @@ WIDEST_IDS = """() => {
     if (wide !== text.data) text.data = wide;
   }
 }"""
+# A report with all kinds of pictures, in whatever theme and width that does not do for all pages.
+PICTURED = "report-browser"
+PICTURED_VIEWS = tuple(
+    (theme, width) for theme in ("light", "dark") for width in WIDTHS if (theme, width) not in {("light", 1440)}
+)
+# In colours that the system chose, what is written and drawn differs from what it stands on.
+UNSEEN = """() => {
+  const solid = colour => !/^rgba\\(.*, 0\\)$|^transparent$/.test(colour);
+  const under = each => {
+    for (let at = each; at; at = at.parentElement) {
+      const behind = getComputedStyle(at).backgroundColor;
+      if (at instanceof HTMLElement && solid(behind)) return behind;
+    }
+    return "rgb(255, 255, 255)";
+  };
+  const found = [];
+  for (const each of document.querySelectorAll("main *, header *, footer *")) {
+    if (!each.checkVisibility({visibilityProperty: true, opacityProperty: true})) continue;
+    const style = getComputedStyle(each);
+    const writes = [...each.childNodes].some(node => node.nodeType === 3 && node.data.trim());
+    const drawn = each.matches("svg.icon") ? style.stroke : writes ? style[each.closest("svg") ? "fill" : "color"] : "";
+    if (drawn && drawn === under(each)) found.push(`${each.outerHTML.slice(0, 120)}: ${drawn}`);
+  }
+  return found;
+}"""
+MOVING = """() => [...document.querySelectorAll("*")].flatMap(each => [null, "::before", "::after"].map(part => {
+  const style = getComputedStyle(each, part);
+  const fades = style.transitionDuration.split(",").some(duration => parseFloat(duration) > 0);
+  const moves = fades || style.animationName !== "none";
+  return moves || style.scrollBehavior === "smooth" ? each.outerHTML.slice(0, 120) : "";
+})).filter(Boolean)"""
 KEYBOARD = ("login", "keys", "report-browser", "overview", "webhook", "scan-new-site", "audit-site")
 # What a keyboard must reach: everything that shows and does something; of buttons of which one is chosen, that one.
 REACHABLE = """() => [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
@@ -123,6 +154,51 @@ def test_a_page_is_accessible_in_both_themes_and_never_scrolls_sideways(stage: S
         return found
 
     assert stage.window.look(stage.rendering, name, look) == {}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("theme", "width"), PICTURED_VIEWS)
+def test_a_report_with_pictures_is_accessible_in_every_theme_and_width(stage: Stage, theme: str, width: int) -> None:
+    def look(page: Page) -> tuple[int, list[str]]:
+        page.evaluate("document.querySelectorAll('details:not(.drop, .thumbnail)').forEach(each => each.open = true)")
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]  # one of two
+        page.evaluate(SETTLED)
+        page.evaluate(AXE_SCRIPT)
+        return page.locator(".thumbnail, .film img").count(), violations(page, ALL_RULES)
+
+    pictures, broken = stage.window.look(stage.rendering, PICTURED, look)
+    assert pictures > 1
+    assert broken == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["landing", "overview", "webhook", "audit-site", "report-browser"])
+def test_everything_is_seen_in_forced_colours(stage: Stage, name: str, theme: str) -> None:
+    options = {"forced_colors": "active", "color_scheme": theme}
+    assert stage.window.look(stage.rendering, name, lambda page: page.evaluate(UNSEEN), **options) == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", ["landing", "overview", "report-browser", "audit-site"])
+def test_nothing_moves_for_who_wants_it_still(stage: Stage, name: str) -> None:
+    assert stage.window.look(stage.rendering, name, lambda page: page.evaluate(MOVING)) == []
+
+
+@pytest.mark.django_db
+def test_a_thumbnail_is_enlarged_and_reduced_by_keyboard(stage: Stage) -> None:
+    def look(page: Page) -> list[float]:
+        summary = page.locator(".thumbnail summary").first
+        summary.focus()
+        widths = []
+        for _ in range(3):
+            widths.append(summary.locator("svg").evaluate("each => each.getBoundingClientRect().width"))
+            page.keyboard.press("Enter")
+        return widths
+
+    small, large, again = stage.window.look(stage.rendering, PICTURED, look)
+    assert (small, large > 1.5 * small) == (again, True)
 
 
 @pytest.mark.django_db

@@ -12,7 +12,8 @@ LEAST = 2
 def headline(message: str, evidence: Iterable[Mapping[str, object]]) -> str:
     """The message without a list of places, after a colon or in brackets, that the evidence has.
 
-    What follows the list stays. Where the evidence has less than two places, the message is short and stays whole.
+    Brackets behind a place tell of that place, and are no list: "/.git/HEAD (ref: main; 21 B) is public". What
+    follows the list stays. Where the evidence has less than two places, the message is short and stays whole.
     """
     items = list(evidence)
     if len(items) < LEAST:
@@ -20,12 +21,13 @@ def headline(message: str, evidence: Iterable[Mapping[str, object]]) -> str:
     known = tuple(
         {value[:SAME] for item in items for value in item.values() if isinstance(value, str) and len(value) > 1}
     )
+    whole = tuple({value for item in items for value in item.values() if isinstance(value, str) and len(value) > 1})
     if not known:
         return message
     for opening in (": ", " ("):
         at = message.find(opening)
         while at >= 0:
-            if message.startswith(known, at + 2):
+            if message.startswith(known, at + 2) and not message[:at].endswith(whole):
                 return message[:at] + (_after_colon if opening == ": " else _after_bracket)(message[at + 2 :], known)
             at = message.find(opening, at + 1)
     return message

@@ -15,6 +15,11 @@ from scans.engine.fingerprints import EVIDENCE_ITEMS
 MAX_CELL = 1000
 # Rows that are seen at once.
 FIRST = 5
+# How much room the columns take of a table's width; beside its finding, a table has little.
+ROOM = {"text": 4, "mono": 3, "code": 4, "address": 4, "contrast": 5, "moment": 4, "number": 2, "short": 2}
+ROOM_BESIDE = 8
+# Characters of a single value; what is longer reads better across the page.
+LONG = 120
 # Of an address in one line: so many characters at its end stay, and what stands before them gives way.
 END = 16
 SECURE = "https://"
@@ -55,10 +60,16 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One row for each thing seen, and a column for every name that any of them has a value for."""
+    """One row for each thing seen, and a column for every name that any of them has a value for.
+
+    `same` is what all rows say in the same words: it is said once. `numbers` are those of the rows' items among all
+    of the check's.
+    """
 
     heads: tuple[Head, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    same: tuple[tuple[Head, Cell], ...] = ()
+    numbers: tuple[int, ...] = ()
 
     @property
     def first(self) -> tuple[tuple[Cell, ...], ...]:
@@ -68,6 +79,13 @@ class Table:
     @property
     def rest(self) -> tuple[tuple[Cell, ...], ...]:
         return self.rows[len(self.first) :]
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether it has room beside the words of its finding."""
+        if (pairs := self.pairs) is not None:
+            return len(pairs) <= FIRST and all(len(cell.whole) <= LONG for _, cell in pairs)
+        return sum(ROOM[head.kind] for head in self.heads) <= ROOM_BESIDE
 
     @property
     def is_cut(self) -> bool:
@@ -89,31 +107,43 @@ def tables(
 
     `without`: names to leave out, because the page tells them elsewhere. `units` of names that do not tell theirs.
     """
-    groups: list[tuple[dict[str, None], list[Mapping[str, object]]]] = []
-    for full in items:
+    groups: list[tuple[dict[str, None], dict[int, Mapping[str, object]]]] = []
+    for number, full in enumerate(items):
         item = {name: value for name, value in full.items() if value not in (None, "") and name not in without}
         if not item:
             continue
         for names, members in groups:
             if names.keys() & item.keys():
                 names.update(dict.fromkeys(item))
-                members.append(item)
+                members[number] = item
                 break
         else:
-            groups.append((dict.fromkeys(item), [item]))
+            groups.append((dict.fromkeys(item), {number: item}))
     return tuple(_table(tuple(names), members, units or {}) for names, members in groups)
 
 
-def _table(names: Sequence[str], items: Sequence[Mapping[str, object]], units: Mapping[str, str]) -> Table:
+def _table(names: Sequence[str], items: Mapping[int, Mapping[str, object]], units: Mapping[str, str]) -> Table:
     columns = []
     for name in names:
         known = column(name)
         if unit := units.get(name):
             known = replace(known, unit=unit)
-        columns.append(_written(known, [item.get(name) for item in items]))
+        columns.append(_written(known, [item.get(name) for item in items.values()]))
+    same = [(head, cells) for head, cells in columns if _is_same(head, cells)]
+    if len(same) == len(columns):
+        same = []
+    told = [column for column in columns if column not in same]
     return Table(
-        heads=tuple(head for head, _ in columns), rows=tuple(zip(*(cells for _, cells in columns), strict=True))
+        heads=tuple(head for head, _ in told),
+        rows=tuple(zip(*(cells for _, cells in told), strict=True)),
+        same=tuple((head, cells[0]) for head, cells in same),
+        numbers=tuple(items),
     )
+
+
+def _is_same(head: Head, cells: Sequence[Cell]) -> bool:
+    """Whether a column of sentences repeats one; words and figures are quicker compared where they stand."""
+    return head.kind == "text" and len(cells) > 1 and all(each == cells[0] for each in cells)
 
 
 def _written(known: Column, values: Sequence[object]) -> tuple[Head, list[Cell]]:

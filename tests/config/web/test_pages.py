@@ -132,7 +132,8 @@ def test_every_page_has_its_footer_and_says_what_it_looks_like_on_a_home_screen(
     for path in ("/", "/login/", "/nowhere", "/report/sample/seo"):
         page = html.fromstring(client.get(path).content.decode())
         links = page.xpath("//footer//a/@href")
-        assert {"/docs/", "/openapi.yaml", "/readyz", "/licence", settings.SOURCE_URL} <= set(links)
+        assert {"/docs/", "/openapi.yaml", "/licence", settings.SOURCE_URL} <= set(links)
+        assert "/readyz" not in links  # for machines: JSON
         assert page.xpath("//link[@rel='apple-touch-icon' or @rel='manifest']/@href") == [
             "/static/img/icon-180.png",
             "/site.webmanifest",

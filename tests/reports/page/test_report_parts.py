@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -162,3 +163,27 @@ def test_a_report_of_an_older_catalogue_is_shown_as_it_is() -> None:
     page = report_page(document, {})
     assert (page.meaning, page.categories[0].meaning, page.first) == ("", "", ())
     assert not page.coverage.is_static
+
+
+@pytest.mark.parametrize(
+    ("points", "score", "statuses", "told"),
+    [
+        (2.0, 0, "fail pass", "1 check failed, counts 2%"),
+        (9.0, 0, "fail pass", "0 of 100"),
+        (1.0, 60, "fail pass", "60 of 100"),
+        (0.5, 0, "fail fail", "0 of 100"),
+        (0.5, 0, "fail warn", "0 of 100"),
+        (0.0, 0, "fail pass", "0 of 100"),  # what it counts is not known
+    ],
+)
+def test_a_lone_failure_that_hardly_counts_alarms_nobody(
+    home: Member, points: float, score: int, statuses: str, told: str
+) -> None:
+    checks = [
+        CheckResult(f"c{n}", "C", "C", status, LOW, None if status == "pass" else LOW, "M.", points=points)
+        for n, status in enumerate(statuses.split())
+    ]
+    (category_of_them,) = category(*checks)
+    page = page_of(shown(home, categories=(replace(category_of_them, score=score),), score=90))
+    (head,) = page.xpath("//*[@class='points-of']")
+    assert " ".join(head.text_content().split()) == told

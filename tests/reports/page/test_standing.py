@@ -49,9 +49,9 @@ def test_every_figure_is_of_a_check_and_tells_its_source(id: str) -> None:
 def test_a_finding_says_in_one_line_where_the_web_stands() -> None:
     shown = card("hsts")
     (line,) = shown.xpath("//p[@class='standing']")
-    assert line.text_content() == "Compared with the web: 36% of pages send the header (HTTP Archive, July 2025)."
+    assert line.text_content() == "Across the web: 36% of pages send the header (HTTP Archive, July 2025)."
     assert line.xpath("a/@href") == ["https://almanac.httparchive.org/en/2025/security"]
-    assert line.getprevious().get("class") == "message"
+    assert line.getparent().get("class") == "backing"
 
 
 def test_what_nobody_measured_has_no_such_line() -> None:

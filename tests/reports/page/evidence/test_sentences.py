@@ -35,6 +35,14 @@ URLS = [{"url": "https://a.test/one-file.js", "wire_bytes": 3}, {"url": "https:/
             "2 files: the first is https://a.test/one-file.js.",
         ),
         ("1 file: https://a.test/one-file.js.", URLS[:1], "1 file: https://a.test/one-file.js."),
+        (
+            "/.git/HEAD (ref: refs/heads/main; 21 B), /.git/config ([core] bare = false; 21 B) are public: read.",
+            [
+                {"path": "/.git/HEAD", "proof": "ref: refs/heads/main"},
+                {"path": "/.git/config", "proof": "[core] bare = false"},
+            ],
+            "/.git/HEAD (ref: refs/heads/main; 21 B), /.git/config ([core] bare = false; 21 B) are public: read.",
+        ),
         ("Nothing: at all.", [], "Nothing: at all."),
         ("Two figures: 1 and 2.", [{"try": 1}, {"try": 2}], "Two figures: 1 and 2."),
     ],

@@ -50,6 +50,42 @@ def test_a_column_in_which_nothing_stands_is_left_out() -> None:
     assert [head.label for head in table.heads] == ["Address"]
 
 
+def test_a_sentence_that_all_rows_repeat_is_said_once() -> None:
+    why = "Element has no alt attribute"
+    (table,) = tables([{"selector": "#a", "why": why}, {"selector": "#b", "why": why}])
+    assert [(head.label, cell.text) for head, cell in table.same] == [("What is wrong", why)]
+    assert [head.label for head in table.heads] == ["Selector"]
+    assert [[cell.text for cell in row] for row in table.rows] == [["#a"], ["#b"]]
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        [{"selector": "#a", "why": "one"}, {"selector": "#b", "why": "two"}],
+        [{"selector": "#a", "why": "one"}, {"selector": "#b"}],
+        [{"url": "/a", "status": 404}, {"url": "/b", "status": 404}],  # figures are compared where they stand
+        [{"why": "one"}, {"why": "one"}],  # something has to stand in the rows
+        [{"selector": "#a", "why": "one"}],
+    ],
+)
+def test_nothing_else_leaves_its_rows(items: list[dict[str, object]]) -> None:
+    (table,) = tables(items)
+    assert table.same == ()
+    assert len(table.rows) == len(items)
+
+
+def test_rows_know_which_items_they_are() -> None:
+    one, other = tables([{"requests": 4}, {"url": "/a"}, {}, {"url": "/b"}])
+    assert (one.numbers, other.numbers) == ((0,), (1, 3))
+
+
+def test_only_tables_of_few_columns_stand_beside_a_fix() -> None:
+    pair: dict[str, object] = {"selector": "#a", "snippet": "<p>"}
+    narrow, wide = tables([pair, pair]), tables([pair | {"contrast": "4.31:1"}, pair])
+    assert [table.is_narrow for table in (*narrow, *wide)] == [True, False]
+    assert [tables([{"policy": "x" * length}])[0].is_narrow for length in (100, 1000)] == [True, False]
+
+
 @given(st.text(max_size=300))
 def test_an_address_is_whole_wherever_it_is_cut(text: str) -> None:
     found = address(text)
