@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from django.contrib.auth.views import redirect_to_login
 from django.db.models import Case, Value, When
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
@@ -19,7 +19,8 @@ from accounts.access import memberships_of
 from accounts.identity.requirements import missing
 from accounts.models import Membership
 
-View: TypeAlias = Callable[..., HttpResponse]
+Response: TypeAlias = HttpResponse | StreamingHttpResponse
+View: TypeAlias = Callable[..., Response]
 
 SESSION_KEY = "organization"
 START = "/dashboard/"
@@ -44,7 +45,7 @@ def requires(role: str) -> Callable[[View], View]:
 
     def decorate(view: View) -> View:
         @functools.wraps(view)
-        def wrapped(request: HttpRequest, *args: Any, organization: str, **kwargs: Any) -> HttpResponse:
+        def wrapped(request: HttpRequest, *args: Any, organization: str, **kwargs: Any) -> Response:
             response = _refusal(request, organization, role) or view(request, *args, **kwargs)
             add_never_cache_headers(response)
             return response
@@ -58,7 +59,7 @@ def login_needed(view: View) -> View:
     """A decorator for pages of a person, whatever the organization; the answers are as with `requires`."""
 
     @functools.wraps(view)
-    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> Response:
         response = view(request, *args, **kwargs) if request.user.is_authenticated else _to_login(request)
         add_never_cache_headers(response)
         return response
