@@ -9,7 +9,9 @@ from django.core import signing
 from django.db import transaction
 from django.utils.text import slugify
 
-from accounts import access, audit, usage
+from accounts import access, audit, sessions, usage
+from accounts.identity import notices
+from accounts.identity.factors import forget_factors, has_second_factor
 from accounts.models import Membership, Organization, Tier, User
 from config.ids import random_base62
 
@@ -51,8 +53,11 @@ def sign_up_of(token: str) -> SignUp | None:
     return SignUp(email, next_page)
 
 
-def create_person(*, email: str, password: str) -> User:
-    """Somebody whose address is proven; raises AccountRefused when there is an account with it."""
+def create_person(*, email: str, password: str | None) -> User:
+    """Somebody whose address is proven; raises AccountRefused when there is an account with it.
+
+    Without a password they log in with an identity provider, or get one by a reset.
+    """
     user = User(email=User.objects.normalize_email(email))
     user.set_password(password)
     # A statement that fails stands in the database's log, with the password's hash. This one does nothing instead.
@@ -100,6 +105,44 @@ def change_organization(*, actor: Membership, name: str, shares_reports: bool) -
             return
         Organization.objects.filter(id=organization.id).update(**wanted)
         audit.record_by(actor, "organization.changed", name, **changes)
+
+
+def change_login(*, actor: Membership, second_factor: bool, provider: str, domain: str) -> None:
+    """How members log in from now on; `provider` is empty, or the ID of one that speaks for `domain`.
+
+    An owner fulfils first what all others are to: raises AccountRefused otherwise. `actor.user` is the person of the
+    request, who knows what they have logged in with.
+    """
+    domain = domain.strip().lower() if provider else ""
+    if second_factor and not has_second_factor(actor.user):
+        raise AccountRefused("Add an authenticator app or a passkey to your own account first.")
+    wanted = {"second_factor_required": second_factor, "login_provider": provider, "login_domain": domain}
+    with transaction.atomic():
+        organization = lock(actor.organization_id)
+        before = {field: getattr(organization, field) for field in wanted}
+        if wanted == before:
+            return
+        is_new = provider and (provider, domain) != (before["login_provider"], before["login_domain"])
+        is_theirs = actor.user.email.rpartition("@")[2].lower() == domain
+        if is_new and (provider not in actor.user.session_providers or not is_theirs):
+            raise AccountRefused(
+                "Log in with this identity provider, and an address of this domain, yourself before you require it."
+            )
+        Organization.objects.filter(id=organization.id).update(**wanted)
+        changes = {field: {"from": before[field], "to": value} for field, value in wanted.items()}
+        changes = {field: each for field, each in changes.items() if each["from"] != each["to"]}
+        audit.record_by(actor, "organization.changed", organization.name, **changes)
+
+
+def remove_second_factors(user: User) -> int:
+    """An operator takes away what a person has lost; returns how many rows. Their sessions end, and they are told."""
+    with transaction.atomic():
+        count = forget_factors(user)
+        if count:
+            sessions.end_others(user)
+            notices.note(user, "person.second_factors_reset")
+            notices.tell(user, "factors_reset", None)
+    return count
 
 
 def ensure_organization(*, name: str, tier: str | None = None) -> Organization:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
-from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
@@ -29,23 +30,6 @@ MAX_KEY_LIFETIME = timedelta(days=5 * 365)
 def _printable(value: str) -> None:
     if not value.isprintable():
         raise ValidationError("Use only letters, digits and signs, on one line.")
-
-
-class LoginForm(AuthenticationForm):
-    """E-mail address and password. The field is called `username`, as password managers know it."""
-
-    username = forms.EmailField(
-        label="E-mail address",
-        max_length=254,
-        widget=forms.EmailInput(attrs={"autofocus": True, "autocomplete": "username"}),
-    )
-    remember = forms.BooleanField(
-        label="Stay logged in", required=False, help_text="For two weeks. Do not use this on a shared computer."
-    )
-    error_messages = {
-        "invalid_login": "The e-mail address or the password is wrong.",
-        "inactive": "This account has been closed.",
-    }
 
 
 class NewPasswordForm(PasswordChangeForm):
@@ -111,6 +95,42 @@ class SettingsForm(forms.Form):
         help_text="Anyone with the link can read a shared report. You can also share each report, or make it"
         " private, on its own page.",
     )
+
+
+class LoginRequirementsForm(forms.Form):
+    """What an owner may require of how members log in. `provider` is offered where operators have named any."""
+
+    second_factor = forms.BooleanField(
+        label="Require a second factor",
+        required=False,
+        help_text="Members without an authenticator app or a passkey see nothing until they have added one.",
+    )
+    provider = forms.ChoiceField(
+        label="Require an identity provider",
+        required=False,
+        help_text="Members with an address of the domain below log in with it; others log in as before.",
+    )
+    domain = forms.CharField(
+        label="Domain of the addresses",
+        required=False,
+        max_length=253,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "example.com"}),
+    )
+
+    def __init__(self, *args: Any, providers: Iterable[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["provider"]
+        assert isinstance(field, forms.ChoiceField)
+        choices = [("", "None"), *providers]
+        field.choices = choices
+        if len(choices) == 1:
+            del self.fields["provider"], self.fields["domain"]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if cleaned.get("provider") and not cleaned.get("domain"):
+            self.add_error("domain", "Enter the domain whose addresses the provider speaks for.")
+        return cleaned
 
 
 class KeyNameForm(forms.Form):

@@ -46,6 +46,9 @@ def test_a_person_signs_up_and_owns_an_organization(client: Client) -> None:
     assert not membership.user.is_staff
     assert client.session["_auth_user_id"] == str(membership.user.pk)
     assert AuditEvent.objects.get().action == "organization.created"
+    keys = f"/o/{membership.organization.slug}/keys/"
+    made = client.post(keys, {"name": "First", "scope": "read", "lifetime": ""})
+    assert made.status_code == 200, "who has just chosen a password is not asked for it"
 
 
 def test_a_person_gets_to_the_scan_that_they_came_for() -> None:
@@ -69,8 +72,9 @@ def test_who_has_an_account_gets_there_as_well(client: Client) -> None:
     page = client.get("/scan?url=shop.example.com", follow=True)
     (to_login,) = html.fromstring(page.content.decode()).xpath("//main//a[starts-with(@href, '/login/')]/@href")
     assert "shop.example.com" in client.get(to_login).content.decode()
-    (next_page,) = html.fromstring(client.get(to_login).content.decode()).xpath("//input[@name='next']/@value")
-    response = client.post("/login/", {"username": EMAIL, "password": PASSWORD, "next": next_page})
+    login_page = html.fromstring(client.get(to_login).content.decode())
+    (next_page,) = login_page.xpath("//form[.//input[@name='password']]//input[@name='next']/@value")
+    response = client.post("/login/", {"login": EMAIL, "password": PASSWORD, "next": next_page})
     assert response["Location"] == "/scan?url=shop.example.com"
 
 
