@@ -162,6 +162,14 @@ def gap(raw: str) -> float:
     return seconds
 
 
+def seconds(raw: str) -> int:
+    """A whole number of them, or none."""
+    number = int(raw)
+    if number < 0:
+        raise ValueError(f"{number} is below zero")
+    return number
+
+
 def base_url(raw: str) -> str:
     """An http(s) origin, without a trailing slash."""
     parts = urlsplit(raw)
