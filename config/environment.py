@@ -46,24 +46,50 @@ class Problem:
         return f"{self.message} {self.hint} (environment.{self.name})"
 
 
+# What nobody should find in /proc/PID/environ of a process that other people's pages are loaded in may stand in a file
+# instead, whose name is in a variable with `_FILE` behind.
+SECRETS = frozenset(
+    ("SECRET_KEY", "SECRET_KEY_FALLBACKS", "ENCRYPTION_KEYS", "DATABASE_URL", "REDIS_URL", "EMAIL_URL", "SENTRY_DSN")
+)
+
 problems: list[Problem] = []
 # Every variable that was read, and what stands for those that are unset.
 names: list[str] = []
 instead: dict[str, str] = {}
 
 
+def given(name: str) -> str:
+    """What the variable is set to, or the file holds that stands for it; empty where it is unset.
+
+    Raises ValueError when there are both, or the file cannot be read.
+    """
+    value = os.environ.get(name, "").strip()
+    path = os.environ.get(f"{name}_FILE", "").strip() if name in SECRETS else ""
+    if not path:
+        return value
+    if value:
+        raise ValueError(f"{name}_FILE is set as well.")
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise ValueError(f"{path}, which {name}_FILE names, can't be read ({error.strerror}).") from None
+
+
+def is_set(name: str) -> bool:
+    """Whether the variable is set, here or for the service that runs on the same data folder."""
+    return bool(_raw(name))
+
+
 def _raw(name: str) -> str:
-    return os.environ.get(name, "").strip() or instead.get(name, "")
+    return given(name) or instead.get(name, "")
 
 
 def read(name: str, parse: Callable[[str], T], default: T, hint: str) -> T:
     """The variable's parsed value; the default when it is unset, empty, or `parse` raises ValueError."""
     names.append(name)
-    raw = _raw(name)
-    if not raw:
-        return default
     try:
-        return parse(raw)
+        raw = _raw(name)
+        return parse(raw) if raw else default
     except ValueError as error:
         problems.append(Problem(name, f"{name} can't be used: {error}", hint))
         return default
@@ -247,7 +273,7 @@ def refuse_problems() -> None:
     They need a key too: without one they would start, and fail with every request.
     """
     found = list(problems)
-    if not _raw("SECRET_KEY"):
+    if not any(problem.name == "SECRET_KEY" for problem in found) and not _raw("SECRET_KEY"):
         found.append(Problem("SECRET_KEY", "SECRET_KEY is not set.", HOW_TO_MAKE_A_KEY))
     if found:
         raise SystemExit("\n".join(str(each) for each in found))
