@@ -11,7 +11,7 @@ import ipaddress
 import os
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from email.utils import parseaddr
 from pathlib import Path
@@ -59,25 +59,34 @@ instead: dict[str, str] = {}
 
 
 def given(name: str) -> str:
-    """What the variable is set to, or the file holds that stands for it; empty where it is unset.
+    """What the variable is set to; as `given_in`."""
+    return given_in(os.environ, name)
+
+
+def given_in(variables: Mapping[str, str], name: str) -> str:
+    """What a variable is set to there, or the file holds that stands for it; empty where it is unset.
 
     Raises ValueError when there are both, or the file cannot be read.
     """
-    value = os.environ.get(name, "").strip()
-    path = os.environ.get(f"{name}_FILE", "").strip() if name in SECRETS else ""
+    value = variables.get(name, "").strip()
+    path = variables.get(f"{name}_FILE", "").strip() if name in SECRETS else ""
     if not path:
         return value
     if value:
         raise ValueError(f"{name}_FILE is set as well.")
     try:
         return Path(path).read_text(encoding="utf-8").strip()
-    except OSError as error:
-        raise ValueError(f"{path}, which {name}_FILE names, can't be read ({error.strerror}).") from None
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text"
+        raise ValueError(f"{path}, which {name}_FILE names, can't be read ({reason}).") from None
 
 
 def is_set(name: str) -> bool:
-    """Whether the variable is set, here or for the service that runs on the same data folder."""
-    return bool(_raw(name))
+    """Whether the variable is set, here or for the service that runs on the same data folder; to whatever it is."""
+    try:
+        return bool(_raw(name))
+    except ValueError:
+        return True
 
 
 def _raw(name: str) -> str:

@@ -23,5 +23,5 @@ def run_on_own_database(data_dir: Path) -> int | None:
         variables = os.environ | stack.env
         key = data_dir / "secret_key"
         if not environment.is_set("SECRET_KEY") and key.exists():
-            variables |= {"SECRET_KEY": key.read_text(encoding="utf-8").strip()}
+            variables |= {"SECRET_KEY": "", "SECRET_KEY_FILE": str(key)}
         return subprocess.run([sys.executable, *sys.argv], env=variables, check=False).returncode
