@@ -17,6 +17,7 @@ from benchmarks import (
     monitors,
     pages,
     scans,
+    upgrade,
     visits,
     vitals,
     webhooks,
@@ -37,6 +38,7 @@ PARTS = {
     "pages": pages.main,
     "lists": lists.main,
     "admin": admin.main,
+    "upgrade": upgrade.main,
 }
 
 chosen = sys.argv[1:] or list(PARTS)
