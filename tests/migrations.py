@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
@@ -19,14 +19,21 @@ IN_SQL = re.compile(
 )
 
 
-def faults(operations: Iterable[Operation]) -> Iterator[str]:
-    """What old code would fail on, or wait for; tables that the migration itself makes are nobody's yet."""
+def faults(operations: Iterable[Operation], required: Container[tuple[str, str]] = ()) -> Iterator[str]:
+    """What old code would fail on, or wait for; tables that the migration itself makes are nobody's yet.
+
+    `required`: fields, by model and name, to which old code writes a value anyway.
+    """
     made: set[str] = set()
     for operation in flat(operations):
         if isinstance(operation, migrations.CreateModel):
             made.add(operation.name_lower)
             continue
         name = str(getattr(operation, "model_name", getattr(operation, "name", ""))).lower()
+        if (name, str(getattr(operation, "name", "")).lower()) in required and isinstance(
+            operation, migrations.AlterField
+        ):
+            continue
         if name not in made and (fault := fault_of(operation)):
             yield f"{operation.describe()}: {fault}"
 

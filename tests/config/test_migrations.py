@@ -22,10 +22,18 @@ def test_the_previous_release_stands_every_new_migration() -> None:
     ask = ["git", "ls-tree", "-r", "--name-only", PREVIOUS]
     old = set(subprocess.run(ask, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split())
     found = {}
-    for (app, name), migration in MigrationLoader(None, ignore_no_migrations=True).disk_migrations.items():
+    loader = MigrationLoader(None, ignore_no_migrations=True)
+    for (app, name), migration in loader.disk_migrations.items():
         path = type(migration).__module__.replace(".", "/") + ".py"
         if (ROOT / path).exists() and path not in old and f"{app}.{name}" not in EXCUSED:
-            found[f"{app}.{name}"] = list(faults(migration.operations))
+            models_before = loader.project_state((app, name), at_end=False).models
+            required = {
+                (model, field.lower())
+                for (label, model), state in models_before.items()
+                for field, kind in state.fields.items()
+                if label == app and not kind.null
+            }
+            found[f"{app}.{name}"] = list(faults(migration.operations, required))
     assert {name: said for name, said in found.items() if said} == {}
     assert any(path.endswith("accounts/migrations/0001_initial.py") for path in old)
 
@@ -58,6 +66,11 @@ UNIQUE = models.UniqueConstraint(fields=["status"], name="one_status")
 )
 def test_what_old_code_does_not_stand_is_found(operation: Operation) -> None:
     assert len(list(faults([NEW, operation]))) == 1
+
+
+def test_a_field_that_was_never_empty_may_stay_so() -> None:
+    operation = migrations.AlterField("Scan", "note", models.TextField(help_text="What to say."))
+    assert list(faults([operation], {("scan", "note")})) == []
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from config import __version__, encryption
+from config.postgresql.statements import server_major
 from config.stack import backup
 from config.stack.clients import NoClients, address_of, clients_for
 from config.stack.embedded import EmbeddedError
@@ -46,8 +47,7 @@ class Command(BaseCommand):
 
 
 def _back_up(path: Path) -> backup.Manifest:
-    connection.ensure_connection()
-    major = connection.pg_version // 10000
+    major = server_major()
     pg_dump = clients_for(major) / "pg_dump"
     manifest = backup.Manifest(
         version=__version__,

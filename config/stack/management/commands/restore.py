@@ -18,7 +18,7 @@ from django.db.migrations.loader import MigrationLoader
 from psycopg import sql
 
 from config import __version__, encryption
-from config.postgresql.statements import fetch
+from config.postgresql.statements import fetch, server_major
 from config.stack import backup
 from config.stack.clients import NoClients, address_of, clients_for
 from config.stack.embedded import EmbeddedError
@@ -93,8 +93,7 @@ def _require_fitting(manifest: backup.Manifest, *, without_keys: bool) -> None:
 
 def _require_database(manifest: backup.Manifest, *, replace: bool) -> Path:
     """The folder with PostgreSQL's programs for a database that nobody uses and that may be filled."""
-    connection.ensure_connection()
-    major = connection.pg_version // 10000
+    major = server_major()
     if major < manifest.postgresql:
         raise backup.BackupError(
             f"The backup is of PostgreSQL {manifest.postgresql}, and this server is version {major}."
