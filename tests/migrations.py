@@ -30,9 +30,7 @@ def faults(operations: Iterable[Operation], required: Container[tuple[str, str]]
             made.add(operation.name_lower)
             continue
         name = str(getattr(operation, "model_name", getattr(operation, "name", ""))).lower()
-        if (name, str(getattr(operation, "name", "")).lower()) in required and isinstance(
-            operation, migrations.AlterField
-        ):
+        if isinstance(operation, migrations.AlterField) and (name, operation.name.lower()) in required:
             continue
         if name not in made and (fault := fault_of(operation)):
             yield f"{operation.describe()}: {fault}"
