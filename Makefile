@@ -16,7 +16,7 @@ ARGS ?=
 # Each process would compile all of our code again; tests run in several, and the service is some.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run superuser test browser lint format check bench soak faults dogfood screenshots pictures site lock docs changelog clean
+.PHONY: help run superuser test browser lint format check bench soak faults dogfood screenshots pictures site lock sbom docs changelog clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -88,6 +88,14 @@ lock: $(DEV) ## Pin the dependencies of pyproject.toml with their hashes (ARGS=-
 	@$(COMPILE) $(ARGS) --output-file requirements.txt
 	@$(COMPILE) $(ARGS) --extra browser --constraint requirements.txt --output-file requirements-browser.txt
 	@$(COMPILE) $(ARGS) --group dev --constraint requirements-browser.txt --output-file requirements-dev.txt
+
+LOCK := requirements-browser.txt
+
+sbom: $(DEV) ## List what an installation is made of, as CycloneDX, in var/sbom.json (LOCK=requirements.txt without a browser)
+	@mkdir -p var
+	@$(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --mc-type application --output-reproducible --spec-version 1.6 \
+	  --output-format JSON $(LOCK) --output-file var/sbom.json
+	@echo "var/sbom.json"
 
 clean: ## Remove the virtual environment and all caches (data in var/ stays)
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

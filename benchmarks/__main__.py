@@ -19,6 +19,7 @@ from benchmarks import (
     monitors,
     pages,
     scans,
+    upgrade,
     visits,
     vitals,
     webhooks,
@@ -41,6 +42,7 @@ PARTS = {
     "lists": lists.main,
     "admin": admin.main,
     "deletion": deletion.main,
+    "upgrade": upgrade.main,
 }
 
 chosen = sys.argv[1:] or list(PARTS)

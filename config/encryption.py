@@ -30,6 +30,13 @@ def reencrypt(stored: bytes) -> bytes:
     return token
 
 
+def fingerprints() -> list[str]:
+    """By what one can tell the keys of the ring apart, in its order, without learning any."""
+    return [
+        HKDF(SHA256(), length=8, salt=None, info=b"fingerprint of a key").derive(key.encode()).hex() for key in _keys()
+    ]
+
+
 def _keys() -> tuple[str, ...]:
     """ENCRYPTION_KEYS, then those of Django: what was encrypted before there was a ring stays readable."""
     return (*settings.ENCRYPTION_KEYS, settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)

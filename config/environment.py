@@ -13,7 +13,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from email.utils import parseaddr
 from pathlib import Path
@@ -48,24 +48,59 @@ class Problem:
         return f"{self.message} {self.hint} (environment.{self.name})"
 
 
+# What nobody should find in /proc/PID/environ of a process that other people's pages are loaded in may stand in a file
+# instead, whose name is in a variable with `_FILE` behind.
+SECRETS = frozenset(
+    ("SECRET_KEY", "SECRET_KEY_FALLBACKS", "ENCRYPTION_KEYS", "DATABASE_URL", "REDIS_URL", "EMAIL_URL", "SENTRY_DSN")
+)
+
 problems: list[Problem] = []
 # Every variable that was read, and what stands for those that are unset.
 names: list[str] = []
 instead: dict[str, str] = {}
 
 
+def given(name: str) -> str:
+    """What the variable is set to; as `given_in`."""
+    return given_in(os.environ, name)
+
+
+def given_in(variables: Mapping[str, str], name: str) -> str:
+    """What a variable is set to there, or the file holds that stands for it; empty where it is unset.
+
+    Raises ValueError when there are both, or the file cannot be read.
+    """
+    value = variables.get(name, "").strip()
+    path = variables.get(f"{name}_FILE", "").strip() if name in SECRETS else ""
+    if not path:
+        return value
+    if value:
+        raise ValueError(f"{name}_FILE is set as well.")
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text"
+        raise ValueError(f"{path}, which {name}_FILE names, can't be read ({reason}).") from None
+
+
+def is_set(name: str) -> bool:
+    """Whether the variable is set, here or for the service that runs on the same data folder; to whatever it is."""
+    try:
+        return bool(_raw(name))
+    except ValueError:
+        return True
+
+
 def _raw(name: str) -> str:
-    return os.environ.get(name, "").strip() or instead.get(name, "")
+    return given(name) or instead.get(name, "")
 
 
 def read(name: str, parse: Callable[[str], T], default: T, hint: str) -> T:
     """The variable's parsed value; the default when it is unset, empty, or `parse` raises ValueError."""
     names.append(name)
-    raw = _raw(name)
-    if not raw:
-        return default
     try:
-        return parse(raw)
+        raw = _raw(name)
+        return parse(raw) if raw else default
     except ValueError as error:
         problems.append(Problem(name, f"{name} can't be used: {error}", hint))
         return default
@@ -162,6 +197,14 @@ def gap(raw: str) -> float:
     if not 0 <= seconds <= LONGEST_GAP_S:
         raise ValueError(f"{raw} is not between 0 and {LONGEST_GAP_S}")
     return seconds
+
+
+def seconds(raw: str) -> int:
+    """A whole number of them, or none."""
+    number = int(raw)
+    if number < 0:
+        raise ValueError(f"{number} is below zero")
+    return number
 
 
 def base_url(raw: str) -> str:
@@ -290,7 +333,7 @@ def refuse_problems() -> None:
     They need a key too: without one they would start, and fail with every request.
     """
     found = list(problems)
-    if not _raw("SECRET_KEY"):
+    if not any(problem.name == "SECRET_KEY" for problem in found) and not _raw("SECRET_KEY"):
         found.append(Problem("SECRET_KEY", "SECRET_KEY is not set.", HOW_TO_MAKE_A_KEY))
     if found:
         raise SystemExit("\n".join(str(each) for each in found))

@@ -3,6 +3,9 @@
 A thread is what a worker has least of. So the main loop, which waits for thousands of connections at once, reads heads
 and bodies, with deadlines; who sends nothing, or a byte a second, keeps a place in a list and no thread. It also
 answers `/healthz`: a process whose threads all wait for a database lives. Errors are JSON here, too.
+
+Told to stop, a worker goes on for `DRAIN_S` seconds and answers `/readyz` with "draining", so that a load balancer
+takes it away before it refuses anybody.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from gunicorn.util import write_nonblock
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
 from config.ids import random_base62
+from config.operations.draining import DRAIN_S
 
 HEAD_S = 10.0  # from the connection, or a kept one's first byte, to the end of the request's head
 BODY_S = 20.0  # from there to the end of its body
@@ -34,6 +38,8 @@ READ_BYTES = 64 * 1024
 
 PROBE = re.compile(rb"(GET|HEAD) /healthz(?:\?[!-~]*)? HTTP/1\.[01]\r\n")
 ALIVE = b'{"status": "ok"}'
+READINESS = re.compile(rb"(GET|HEAD) /readyz(?:\?[!-~]*)? HTTP/1\.[01]\r\n")
+DRAINING = b'{"status": "draining", "problems": {"draining": "This process is stopping."}}'
 CONTENT_LENGTH = re.compile(rb"\r\ncontent-length[ \t]*:[ \t]*(\d{1,18})[ \t]*(?=\r\n)", re.IGNORECASE)
 CHUNKED = re.compile(rb"\r\ntransfer-encoding[ \t]*:[^\r\n]*\bchunked[ \t]*(?=\r\n)", re.IGNORECASE)
 EXPECT = re.compile(rb"\r\nexpect[ \t]*:[ \t]*100-continue[ \t]*(?=\r\n)", re.IGNORECASE)
@@ -137,6 +143,19 @@ class Worker(ThreadWorker):
         # Connections whose request is on its way, the longest waiting first; those that only wait for the client's end.
         self._incoming: dict[TConn, Incoming] = {}
         self._closing: dict[TConn, float] = {}
+        self._drained_at: float | None = None
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        """SIGTERM: drain first, where that was asked for; a second one ends that.
+
+        The first process kills its workers after `graceful_timeout`, of which half is left to requests.
+        """
+        drain_s = min(DRAIN_S, self.cfg.graceful_timeout / 2)
+        if self.alive and drain_s and self._drained_at is None:
+            self._drained_at = time.monotonic() + drain_s
+            self.cfg.set("keepalive", 0)  # who asks again connects again, to another process
+        else:
+            super().handle_exit(sig, frame)
 
     def accept(self, listener: socket.socket) -> None:
         """Take a connection; of too many, the one that has kept us waiting longest gives way."""
@@ -170,6 +189,8 @@ class Worker(ThreadWorker):
     def murder_pending(self) -> None:
         """Called every second: end what has taken too long, and when the worker stops what has not begun."""
         now = time.monotonic()
+        if self._drained_at is not None and self._drained_at <= now:
+            self.alive = False
         late = [
             each
             for each, incoming in self._incoming.items()
@@ -208,7 +229,10 @@ class Worker(ThreadWorker):
             return
         if is_complete:
             if PROBE.match(incoming.data):
-                self._say_alive(connection, is_head=incoming.data.startswith(b"HEAD"))
+                self._say(connection, "200 OK", ALIVE, is_head=incoming.data.startswith(b"HEAD"))
+                return
+            if self._drained_at is not None and READINESS.match(incoming.data):
+                self._say(connection, "503 Service Unavailable", DRAINING, is_head=incoming.data.startswith(b"HEAD"))
                 return
             received = bytes(incoming.data)
             connection.init()
@@ -225,11 +249,11 @@ class Worker(ThreadWorker):
         done = self.tpool.submit(work)
         done.add_done_callback(lambda future: self.method_queue.defer(self.finish_request, connection, future))
 
-    def _say_alive(self, connection: TConn, *, is_head: bool) -> None:
-        head = _head("200 OK", ALIVE, random_base62())
+    def _say(self, connection: TConn, status: str, body: bytes, *, is_head: bool) -> None:
+        head = _head(status, body, random_base62())
         self._forget(connection)
         with contextlib.suppress(OSError):
-            connection.sock.send(head if is_head else head + ALIVE)
+            connection.sock.send(head if is_head else head + body)
         self._drop(connection)
 
     def _drain(self, connection: TConn, _: object) -> None:

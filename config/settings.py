@@ -14,6 +14,7 @@ from config import __version__, environment
 from config.environment import read
 from config.ids import TIMESTAMP_FORMAT
 from config.logging import logging_config
+from config.operations.draining import DRAIN_S  # noqa: F401  # used by config.gunicorn, which needs no settings
 from config.scanning import (  # noqa: F401  # read as `settings.…`
     SCAN_ALLOWED_NETWORKS,
     SCAN_ALLOWED_PORTS,

@@ -90,7 +90,7 @@ def browser(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessa
         return [used, Warning("The browser runs without its sandbox.", hint=hint, id="scans.W002")]
     if problem := sandbox_problem(program):
         hint = (
-            "Run workers as an ordinary user where user namespaces are allowed (in containers: seccomp.json);"
+            "Run workers as an ordinary user where user namespaces are allowed (in containers: deploy/seccomp.json);"
             " SCAN_BROWSER_SANDBOX=off runs it without."
         )
         return [

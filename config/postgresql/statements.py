@@ -26,6 +26,12 @@ def now() -> datetime:
     return moment
 
 
+def server_major() -> int:
+    """PostgreSQL's major version, such as 18."""
+    ((number,),) = fetch("SELECT current_setting('server_version_num')::int / 10000", {})
+    return int(number)
+
+
 def sql_timestamp(column: str) -> str:
     """An expression that writes a `timestamptz` column as the API writes moments; see `config.ids.timestamp`."""
     return f"""to_char({column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')"""

@@ -1,4 +1,4 @@
-"""Dockerfile, compose.yaml and the units for systemd, as far as they can be tested without running them."""
+"""Dockerfile and compose.yaml, as far as they can be tested without running them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gunicorn.config import Config
 
 from config.celery import app
 from config.stack.management.commands.up import programs
-from tests.config.test_docs_operations import DOC, read_variables
+from tests.config.test_docs_operations import read_variables
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
@@ -142,9 +142,9 @@ def test_every_documented_variable_is_passed_on(service: str) -> None:
 def test_the_browser_gets_namespaces_for_its_sandbox_and_a_bound_for_its_memory() -> None:
     browser = SERVICES["browser"]
     assert browser["cap_drop"] == ["ALL"]
-    assert browser["security_opt"] == ["no-new-privileges:true", "seccomp=seccomp.json"]
+    assert browser["security_opt"] == ["no-new-privileges:true", "seccomp=deploy/seccomp.json"]
     assert browser["mem_limit"] == browser["memswap_limit"]
-    profile = json.loads((ROOT / "seccomp.json").read_text(encoding="utf-8"))
+    profile = json.loads((ROOT / "deploy" / "seccomp.json").read_text(encoding="utf-8"))
     (refused,) = profile["syscalls"]
     assert (profile["defaultAction"], refused["action"]) == ("SCMP_ACT_ALLOW", "SCMP_ACT_ERRNO")
     assert not {"clone", "clone3", "unshare", "chroot"} & set(refused["names"])
@@ -250,56 +250,3 @@ def test_manage_py_understands_its_command() -> None:
     assert (python, script) == ("python", "manage.py")
     command = load_command_class(get_commands()[name], name)
     assert command.create_parser(script, name).parse_args(arguments).interactive is False
-
-
-def units() -> dict[str, str]:
-    """The files for systemd by their path below its folder of units."""
-    found = re.findall(r"`/etc/systemd/system/([\w./-]+)`[^`]*:\n\n```ini\n(.*?)^```$", DOC, re.MULTILINE | re.DOTALL)
-    assert len(found) == DOC.count("```ini")
-    return dict(found)
-
-
-def command_of_unit(text: str) -> list[str]:
-    """What a unit runs, from the program on, as the processes see it (systemd.service(5), "Command lines")."""
-    (line,) = re.findall(r"^ExecStart=(.*)$", text.replace("\\\n", " "), re.MULTILINE)
-    words = line.replace("%%", "%").split()
-    start = next(n for n, word in enumerate(words) if word.endswith(("/gunicorn", "/celery")))
-    return [Path(words[start]).name, *words[start + 1 :]]
-
-
-@pytest.mark.parametrize("name", ["web", "worker", "browser", "webhooks", "scheduler"])
-def test_systemd_runs_what_compose_runs(name: str) -> None:
-    for_containers = " ".join(command_of(name)).replace("0.0.0.0", "127.0.0.1")
-    for_containers = for_containers.replace("/data/", "/var/lib/website-scan/").replace("--pidfile ", "--pidfile=")
-    assert " ".join(command_of_unit(units()[f"website-scan-{name}.service"])) == for_containers
-
-
-def test_the_target_of_systemd_wants_all_of_them() -> None:
-    wanted = set(re.findall(r"website-scan-\w+\.service", units()["website-scan.target"]))
-    assert wanted == {name for name in units() if name.endswith(".service")}
-
-
-def test_the_browser_gets_no_keys_under_systemd_either() -> None:
-    unit = units()["website-scan-browser.service"].replace("\\\n", " ")
-    for name in KEYS:
-        assert re.search(rf"-u {name}\b| {name}=of-no-use", unit), name
-    users = re.findall(r"^User=(.*)$", "\n".join(units().values()), re.MULTILINE)
-    assert (users.count("website-scan"), users.count("website-scan-browser")) == (4, 1)
-
-
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd here")
-def test_systemd_understands_the_units(tmp_path: Path) -> None:
-    for name, text in units().items():
-        path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text.replace("/opt/website-scan/.venv", str(Path(sys.executable).parent.parent)))
-    # With systemd's own units behind, which the target and the order need.
-    verified = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", *(tmp_path / name for name in units() if "/" not in name)],
-        env=os.environ | {"SYSTEMD_UNIT_PATH": f"{tmp_path}:"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    complaints = [line for line in verified.stderr.splitlines() if "website-scan" in line]
-    assert (verified.returncode, complaints) == (0, [])

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.gunicorn import MAX_BODY_BYTES, MAX_HEAD_BYTES, Incoming, TooLarge
+from tests.config.stack.processes import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 THREADS = 2
@@ -43,9 +44,11 @@ def application(environ, start_response):
 
 
 class Server:
-    """A running worker. `connections`: how many it has room for."""
+    """A running worker. `connections`: how many it has room for. `drain_s`: how long it goes on when told to stop."""
 
-    def __init__(self, folder: Path, deadlines: str, connections: int) -> None:
+    def __init__(
+        self, folder: Path, deadlines: str, connections: int = 1000, drain_s: int = 0, graceful_timeout_s: int = 30
+    ) -> None:
         (folder / "patient.py").write_text(APPLICATION.format(deadlines=deadlines))
         with socket.socket() as listener:
             listener.bind(("127.0.0.1", 0))
@@ -58,8 +61,9 @@ class Server:
                     *("--worker-class", "patient.Worker", "--threads", str(THREADS), "--workers", "1"),
                     *("--worker-connections", str(connections), "--keep-alive", "30", "--no-control-socket"),
                     *("--log-level", "warning"),
+                    *("--graceful-timeout", str(graceful_timeout_s)),
                 ],
-                env=os.environ | {"PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"},
+                env=os.environ | {"PYTHONPATH": f"{folder}{os.pathsep}{ROOT}", "DRAIN_S": str(drain_s)},
                 pass_fds=(listener.fileno(),),
             )
 
@@ -227,6 +231,38 @@ def test_what_cannot_be_taken_is_refused_as_json(
         head, _, body = received(connection).partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 %d " % status)
     assert json.loads(body)["code"] == code
+
+
+@contextmanager
+def draining(folder: Path, graceful_timeout_s: int) -> Iterator[Server]:
+    """A worker that was told to stop, and goes on for half of that time."""
+    server = Server(folder, "60, 60, 60", drain_s=600, graceful_timeout_s=graceful_timeout_s)
+    try:
+        assert server.get("/readyz")[0] == 200
+        server.process.terminate()
+        wait_until(lambda: server.get("/readyz")[0] == 503, PATIENCE_S)
+        yield server
+    finally:
+        server.process.kill()
+        server.process.wait(PATIENCE_S)
+
+
+def test_who_stops_says_so_and_goes_on_serving(tmp_path: Path) -> None:
+    with draining(tmp_path, graceful_timeout_s=600) as server, ExitStack() as cleanup:
+        status, body = server.get("/readyz")
+        assert (status, json.loads(body)["status"]) == (503, "draining")
+        assert server.get("/healthz")[0] == 200
+        answer = received(cleanup.enter_context(server.send(HEAD + b"\r\n")))  # ends: the client is to connect anew
+        assert answer.startswith(b"HTTP/1.1 200 OK")
+        assert b"\r\nConnection: close\r\n" in answer
+        for _ in range(THREADS):
+            cleanup.enter_context(server.send(b"GET /hold HTTP/1.1\r\nHost: a\r\n\r\n"))
+        assert server.get("/readyz")[0] == 503
+
+
+def test_who_stops_has_an_end_however_long_it_was_to_drain(tmp_path: Path) -> None:
+    with draining(tmp_path, graceful_timeout_s=4) as server:
+        assert server.process.wait(PATIENCE_S) == 0
 
 
 WHOLE = [

@@ -84,8 +84,8 @@ class Command(BaseCommand):
         port = _port()
         _require_usable_environment()
         data_dir: Path = settings.DATA_DIR
-        own_database = not os.environ.get("DATABASE_URL", "").strip()
-        own_redis = not os.environ.get("REDIS_URL", "").strip()
+        own_database = not environment.given("DATABASE_URL")
+        own_redis = not environment.given("REDIS_URL")
         with embedded.locked(data_dir) as lock:
             _require_free(port, patience_s=ORPHAN_TIMEOUT_S if lock.after_kill else 0)
             if not own_database:
@@ -101,7 +101,8 @@ class Command(BaseCommand):
                 was_known = demo is not None and demo.exists()
                 _prepare(env, demo)
                 login = login_to_show(demo, was_known=was_known, on_terminal=self.stdout.isatty())
-                with running.shown(data_dir, {name: env[name] for name in environment.names if env.get(name)}):
+                known = {name: value for name in environment.names if (value := environment.given_in(env, name))}
+                with running.shown(data_dir, known):
                     self._supervise(data_dir, port, env, stack, login)
 
     def _supervise(
@@ -264,18 +265,21 @@ def _environment(data_dir: Path, port: int, stack: embedded.Stack) -> dict[str, 
     env.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     # Celery warns every root; here root is a container's or a newcomer's only user.
     env.setdefault("PYTHONWARNINGS", "ignore:You're running the worker with superuser privileges")
-    if not env.get("SECRET_KEY", "").strip():
-        env["SECRET_KEY"] = _secret_key(data_dir / "secret_key")
+    if not environment.given("SECRET_KEY"):
+        # By its name: what scans other people's pages has no key in its environment.
+        env |= {"SECRET_KEY": "", "SECRET_KEY_FILE": str(_with_secret_key(data_dir / "secret_key"))}
     return env
 
 
-def _secret_key(path: Path) -> str:
+def _with_secret_key(path: Path) -> Path:
+    """The file, made where it is missing."""
     try:
         if not path.exists():
             write_private(path, secrets.token_urlsafe(48))
-        return path.read_text(encoding="utf-8").strip()
+        path.read_bytes()
     except OSError as error:
         raise StartRefused(f"{path} can't be used: {error.strerror}.") from error
+    return path
 
 
 def _prepare(env: dict[str, str], demo: Path | None) -> None:

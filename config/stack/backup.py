@@ -1,0 +1,138 @@
+"""A backup is one file: a tar archive with pg_dump's own format in it, and behind that what it is.
+
+`tar -xf FILE database.dump` and pg_restore read it without us. Imports no Django.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import tarfile
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO
+
+FORMAT = 1
+DUMP, MANIFEST = "database.dump", "manifest.json"
+DRAFT_SUFFIX = ".part"
+CHUNK_BYTES = 1024 * 1024
+
+
+class BackupError(Exception):
+    """Nothing was written, or nothing is restored; the message is for the person at the terminal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a backup is of. `keys`: fingerprints of the keys for secrets at rest, the one that encrypts first."""
+
+    version: str
+    created_at: str
+    postgresql: int
+    migrations: list[str]  # app.name
+    keys: list[str]
+    sha256: str = ""
+    bytes: int = 0
+    format: int = FORMAT
+
+
+@contextlib.contextmanager
+def draft_of(path: Path) -> Iterator[IO[bytes]]:
+    """A file beside `path`, its owner's alone, that takes its place when the block ends without an error.
+
+    A draft whose writer was killed is written over by the next. Raises BackupError; an older backup is never replaced.
+    """
+    draft = path.with_name(path.name + DRAFT_SUFFIX)
+    try:
+        descriptor = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise BackupError(f"{draft} can't be written: {error.strerror}.") from error
+    with os.fdopen(descriptor, "r+b") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise BackupError(f"Another backup is being written to {path}.") from None
+        try:
+            if path.exists():
+                raise BackupError(f"{path} exists already. Name another file.")
+            os.fchmod(file.fileno(), 0o600)
+            file.truncate()
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            os.link(draft, path)  # fails where a file has come meanwhile, which a rename would replace
+        except OSError as error:
+            raise BackupError(f"{path} can't be written: {error.strerror}.") from error
+        finally:
+            draft.unlink(missing_ok=True)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def write(file: IO[bytes], dump: IO[bytes], manifest: Manifest) -> Manifest:
+    """Put what comes from `dump` and its manifest into a new archive; the manifest with size and checksum."""
+    file.write(bytes(tarfile.BLOCKSIZE))  # for the header, which needs the size
+    digest, size = hashlib.sha256(), 0
+    while chunk := dump.read(CHUNK_BYTES):
+        file.write(chunk)
+        digest.update(chunk)
+        size += len(chunk)
+    file.write(bytes(-size % tarfile.BLOCKSIZE))
+    values = asdict(manifest) | {"sha256": digest.hexdigest(), "bytes": size}
+    text = json.dumps(values, indent=2).encode() + b"\n"
+    file.write(_header(MANIFEST, len(text)) + text)
+    file.write(bytes(-len(text) % tarfile.BLOCKSIZE + 2 * tarfile.BLOCKSIZE))
+    file.seek(0)
+    file.write(_header(DUMP, size))
+    return Manifest(**values)
+
+
+def _header(name: str, size: int) -> bytes:
+    member = tarfile.TarInfo(name)
+    member.size, member.mode, member.mtime = size, 0o600, int(time.time())
+    return member.tobuf(tarfile.GNU_FORMAT)
+
+
+def checked(path: Path) -> Manifest:
+    """What a backup is of, after a look at all of it. Raises BackupError when it is damaged."""
+    try:
+        with tarfile.open(path, "r:") as archive:
+            dump, text = archive.extractfile(DUMP), archive.extractfile(MANIFEST)
+            if dump is None or text is None:
+                raise BackupError(f"{path} is no backup.")
+            manifest = _manifest(text)
+            digest = hashlib.sha256()
+            while chunk := dump.read(CHUNK_BYTES):
+                digest.update(chunk)
+    except (KeyError, ValueError, TypeError, EOFError, tarfile.TarError):
+        raise BackupError(f"{path} is no backup, or is damaged.") from None
+    except OSError as error:
+        raise BackupError(f"{path} can't be read: {error.strerror}.") from error
+    if digest.hexdigest() != manifest.sha256:
+        raise BackupError(f"{path} is damaged: its checksum is wrong.")
+    return manifest
+
+
+@contextlib.contextmanager
+def dump_in(path: Path) -> Iterator[IO[bytes]]:
+    """pg_dump's file in a backup that was `checked`."""
+    with tarfile.open(path, "r:") as archive:
+        dump = archive.extractfile(DUMP)
+        if dump is None:
+            raise BackupError(f"{path} is no backup.")
+        yield dump
+
+
+def _manifest(file: IO[bytes]) -> Manifest:
+    values = json.load(file)
+    if values["format"] != FORMAT:
+        raise BackupError(f"The backup was made by a newer version, {values['version']}. Install that one first.")
+    return Manifest(**values)

@@ -1,0 +1,93 @@
+"""Every migration since the previous release is one that the previous release stands: docs/upgrades.md."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from django.contrib.postgres.operations import AddIndexConcurrently
+from django.db import migrations, models
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.operations.base import Operation
+
+from tests.migrations import faults
+from tests.releases import PREVIOUS, ROOT, is_known
+
+# Migrations that take away what the previous release does not use any more: app.name, and since when.
+EXCUSED: dict[str, str] = {}
+
+
+@pytest.mark.skipif(not is_known(PREVIOUS), reason="the history does not go back to the previous release")
+def test_the_previous_release_stands_every_new_migration() -> None:
+    ask = ["git", "ls-tree", "-r", "--name-only", PREVIOUS]
+    old = set(subprocess.run(ask, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split())
+    found = {}
+    loader = MigrationLoader(None, ignore_no_migrations=True)
+    for (app, name), migration in loader.disk_migrations.items():
+        path = type(migration).__module__.replace(".", "/") + ".py"
+        if (ROOT / path).exists() and path not in old and f"{app}.{name}" not in EXCUSED:
+            models_before = loader.project_state((app, name), at_end=False).models
+            required = {
+                (model, field.lower())
+                for (label, model), state in models_before.items()
+                for field, kind in state.fields.items()
+                if label == app and not kind.null
+            }
+            found[f"{app}.{name}"] = list(faults(migration.operations, required))
+    assert {name: said for name, said in found.items() if said} == {}
+    assert any(path.endswith("accounts/migrations/0001_initial.py") for path in old)
+
+
+NEW = migrations.CreateModel("New", [("id", models.BigAutoField(primary_key=True))])
+INDEX = models.Index(fields=["status"], name="by_status")
+UNIQUE = models.UniqueConstraint(fields=["status"], name="one_status")
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        migrations.AddField("scan", "note", models.TextField()),
+        migrations.AddField("scan", "note", models.TextField(default="")),  # Django drops it after the migration
+        migrations.AddField("scan", "note", models.TextField(null=True, db_index=True)),
+        migrations.AddField("scan", "note", models.TextField(null=True, unique=True)),
+        migrations.AlterField("scan", "note", models.TextField()),
+        migrations.RemoveField("scan", "note"),
+        migrations.RenameField("scan", "note", "remark"),
+        migrations.RenameModel("Scan", "Visit"),
+        migrations.DeleteModel("Scan"),
+        migrations.AlterModelTable("scan", "scans"),
+        migrations.AddIndex("scan", INDEX),
+        migrations.AddConstraint("scan", UNIQUE),
+        migrations.RunSQL("ALTER TABLE scans_scan DROP COLUMN note"),
+        migrations.RunSQL("CREATE UNIQUE INDEX one ON scans_scan (status)"),
+        migrations.SeparateDatabaseAndState([migrations.RemoveField("scan", "note")]),
+    ],
+    ids=lambda operation: operation.describe()[:60],
+)
+def test_what_old_code_does_not_stand_is_found(operation: Operation) -> None:
+    assert len(list(faults([NEW, operation]))) == 1
+
+
+def test_a_field_that_was_never_empty_may_stay_so() -> None:
+    operation = migrations.AlterField("Scan", "note", models.TextField(help_text="What to say."))
+    assert list(faults([operation], {("scan", "note")})) == []
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        migrations.AddField("scan", "note", models.TextField(null=True)),
+        migrations.AddField("scan", "note", models.TextField(db_default="")),
+        migrations.AddField("scan", "notes", models.ManyToManyField("scans.Note")),
+        migrations.AlterField("scan", "note", models.TextField(null=True)),
+        AddIndexConcurrently("scan", INDEX),
+        migrations.RunSQL("CREATE INDEX CONCURRENTLY IF NOT EXISTS one ON scans_scan (status)"),
+        migrations.SeparateDatabaseAndState(state_operations=[migrations.RemoveField("scan", "note")]),
+        migrations.AddField("new", "note", models.TextField(unique=True)),
+        migrations.AddIndex("new", INDEX),
+        migrations.AddConstraint("new", UNIQUE),
+    ],
+    ids=lambda operation: operation.describe()[:60],
+)
+def test_what_old_code_stands_is_left_alone(operation: Operation) -> None:
+    assert list(faults([NEW, operation])) == []

@@ -1,0 +1,37 @@
+"""`make sbom` lists what an installation is made of."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+
+from tests.config.test_containers import ROOT
+
+RECIPE = re.search(r"^sbom:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("lock", ["requirements.txt", "requirements-browser.txt"])
+def test_every_locked_package_is_in_the_list_with_its_hashes(tmp_path: Path, lock: str) -> None:
+    assert RECIPE
+    path = tmp_path / "sbom.json"
+    options = re.search(r"cyclonedx-py (.*) --output-file", RECIPE[1].replace("\\\n", " "))
+    assert options
+    arguments = [word.replace("$(LOCK)", lock) for word in options[1].split()]
+    command = [sys.executable, "-m", "cyclonedx_py", *arguments, "--output-file", str(path)]
+    subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+    text = path.read_text(encoding="utf-8")
+    document = json.loads(text)
+    assert JsonStrictValidator(SchemaVersion.from_version(document["specVersion"])).validate_str(text) is None
+    locked = set(re.findall(r"^([\w.-]+)==([\w.+-]+)", (ROOT / lock).read_text(encoding="utf-8"), re.MULTILINE))
+    listed = {(each["name"], each["version"]) for each in document["components"]}
+    assert {(name.partition("[")[0], version) for name, version in locked} == listed
+    assert document["metadata"]["component"]["name"] == "website-scan-service"
+    assert all(reference["hashes"] for each in document["components"] for reference in each["externalReferences"][:1])
+    assert str(ROOT) not in text

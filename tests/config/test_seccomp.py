@@ -1,0 +1,88 @@
+"""The profile under which Chromium has its sandbox, and what escapes from it has little."""
+
+from __future__ import annotations
+
+import ctypes.util
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scans.net.browser import find_browser, sandbox_problem
+from tests.config.test_containers import ROOT
+
+PROFILE = ROOT / "deploy" / "seccomp.json"
+CONFINED = ROOT / "tests" / "confined.py"
+UID = 10001
+BROWSER = find_browser("auto")
+PAGE = "data:text/html,<p>shown</p><script>document.title='ran'</script>"
+
+pytestmark = pytest.mark.skipif(ctypes.util.find_library("seccomp") is None, reason="there is no libseccomp here")
+
+
+def confined(profile: Path, *command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A command under a profile, as a user who may write into that folder alone."""
+    shutil.copy(CONFINED, folder)
+    shutil.copy(profile, folder / "profile.json")
+    folder.chmod(0o777)
+    for parent in folder.parents[:2]:  # pytest's, which are its user's alone
+        parent.chmod(parent.stat().st_mode | 0o111)
+    start = [
+        "/usr/bin/env",
+        "-i",
+        f"HOME={folder}",
+        f"TMPDIR={folder}",
+        "PATH=/usr/bin:/bin",
+        sys.executable,
+        "-I",
+        "-S",
+    ]
+    return subprocess.run(
+        [*start, str(folder / "confined.py"), str(folder / "profile.json"), str(UID), *command],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def without(folder: Path, *names: str) -> Path:
+    """The same profile, which refuses these besides."""
+    profile = json.loads(PROFILE.read_text())
+    profile["syscalls"][0]["names"] += names
+    path = folder / "stricter.json"
+    path.write_text(json.dumps(profile))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("code", "is_allowed"),
+    [
+        ("libc.unshare(0x10000000 | 0x20000000 | 0x40000000)", True),  # what the sandbox begins with
+        ("libc.unshare(0x10000000) or libc.mount(b'none', b'/tmp', b'tmpfs', 0, 0)", False),
+        ("libc.syscall(101, 0, 0, 0, 0)", False),  # ptrace
+        ("libc.syscall(321, 0, 0, 0)", False),  # bpf
+        ("libc.syscall(425, 1, 0)", False),  # io_uring_setup
+    ],
+)
+@pytest.mark.skipif(sys.platform != "linux" or ctypes.sizeof(ctypes.c_void_p) != 8, reason="other numbers")
+def test_what_the_profile_allows_and_refuses(tmp_path: Path, code: str, is_allowed: bool) -> None:
+    call = f"import ctypes; libc = ctypes.CDLL(None, use_errno=True); r = {code}; print(r, ctypes.get_errno())"
+    ran = confined(PROFILE, "/usr/bin/python3", "-c", call, folder=tmp_path)
+    assert ran.stdout.strip() == ("0 0" if is_allowed else "-1 1"), ran.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(BROWSER is None or sandbox_problem(BROWSER) != "", reason="Chromium has no sandbox here at all")
+def test_chromium_starts_with_its_sandbox_under_the_profile_and_not_without_namespaces(tmp_path: Path) -> None:
+    arguments = ["--dump-dom", "--disable-gpu", f"--user-data-dir={tmp_path}/profile", PAGE]
+    ran = confined(PROFILE, str(BROWSER), *arguments, folder=tmp_path)
+    assert "<title>ran</title>" in ran.stdout, ran.stderr
+    # As under a profile that was made without a thought of it: so the first really had one.
+    refused = confined(without(tmp_path, "chroot"), str(BROWSER), *arguments, folder=tmp_path)
+    assert "shown" not in refused.stdout
+    assert refused.returncode != 0

@@ -1,0 +1,20 @@
+"""A release can be put in, and taken back, while the service runs."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.releases import PREVIOUS, is_known
+from tests.upgrade import rehearse
+
+pytestmark = pytest.mark.skipif(not is_known(PREVIOUS), reason="the history does not go back to the previous release")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)  # eight starts of the service, on a machine that others keep busy
+@pytest.mark.xdist_group("service")
+def test_the_previous_release_stands_the_new_schema_and_nobody_is_refused_on_the_way_there_and_back() -> None:
+    rehearsal = rehearse(rounds=1)
+    assert rehearsal.failures == []
+    assert rehearsal.pages > 30
+    assert {status for name, status in rehearsal.answers if name == "scan"} == {200}

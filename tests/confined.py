@@ -1,0 +1,57 @@
+"""Becomes another program under a seccomp profile in Docker's form, as an ordinary user without any capability:
+
+    python -I -S confined.py PROFILE UID COMMAND…
+
+That is what compose.yaml and the Kubernetes manifests ask of the container engine. libseccomp compiles the profile, as
+it does there. It may hold what `load` reads: a default action, and names that are refused.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import sys
+from pathlib import Path
+
+ALLOW = 0x7FFF0000
+ERRNO = 0x00050000
+PR_CAPBSET_DROP = 24
+LAST_CAPABILITY = 63
+
+
+def load(profile: dict[str, object]) -> None:
+    """Load the profile into this process. It also gives up new privileges. Raises OSError, KeyError."""
+    library = ctypes.CDLL("libseccomp.so.2", use_errno=True)
+    library.seccomp_init.restype = ctypes.c_void_p
+    context = ctypes.c_void_p(
+        library.seccomp_init(ctypes.c_uint32({"SCMP_ACT_ALLOW": ALLOW}[profile["defaultAction"]]))
+    )
+    for rule in profile["syscalls"]:
+        action = ctypes.c_uint32({"SCMP_ACT_ERRNO": ERRNO}[rule["action"]] | rule["errnoRet"])
+        for name in rule["names"]:
+            number = library.seccomp_syscall_resolve_name(name.encode())
+            # What this kind of processor has never had is below zero; -1 is no system call anywhere.
+            if number == -1:
+                raise KeyError(name)
+            added = library.seccomp_rule_add(context, action, number, 0)
+            if added != 0:
+                raise OSError(-added, name)
+    if (loaded := library.seccomp_load(context)) != 0:
+        raise OSError(-loaded, "seccomp_load")
+
+
+def give_up_root(uid: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    for capability in range(LAST_CAPABILITY):
+        libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)
+    os.setgroups([])
+    os.setgid(uid)
+    os.setuid(uid)
+
+
+if __name__ == "__main__":
+    if os.geteuid() == 0:
+        give_up_root(int(sys.argv[2]))
+    load(json.loads(Path(sys.argv[1]).read_text()))
+    os.execv(sys.argv[3], sys.argv[3:])

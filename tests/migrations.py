@@ -1,0 +1,76 @@
+"""What the previous release does not stand in a migration, judged by its operations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Iterator
+
+from django.contrib.postgres.operations import AddIndexConcurrently
+from django.db import migrations, models
+from django.db.migrations.operations.base import Operation
+
+REMOVES = (
+    *(migrations.DeleteModel, migrations.RemoveField),
+    *(migrations.RenameModel, migrations.RenameField, migrations.AlterModelTable),
+)
+# In SQL that is written out: whatever takes something away, gives it another name, or asks for more than before.
+IN_SQL = re.compile(
+    r"\b(DROP\s+(TABLE|COLUMN)|RENAME|SET\s+NOT\s+NULL|CREATE\s+(UNIQUE\s+)?INDEX\s+(?!CONCURRENTLY))", re.IGNORECASE
+)
+
+
+def faults(operations: Iterable[Operation], required: Container[tuple[str, str]] = ()) -> Iterator[str]:
+    """What old code would fail on, or wait for; tables that the migration itself makes are nobody's yet.
+
+    `required`: fields, by model and name, to which old code writes a value anyway.
+    """
+    made: set[str] = set()
+    for operation in flat(operations):
+        if isinstance(operation, migrations.CreateModel):
+            made.add(operation.name_lower)
+            continue
+        name = str(getattr(operation, "model_name", getattr(operation, "name", ""))).lower()
+        if isinstance(operation, migrations.AlterField) and (name, operation.name.lower()) in required:
+            continue
+        if name not in made and (fault := fault_of(operation)):
+            yield f"{operation.describe()}: {fault}"
+
+
+def flat(operations: Iterable[Operation]) -> Iterator[Operation]:
+    """What reaches the database."""
+    for operation in operations:
+        if isinstance(operation, migrations.SeparateDatabaseAndState):
+            yield from flat(operation.database_operations)
+        else:
+            yield operation
+
+
+def fault_of(operation: Operation) -> str | None:
+    """Why an operation on a table that is in use is none for an upgrade; None where it is."""
+    if isinstance(operation, REMOVES):
+        return "old code asks for what is gone"
+    if isinstance(operation, migrations.AddField):
+        return fault_of_field(operation.field)
+    if isinstance(operation, migrations.AlterField):
+        field = operation.field
+        return "old code may write nothing here" if not field.null and not field.has_db_default() else None
+    if isinstance(operation, AddIndexConcurrently):
+        return None
+    if isinstance(operation, migrations.AddIndex):
+        return "the table cannot be written while the index is made"
+    if isinstance(operation, migrations.AddConstraint) and isinstance(operation.constraint, models.UniqueConstraint):
+        return "the table cannot be written while its index is made, and old code may break it"
+    if isinstance(operation, migrations.RunSQL) and (found := IN_SQL.search(str(operation.sql))):
+        return f"{found[1]} in SQL"
+    return None
+
+
+def fault_of_field(field: models.Field[object, object]) -> str | None:
+    """Old code writes rows without a new column."""
+    if field.many_to_many:
+        return None
+    if not field.null and not field.has_db_default():
+        return "old code writes no value, and the column has neither db_default nor null"
+    if field.db_index or field.unique:
+        return "the table cannot be written while the column's index is made"
+    return None

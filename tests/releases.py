@@ -1,0 +1,125 @@
+"""The service from any tree of its code: a release of the past beside the one that is being made."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.config.stack.processes import wait_until
+from tests.e2e.service import free_port
+
+ROOT = Path(__file__).resolve().parents[1]
+PREVIOUS = (ROOT / "tests" / "config" / "previous_release.txt").read_text(encoding="utf-8").split()[0]
+PATIENCE_S = 120
+WEB = ["gunicorn", "config.wsgi:application", "--worker-class", "config.gunicorn.Worker", "--workers", "2"]
+WEB += ["--threads", "4", "--reuse-port", "--preload", "--no-control-socket", "--log-level", "warning"]
+WEB += ["--graceful-timeout", "60", "--bind"]
+WORKER = ["celery", "--quiet", "-A", "config", "worker", "--queues", "scans,browser,webhooks,maintenance"]
+WORKER += ["--concurrency", "2", "--without-gossip", "--without-mingle", "--loglevel", "WARNING", "--hostname"]
+
+
+def is_known(commit: str) -> bool:
+    """Whether this is a clone whose history goes back to that commit."""
+    asked = subprocess.run(
+        ["git", "cat-file", "-e", f"{commit}^{{commit}}"], cwd=ROOT, capture_output=True, check=False
+    )
+    return asked.returncode == 0
+
+
+def files_of(commit: str, folder: Path) -> Path:
+    """That commit's files, in a new folder."""
+    folder.mkdir()
+    archive = subprocess.run(["git", "archive", commit], cwd=ROOT, capture_output=True, check=True).stdout
+    subprocess.run(["tar", "--extract", "--directory", str(folder)], input=archive, check=True)
+    return folder
+
+
+class Release:
+    """A tree of code with the environment in which its processes run, and a folder for what they keep."""
+
+    def __init__(self, code: Path, data_dir: Path, variables: Mapping[str, str]) -> None:
+        data_dir.mkdir()
+        self.name = data_dir.name
+        self._code = code
+        self._log = data_dir / "log"
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("SCAN_", "PYTEST_"))}
+        self.variables = (
+            clean | {"DATA_DIR": str(data_dir), "PYTHONPATH": f"{code}:{data_dir.parent}"} | dict(variables)
+        )
+
+    def manage(self, *arguments: str) -> str:
+        """What a command prints; it must succeed."""
+        ran = subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=self._code,
+            env=self.variables,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ran.returncode == 0, f"{self.name}: {ran.stdout}{ran.stderr}"
+        return ran.stdout
+
+    def prepare(self, folder: Path) -> dict[str, str]:
+        """Prepare the database; the login of its demo organization, whose owner is a superuser."""
+        self.manage("prepare", "--demo", str(folder / "demo.json"))
+        login: dict[str, str] = json.loads((folder / "demo.json").read_text())
+        return login
+
+    def start_web(self) -> Process:
+        """A web process with two workers; it may not be ready yet."""
+        port = free_port()
+        return Process(self._start([*WEB, f"127.0.0.1:{port}"]), port)
+
+    def start_worker(self) -> Process:
+        return Process(self._start([*WORKER, f"{self.name}@%h"]), 0)
+
+    def log(self) -> str:
+        return self._log.read_text(errors="replace")
+
+    def _start(self, command: list[str]) -> subprocess.Popen[bytes]:
+        with self._log.open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", *command],
+                cwd=self._code,
+                env=self.variables,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
+
+
+class Process:
+    """A process of a release; `port` is where it listens, if it does."""
+
+    def __init__(self, process: subprocess.Popen[bytes], port: int) -> None:
+        self._process = process
+        self.port = port
+
+    def tell_to_stop(self) -> None:
+        self._process.terminate()
+
+    def wait(self) -> int:
+        """The exit status of one that was told to stop."""
+        wait_until(lambda: self._process.poll() is not None, PATIENCE_S)
+        return self._process.returncode
+
+    def stop(self) -> None:
+        self.tell_to_stop()
+        self.wait()
+
+    def __enter__(self) -> Process:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process.poll() is None:
+            self._process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(10)
+            self._process.kill()
+            self._process.wait()

@@ -1,0 +1,154 @@
+"""What stands around the service while it is restarted: a load balancer as simple as there are, and people who ask."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import itertools
+import socket
+import socketserver
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from tests.config.stack.processes import wait_until
+
+PROBE_EVERY_S = 0.1
+PATIENCE_S = 120
+
+
+class Switch(socketserver.ThreadingTCPServer):
+    """Hands each connection to the next process that is ready, and tries no second one for who is refused."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Relay)
+        self.port: int = self.server_address[1]
+        self._ready: dict[int, bool] = {}
+        self._under_way: Counter[int] = Counter()
+        self._turn = itertools.count()
+        self._lock = threading.Lock()
+
+    def add(self, port: int) -> None:
+        """Take a process in, and wait until it is ready."""
+        self._ready[port] = False
+        wait_until(lambda: self._ready[port], PATIENCE_S)
+
+    def remove(self, port: int) -> None:
+        """Take a process out, and wait until it has answered what it was given."""
+        with self._lock:
+            del self._ready[port]
+        wait_until(lambda: self._under_way[port] == 0, PATIENCE_S)
+
+    @contextlib.contextmanager
+    def chosen(self) -> Iterator[int | None]:
+        """The next process that is ready, for one connection; None where none is."""
+        with self._lock:
+            ready = [port for port, is_ready in self._ready.items() if is_ready]
+            port = ready[next(self._turn) % len(ready)] if ready else 0
+            self._under_way[port] += 1
+        try:
+            yield port or None
+        finally:
+            with self._lock:
+                self._under_way[port] -= 1
+
+    def probe(self, ends: threading.Event) -> None:
+        """A process that takes its time stays what it was; one that says no, or nothing, is left out."""
+        while not ends.wait(PROBE_EVERY_S):
+            for port in list(self._ready):
+                is_ready = status_of(port) == 200
+                with self._lock:
+                    if port in self._ready:
+                        self._ready[port] = is_ready
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[Switch]:
+        ends = threading.Event()
+        threads = [threading.Thread(target=self.serve_forever), threading.Thread(target=self.probe, args=(ends,))]
+        for thread in threads:
+            thread.start()
+        try:
+            yield self
+        finally:
+            ends.set()
+            self.shutdown()
+            for thread in threads:
+                thread.join(PATIENCE_S)
+            self.server_close()
+
+
+class _Relay(socketserver.BaseRequestHandler):
+    """One connection, both ways until the process has ended it; who gets no process is left without an answer."""
+
+    server: Switch
+
+    def handle(self) -> None:
+        with self.server.chosen() as port, contextlib.suppress(OSError):
+            if port is None:
+                return
+            with socket.create_connection(("127.0.0.1", port), PATIENCE_S) as process:
+                threading.Thread(target=_copy, args=(self.request, process), daemon=True).start()
+                _copy(process, self.request)
+
+
+def status_of(port: int) -> int | None:
+    """What `/readyz` of a process says; None where nobody listens."""
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)) as connection:
+        try:
+            connection.request("GET", "/readyz")
+            return connection.getresponse().status
+        except (OSError, http.client.HTTPException):
+            return None
+
+
+def _copy(source: socket.socket, sink: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while data := source.recv(65536):
+            sink.sendall(data)
+        sink.shutdown(socket.SHUT_WR)
+
+
+class Asking:
+    """People who ask again and again for as long as the block lasts. `answers` counts statuses by what was asked."""
+
+    def __init__(self) -> None:
+        self.answers: Counter[tuple[str, int]] = Counter()
+        self.failures: list[str] = []
+        self.state = ""  # in which failures happened
+        self._ends = threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    def __enter__(self) -> Asking:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        self._ends.set()
+        for thread in self._threads:
+            thread.join(PATIENCE_S)
+
+    def ask(self, name: str, request: Callable[[], int], pause_s: float) -> None:
+        """Have one more person send that request, which returns the answer's status, with that pause in between."""
+        thread = threading.Thread(target=self._repeat, args=(name, request, pause_s))
+        self._threads.append(thread)
+        thread.start()
+
+    def _repeat(self, name: str, request: Callable[[], int], pause_s: float) -> None:
+        while not self._ends.wait(pause_s):
+            try:
+                status = request()
+            except (OSError, http.client.HTTPException) as error:
+                self.failures.append(f"{self.state}: {name}: {error!r}")
+                continue
+            self.answers[name, status] += 1
+            if status >= 500:
+                self.failures.append(f"{self.state}: {name}: {status}")
+
+    def count(self, name: str) -> int:
+        """How many answers came to it."""
+        return sum(count for (asked, _), count in list(self.answers.items()) if asked == name)
