@@ -132,6 +132,7 @@ def test_tasks_are_called_by_names_that_exist() -> None:
         and isinstance(node.args[0], ast.Constant)
     }
     assert called == {
+        "accounts.tasks.make_export",
         "accounts.tasks.send_mails",
         "scans.tasks.conclude_run",
         "scans.tasks.discover_pages",

@@ -38,7 +38,6 @@ CHUNK_BYTES = 1024 * 1024
 MAX_BYTES = 20 * 1024**3
 # Longer than a part may take with its last batch.
 LEASE = timedelta(minutes=3)
-TASK = "accounts.tasks.make_export"
 
 
 def request_export(*, actor: Membership) -> DataExport:
@@ -64,7 +63,7 @@ def request_export(*, actor: Membership) -> DataExport:
         access.rows(DataExport, organization.id).delete()  # its files are gone already
         export = DataExport.objects.create(organization=organization, requested_by=found.user)
         audit.record_by(found, "organization.export_requested", organization.name)
-        transaction.on_commit(lambda: celery.enqueue(TASK, export.id))
+        transaction.on_commit(lambda: celery.enqueue("accounts.tasks.make_export", export.id))
     return export
 
 
@@ -138,7 +137,7 @@ def _keep(export: DataExport, token: uuid.UUID, file: IO[bytes], cursor: dict[st
         else:
             mine.cursor = cursor
         if mine.status == DataExport.Status.MAKING:
-            transaction.on_commit(lambda: celery.enqueue(TASK, mine.id))
+            transaction.on_commit(lambda: celery.enqueue("accounts.tasks.make_export", mine.id))
         else:
             mine.ended_at = timezone.now()
             _tell(mine)
@@ -168,7 +167,7 @@ def wake_waiting() -> None:
     free = Q(lease_expires_at=None) | Q(lease_expires_at__lt=timezone.now())
     making = DataExport.objects.filter(free, status=DataExport.Status.MAKING, organization__closed_at=None)
     for export_id in making.values_list("id", flat=True):
-        celery.enqueue(TASK, export_id)
+        celery.enqueue("accounts.tasks.make_export", export_id)
 
 
 def delete_old(has_time: Callable[[], bool]) -> bool:
