@@ -47,7 +47,7 @@ def objects(settings, lines: Lines) -> Lines:
 def test_a_request_is_a_line_with_its_route_and_whose_it_is(home: Member, lines: Lines) -> None:
     home.api.get("/v1/scan/scan_abc?secret=one", **{"X-Request-ID": ASKED_BY})
     (line,) = lines
-    assert line.startswith(f"INFO access [{ASKED_BY}] GET /v1/scan/<any:scan_id> 404 ")
+    assert line.startswith(f"INFO access [{ASKED_BY}] GET /v1/scan/<any:scan_id> 400 ")
     assert line.endswith(f" ms CPU, organization {home.organization.id}, client 127.0.0.1")
 
 
@@ -131,7 +131,7 @@ def test_a_scan_and_its_delivery_carry_the_request_that_asked_for_it(
 
 def test_pages_of_an_audit_carry_it_too(home: Member, target: str) -> None:
     created = home.api.post("/v1/audits", {"page": target, "types": ["seo"]}, **{"X-Request-ID": ASKED_BY})
-    assert created.status_code == 201, created.json()
+    assert created.status_code == 202, created.json()
     audit = Audit.objects.get(id=created.json()["id"])
     assert audit.request_id == ASKED_BY
     from scans.audits.release import release_pages
