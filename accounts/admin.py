@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount, SocialApp, SocialToken
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
@@ -26,6 +29,9 @@ from accounts.models import ApiKey, AuditEvent, Invitation, Membership, Organiza
 from config.web.admin import ReadOnlyAdmin, UncountedAdmin
 
 SHOWN_MEMBERSHIPS = 100
+
+# Whoever may change a person's factors or addresses can be that person.
+admin.site.unregister([EmailAddress, Authenticator, SocialAccount, SocialApp, SocialToken])
 
 
 class UserAddForm(AdminUserCreationForm):

@@ -7,11 +7,19 @@ from django.contrib.auth.signals import user_logged_in
 
 
 class AccountsConfig(AppConfig):
-    """Every login is a session that its person can see and end."""
+    """Every login is a session that its person can see and end; what happens to second factors is noted."""
 
     name = "accounts"
 
     def ready(self) -> None:
+        from allauth.mfa import signals
+
         from accounts import sessions  # models can't be imported before all apps are there
+        from accounts.adapters import mfa
 
         user_logged_in.connect(sessions.begin, dispatch_uid="accounts.sessions")
+        signals.authenticator_added.connect(mfa.note_added, dispatch_uid="accounts.mfa.added")
+        signals.authenticator_removed.connect(mfa.note_removed, dispatch_uid="accounts.mfa.removed")
+        signals.authenticator_reset.connect(mfa.note_reset, dispatch_uid="accounts.mfa.reset")
+        signals.authenticator_used.connect(mfa.note_use, dispatch_uid="accounts.mfa.used")
+        signals.authentication_failed.connect(mfa.note_failure, dispatch_uid="accounts.mfa.failed")

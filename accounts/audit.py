@@ -31,6 +31,12 @@ ACTIONS: Mapping[str, tuple[str, ...]] = {
     "member.role_changed": ("changed the role of {target}", " from {role.from} to {role.to}"),
     "member.removed": ("removed {target}",),
     "member.left": ("left",),
+    "person.logged_in": ("logged in", " with {method}", " from {address}"),
+    "person.second_factor_failed": ("entered a wrong code as a second factor", " from {address}"),
+    "person.second_factor_added": ("added a second factor", ": {target}"),
+    "person.second_factor_removed": ("removed a second factor", ": {target}"),
+    "person.codes_replaced": ("replaced their recovery codes",),
+    "person.email_changed": ("changed their e-mail address", " to {target}"),
     "key.created": ("created the API key {target}", " ({scope})", ", which ends: {ends}"),
     "key.changed": ("changed the API key {target}",),
     "key.regenerated": (

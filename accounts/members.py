@@ -106,6 +106,12 @@ def open_invitations(organization_id: int) -> QuerySet[Invitation]:
     return rows.filter(accepted_at=None, revoked_at=None, expires_at__gt=timezone.now())
 
 
+def is_invited(email: str) -> bool:
+    """Whether somebody with this address may join an organization."""
+    rows = Invitation.objects.filter(accepted_at=None, revoked_at=None, expires_at__gt=timezone.now())
+    return rows.filter(email__iexact=email).exists()
+
+
 def invitation_token(invitation: Invitation) -> str:
     """What the link in the e-mail carries: it proves that its holder reads the mail of the address invited."""
     return signing.dumps(invitation.id, salt=INVITATION_SALT)

@@ -51,8 +51,11 @@ def sign_up_of(token: str) -> SignUp | None:
     return SignUp(email, next_page)
 
 
-def create_person(*, email: str, password: str) -> User:
-    """Somebody whose address is proven; raises AccountRefused when there is an account with it."""
+def create_person(*, email: str, password: str | None) -> User:
+    """Somebody whose address is proven; raises AccountRefused when there is an account with it.
+
+    Without a password they log in with an identity provider, or get one by a reset.
+    """
     user = User(email=User.objects.normalize_email(email))
     user.set_password(password)
     # A statement that fails stands in the database's log, with the password's hash. This one does nothing instead.

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import importlib.util
 import ipaddress
+import json
 import os
 import re
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email.utils import parseaddr
 from pathlib import Path
 from typing import TypeVar
@@ -197,6 +198,48 @@ def browser_memory(raw: str) -> int:
     if number < MIN_BROWSER_MIB:
         raise ValueError(f"{number} is less than {MIN_BROWSER_MIB}")
     return number
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityProvider:
+    """With whom people may log in by OpenID Connect. `domains` are those whose addresses it speaks for; empty: all."""
+
+    id: str
+    name: str
+    issuer: str
+    client_id: str
+    client_secret: str = field(repr=False)
+    domains: tuple[str, ...] = ()
+
+    def speaks_for(self, email: str) -> bool:
+        """Whether what it says of this address is believed."""
+        return not self.domains or email.rpartition("@")[2].lower() in self.domains
+
+
+def identity_providers(raw: str) -> list[IdentityProvider]:
+    """A JSON list of objects with the fields of `IdentityProvider`; all but `domains` are needed."""
+    rows = json.loads(raw)
+    found = [_identity_provider(row) for row in (rows if isinstance(rows, list) else [None])]
+    if len({provider.id for provider in found}) < len(found):
+        raise ValueError("two providers have the same id")
+    return found
+
+
+def _identity_provider(row: object) -> IdentityProvider:
+    needed = {"id", "name", "issuer", "client_id", "client_secret"}
+    if not isinstance(row, dict) or not needed <= row.keys() <= needed | {"domains"}:
+        raise ValueError(f"each provider has {', '.join(sorted(needed))} and may have domains")
+    if not all(isinstance(row[name], str) and row[name] for name in needed):
+        raise ValueError("a provider's fields are texts that are not empty")
+    if not re.fullmatch(r"[a-z0-9-]{1,40}", row["id"]):
+        raise ValueError("a provider's id has up to 40 small letters, digits and hyphens")
+    domains = row.get("domains", [])
+    if not isinstance(domains, list) or not all(isinstance(each, str) and each for each in domains):
+        raise ValueError("domains is a list of texts")
+    texts = {name: row[name] for name in needed}
+    return IdentityProvider(
+        **texts | {"issuer": base_url(row["issuer"])}, domains=tuple(each.lower() for each in domains)
+    )
 
 
 def one_of(*known: str) -> Callable[[str], str]:

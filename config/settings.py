@@ -79,6 +79,12 @@ INSTALLED_APPS = [
     "config",
     "config.operations",
     "config.stack",
+    # Before ours, which take its tables out of the admin.
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
     "accounts",
     "scans",
     "reports",
@@ -112,6 +118,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "accounts.sessions.AuthenticationMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -218,9 +225,48 @@ AUTH_PASSWORD_VALIDATORS = [
 # Closed, people come by invitation, and operators alone make organizations.
 SIGN_UP_OPEN = read("SIGN_UP", environment.one_of("open", "closed"), "open", "Set it to open or closed.") == "open"
 PASSWORD_RESET_TIMEOUT = 3600
-LOGIN_URL = "login"
+LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "/dashboard/"
 LOGOUT_REDIRECT_URL = "/"
+
+# django-allauth (docs/adr/0031-identity-by-django-allauth.md). Every account's address was proven before there was an
+# account, so none is asked for again; attempts are limited by accounts.limits, which fails closed.
+ACCOUNT_ADAPTER = "accounts.adapters.account.AccountAdapter"
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_EMAIL_NOTIFICATIONS = True
+ACCOUNT_CHANGE_EMAIL = True
+ACCOUNT_RATE_LIMITS = False
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
+ACCOUNT_REAUTHENTICATION_TIMEOUT = 15 * 60
+ACCOUNT_FORMS = {
+    "login": "accounts.adapters.forms.LoginForm",
+    "reauthenticate": "accounts.adapters.forms.ReauthenticateForm",
+    "add_email": "accounts.adapters.forms.AddEmailForm",
+}
+MFA_ADAPTER = "accounts.adapters.mfa.MFAAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_TOTP_TOLERANCE = 1
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # a new address that waits for its confirmation hinders nothing
+MFA_RATE_LIMITS = False
+MFA_FORMS = {
+    "authenticate": "accounts.adapters.forms.AuthenticateForm",
+    "reauthenticate": "accounts.adapters.forms.ReauthenticateCodeForm",
+    "activate_totp": "accounts.adapters.forms.ActivateTOTPForm",
+    "add_webauthn": "accounts.adapters.forms.AddPasskeyForm",
+    "edit_webauthn": "accounts.adapters.forms.EditPasskeyForm",
+}
+SOCIALACCOUNT_ADAPTER = "accounts.adapters.providers.ProviderAdapter"
+OIDC_PROVIDERS = read(
+    "OIDC_PROVIDERS",
+    environment.identity_providers,
+    [],
+    'JSON such as [{"id": "acme", "name": "Acme", "issuer": "https://id.example.com", "client_id": "…", '
+    '"client_secret": "…", "domains": ["example.com"]}].',
+)
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"

@@ -6,8 +6,9 @@ from django.contrib import admin
 from django.urls import include, path, re_path, register_converter
 from django.views.generic import RedirectView
 
-from accounts.pages import closing, exporting, organization, person, unsubscribing
+from accounts.pages import closing, exporting, organization, person, providers, security, unsubscribing
 from accounts.pages import keys as key_pages
+from accounts.pages.email import EmailConfirmView, EmailView
 from accounts.pages.login import (
     LoginView,
     LogoutView,
@@ -194,9 +195,13 @@ urlpatterns = [
     path("docs/checks/<str:check_id>", documentation.check_page, name="docs-check"),
     path("docs/api/<slug:group>", documentation.group_page, name="docs-group"),
     path("docs/<slug:guide>", documentation.guide_page, name="docs-guide"),
-    path("login/", LoginView.as_view(), name="login"),
-    path("logout/", LogoutView.as_view(), name="logout"),
-    path("signup/", signup, name="signup"),
+    path("login/", LoginView.as_view(), name="account_login"),
+    path("login/code/", security.SecondFactorView.as_view(), name="mfa_authenticate"),
+    path("login/passkey/", security.PasskeyLoginView.as_view(), name="mfa_login_webauthn"),
+    path("login/with/<slug:provider_id>/", providers.provider_login, name="openid_connect_login"),
+    path("login/with/<slug:provider_id>/callback/", providers.provider_callback, name="openid_connect_callback"),
+    path("logout/", LogoutView.as_view(), name="account_logout"),
+    path("signup/", signup, name="account_signup"),
     path("signup/sent/", signup_sent, name="signup-sent"),
     path("signup/<str:token>/", signup_finish, name="signup-finish"),
     path("password/", password_reset, name="password-reset"),
@@ -206,6 +211,23 @@ urlpatterns = [
     path("unsubscribe/<str:token>/again", unsubscribing.subscribe_again, name="subscribe-again"),
     path("unsubscribe/<str:token>", unsubscribing.unsubscribe, name="unsubscribe"),
     path("account/", person.account, name="account"),
+    path("account/email/", EmailView.as_view(), name="account_email"),
+    path("account/email/<str:key>/", EmailConfirmView.as_view(), name="account_confirm_email"),
+    path("account/again/", security.PasswordAgainView.as_view(), name="account_reauthenticate"),
+    path("account/again/code/", security.CodeAgainView.as_view(), name="mfa_reauthenticate"),
+    path("account/again/passkey/", security.PasskeyAgainView.as_view(), name="mfa_reauthenticate_webauthn"),
+    path("account/again/provider/", providers.provider_again, name="account_again"),
+    path("account/security/", security.index, name="mfa_index"),
+    path("account/security/app/", security.AppAddView.as_view(), name="mfa_activate_totp"),
+    path("account/security/app/remove/", security.AppRemoveView.as_view(), name="mfa_deactivate_totp"),
+    path("account/security/passkeys/add/", security.PasskeyAddView.as_view(), name="mfa_add_webauthn"),
+    path("account/security/passkeys/<int:pk>/", security.PasskeyEditView.as_view(), name="mfa_edit_webauthn"),
+    path(
+        "account/security/passkeys/<int:pk>/remove/", security.PasskeyRemoveView.as_view(), name="mfa_remove_webauthn"
+    ),
+    path("account/security/codes/", security.CodesView.as_view(), name="mfa_view_recovery_codes"),
+    path("account/security/codes/new/", security.CodesNewView.as_view(), name="mfa_generate_recovery_codes"),
+    path("account/security/codes/download/", security.CodesDownloadView.as_view(), name="mfa_download_recovery_codes"),
     path("account/delete", closing.account_delete, name="account-delete"),
     path("account/sessions/", person.sessions_end, name="sessions-end"),
     path("account/sessions/<str:session_id>/end", person.session_end, name="session-end"),

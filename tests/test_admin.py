@@ -217,7 +217,7 @@ def test_a_person_can_be_added_and_then_logs_in(operator: Client) -> None:
     passwords = {"password1": "a long horse 9", "password2": "a long horse 9"}
     response = operator.post(address(User, "add"), form | passwords)
     assert response.status_code == 302
-    login = {"username": "new@people.test", "password": "a long horse 9"}
+    login = {"login": "new@people.test", "password": "a long horse 9"}
     assert Client().post("/login/", login)["Location"] == "/dashboard/"
 
 

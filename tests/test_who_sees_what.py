@@ -491,7 +491,7 @@ def test_no_page_leads_away(world: World) -> None:
 def test_next_leads_to_our_own_host_only(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(login, "ATTEMPTS_PER_ACCOUNT", 100)
     person = User.objects.create_user("late@people.test", "correct horse 9")
-    entered = {"username": person.email, "password": "correct horse 9"}
+    entered = {"login": person.email, "password": "correct horse 9"}
     again, cancel = (
         "o/<slug:organization>/scans/<str:scan_id>/again",
         "o/<slug:organization>/scans/<str:scan_id>/cancel",

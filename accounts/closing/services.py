@@ -11,6 +11,7 @@ from django.dispatch import Signal
 from django.utils import timezone
 
 from accounts import access, audit
+from accounts.identity.factors import forget
 from accounts.members import end_invitations
 from accounts.models import ApiKey, Invitation, LoginSession, Membership, Organization, User
 from accounts.services import AccountRefused, lock
@@ -73,6 +74,7 @@ def close_account(*, user: User, actor: User) -> None:
             audit.record(membership.organization, actor, action, target)
         memberships.delete()
         LoginSession.objects.filter(user=user).delete()
+        forget(user)
         user.email = f"{random_base62(22).lower()}@{NO_ADDRESS}"
         user.first_name = user.last_name = ""
         user.is_active = user.is_staff = user.is_superuser = False

@@ -39,7 +39,8 @@ def render(
 ) -> Rendered:
     """`emails/<template>.txt` and `.html` for one person.
 
-    Besides `context` they see `base_url`, `email`, `subject`, `organization`, `topic_words` and `unsubscribe_url`.
+    Besides `context` they see `base_url`, `email`, `subject`, `organization`, `topic_words` and `unsubscribe_url`,
+    which is empty where nobody can unsubscribe.
     """
     seen = {
         "base_url": settings.BASE_URL,
@@ -47,7 +48,7 @@ def render(
         "subject": one_line(subject),
         "organization": organization,
         "topic_words": topics.words(topic, organization),
-        "unsubscribe_url": topics.address(person, topic),
+        "unsubscribe_url": "" if topic in topics.ALWAYS else topics.address(person, topic),
         **context,
     }
     text, html = (UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", _rendered(template, form, seen)) for form in FORMS)

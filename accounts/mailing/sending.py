@@ -57,14 +57,14 @@ def send_due() -> bool:
 
 def message_of(mail: Mail) -> EmailMultiAlternatives:
     """The e-mail as it goes out: the same at every attempt, so that a double is known as one."""
-    link = topics.address(mail.user, mail.topic)
     headers = {
         "Message-ID": f"<{mail.id}@{urlsplit(settings.BASE_URL).hostname}>",
         "Date": format_datetime(mail.created_at),
         "Auto-Submitted": "auto-generated",  # RFC 3834: no answers of machines
-        "List-Unsubscribe": f"<{link}>",  # RFC 2369
-        "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",  # RFC 8058
     }
+    if mail.topic not in topics.ALWAYS:
+        headers["List-Unsubscribe"] = f"<{topics.address(mail.user, mail.topic)}>"  # RFC 2369
+        headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"  # RFC 8058
     message = EmailMultiAlternatives(mail.subject, mail.text, to=[mail.user.email], headers=headers)
     message.attach_alternative(mail.html, "text/html")
     return message

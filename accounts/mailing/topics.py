@@ -21,7 +21,10 @@ WORDS = {
     "webhooks": "about webhooks of {}",
     "mutes": "about muted findings of {}",
     "exports": "about data exports of {}",
+    "security": "about the security of your account",
 }
+# What somebody who has got into an account would switch off first.
+ALWAYS = frozenset({"security"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ def subscription_of(token: str) -> Subscription | None:
     except signing.BadSignature:
         return None
     user = User.objects.filter(pk=user_id, closed_at=None).first()
-    if user is None:
+    if user is None or topic in ALWAYS:
         return None
     mails = Mail.objects.filter(user=user, topic=topic).order_by("-created_at")
     organization, newest = mails.values_list("organization__name", "subject").first() or (None, None)

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
-from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm
+from django.contrib.auth.forms import PasswordChangeForm
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
@@ -29,23 +29,6 @@ MAX_KEY_LIFETIME = timedelta(days=5 * 365)
 def _printable(value: str) -> None:
     if not value.isprintable():
         raise ValidationError("Use only letters, digits and signs, on one line.")
-
-
-class LoginForm(AuthenticationForm):
-    """E-mail address and password. The field is called `username`, as password managers know it."""
-
-    username = forms.EmailField(
-        label="E-mail address",
-        max_length=254,
-        widget=forms.EmailInput(attrs={"autofocus": True, "autocomplete": "username"}),
-    )
-    remember = forms.BooleanField(
-        label="Stay logged in", required=False, help_text="For two weeks. Do not use this on a shared computer."
-    )
-    error_messages = {
-        "invalid_login": "The e-mail address or the password is wrong.",
-        "inactive": "This account has been closed.",
-    }
 
 
 class NewPasswordForm(PasswordChangeForm):

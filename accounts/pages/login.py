@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlsplit
 
+from allauth.account import views as allauth_views
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login, views
@@ -21,10 +22,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts import access, limits, mail, sessions
+from accounts.identity import devices
 from accounts.limits import Limit
 from accounts.models import User
-from accounts.pages import devices
-from accounts.pages.forms import EmailForm, LoginForm, SignUpForm
+from accounts.pages.forms import EmailForm, SignUpForm
 from accounts.services import SIGN_UP_LIFETIME_S, AccountRefused, sign_up, sign_up_of, sign_up_token
 
 ATTEMPTS_PER_ADDRESS = 20
@@ -38,52 +39,52 @@ MAILS_PER_CLIENT = 20
 MAX_NEXT_LENGTH = 1_000
 
 
-class LoginView(views.LoginView):
-    """E-mail address and password; afterwards to `next`, when that is on our own host.
+class LoginView(allauth_views.LoginView):
+    """E-mail address and password, then the second factor where there is one; afterwards to `next`, when that is on our
+    own host.
 
     Attempts are limited per client address and per account; a browser in which the person has logged in before has
     a limit of its own. Fails closed: without Redis nobody logs in.
     """
 
-    authentication_form = LoginForm
-    redirect_authenticated_user = True
+    template_name = "accounts/login.html"
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        email, client = request.POST.get("username", "").strip().lower(), limits.client(request)
-        device = devices.known_device(request, email)
-        attempts = [
-            Limit(client, ATTEMPTS_PER_ADDRESS),
-            Limit(f"network {limits.network(request)}", ATTEMPTS_PER_NETWORK),
-            Limit(f"{client} {email}", ATTEMPTS_PER_ACCOUNT),
-            Limit(email, ATTEMPTS_PER_ACCOUNT_ANYWHERE),
-        ]
-        if device is not None:
-            attempts = [Limit(f"device {device}", ATTEMPTS_PER_ACCOUNT)]
-        return limits.refusal(request, "login", attempts) or super().post(request, *args, **kwargs)
-
-    def form_valid(self, form: Any) -> HttpResponse:
-        response = super().form_valid(form)
-        # Without "stay logged in" the session ends with the browser.
-        self.request.session.set_expiry(None if form.cleaned_data["remember"] else 0)
-        devices.remember(self.request, response, form.get_user().email)
+        email = request.POST.get("login", "").strip().lower()
+        attempts = attempts_of(request, email)
+        response: HttpResponse = limits.refusal(request, "login", attempts) or super().post(request, *args, **kwargs)
         return response
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(**kwargs, wanted=wanted_address(self.get_redirect_url()))
+        next_page = self.get_next_url() or ""
+        context: dict[str, Any] = super().get_context_data(**kwargs)
+        return context | {"next": next_page, "wanted": wanted_address(next_page), "providers": settings.OIDC_PROVIDERS}
 
 
-class LogoutView(views.LogoutView):
-    """By POST only; the session goes from the person's list, too."""
+class LogoutView(allauth_views.LogoutView):
+    """By POST only. Who has given the password and not the second factor gives up here."""
 
-    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        sessions.end(request)
-        return super().post(request, *args, **kwargs)
+    http_method_names = ("post", "options")
+
+
+def attempts_of(request: HttpRequest, email: str) -> list[Limit]:
+    """What an attempt to log in to this account counts for."""
+    client = limits.client(request)
+    device = devices.known_device(request, email)
+    if device is not None:
+        return [Limit(f"device {device}", ATTEMPTS_PER_ACCOUNT)]
+    return [
+        Limit(client, ATTEMPTS_PER_ADDRESS),
+        Limit(f"network {limits.network(request)}", ATTEMPTS_PER_NETWORK),
+        Limit(f"{client} {email}", ATTEMPTS_PER_ACCOUNT),
+        Limit(email, ATTEMPTS_PER_ACCOUNT_ANYWHERE),
+    ]
 
 
 def admin_login(request: HttpRequest) -> HttpResponse:
     """In place of the admin's own form, which would go round the limit of attempts."""
     if not request.user.is_authenticated:
-        return redirect_to_login(request.GET.get("next") or reverse("admin:index"), reverse("login"))
+        return redirect_to_login(request.GET.get("next") or reverse("admin:index"), reverse("account_login"))
     if not request.user.is_staff:
         raise PermissionDenied
     return HttpResponseRedirect(reverse("admin:index"))
@@ -93,7 +94,7 @@ def admin_login(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def signup(request: HttpRequest) -> HttpResponse:
     """Ask for an address. Whether there is an account with it, only the e-mail tells. Afterwards to `next`."""
-    next_page = _next_page(request)
+    next_page = next_page_of(request)
     if request.user.is_authenticated:
         return redirect(next_page or settings.LOGIN_REDIRECT_URL)
     if not settings.SIGN_UP_OPEN:
@@ -133,7 +134,7 @@ def signup_finish(request: HttpRequest, token: str) -> HttpResponse:
     email = begun.email
     if access.person_with(email):
         messages.info(request, "You already have an account. Log in with it.")
-        return redirect("login")
+        return redirect("account_login")
     form = SignUpForm(request.POST or None, email=email)
     if form.is_valid():
         name = form.cleaned_data["organization"]
@@ -153,7 +154,7 @@ def signup_finish(request: HttpRequest, token: str) -> HttpResponse:
     return render(request, "accounts/signup_finish.html", context)
 
 
-def _next_page(request: HttpRequest) -> str:
+def next_page_of(request: HttpRequest) -> str:
     """`next` where it is a page of ours, and short enough for a link in an e-mail."""
     asked = request.POST.get("next") or request.GET.get("next", "")
     is_ours = url_has_allowed_host_and_scheme(asked, {request.get_host()}, require_https=request.is_secure())
@@ -201,7 +202,7 @@ class PasswordResetConfirmView(views.PasswordResetConfirmView):
     """Django's: the link of the e-mail is good for one use. All sessions of the person end."""
 
     template_name = "accounts/password_new.html"
-    success_url = reverse_lazy("login")
+    success_url = reverse_lazy("account_login")
     reset_url_token = "new"  # noqa: S105  # stands in the address in the token's place
 
     def form_valid(self, form: SetPasswordForm[User]) -> HttpResponse:

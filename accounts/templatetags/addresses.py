@@ -1,6 +1,8 @@
-"""For templates: addresses of an organization's pages, whether e-mail reaches anybody, who may sign up."""
+"""For templates: addresses of an organization's pages, what holds for the installation, and data for scripts."""
 
 from __future__ import annotations
+
+import json
 
 from django import template
 from django.conf import settings
@@ -32,3 +34,9 @@ def sign_up_is_open() -> bool:
 def source_url() -> str:
     """Where the code is that this installation runs; empty where the operator has not said it."""
     return settings.SOURCE_URL
+
+
+@register.filter
+def as_json(data: object) -> str:
+    """Data for the `data-…` of an element, as no page of ours has scripts of its own."""
+    return json.dumps(data)

@@ -43,7 +43,7 @@ LABELS = [label for _, label in Scan.Type.choices]
 def scan_start(request: HttpRequest) -> HttpResponse:
     """Where the field of the start page leads: to the form for a new scan, with the address, by way of an account."""
     if not request.user.is_authenticated:
-        way_in = "signup" if settings.SIGN_UP_OPEN else "login"
+        way_in = "account_signup" if settings.SIGN_UP_OPEN else "account_login"
         return redirect_to_login(request.get_full_path(), reverse(way_in))
     found = current_membership(request)
     if found is None:

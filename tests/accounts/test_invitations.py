@@ -66,7 +66,7 @@ def test_somebody_with_an_account_logs_in_and_joins(home: Member, owner: User, c
     assert client.post(link, {"password": "another horse 9"}).status_code == 200
     bob.refresh_from_db()
     assert bob.check_password(PASSWORD)
-    login = client.post("/login/", {"username": EMAIL, "password": PASSWORD, "next": link})
+    login = client.post("/login/", {"login": EMAIL, "password": PASSWORD, "next": link})
     assert login["Location"] == link
     assert role_of(home) is None
     client.post(link)

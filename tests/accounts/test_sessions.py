@@ -26,7 +26,7 @@ def ada(db: None) -> User:
 
 
 def log_in(client: Client, **data: str) -> None:
-    response = client.post("/login/", {"username": EMAIL, "password": PASSWORD, **data})
+    response = client.post("/login/", {"login": EMAIL, "password": PASSWORD, **data})
     assert response.status_code == 302
 
 

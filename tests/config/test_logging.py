@@ -57,7 +57,7 @@ def test_a_request_that_gets_a_503_is_no_line_of_its_own(
 
 
 def test_a_page_gets_a_503_too(db: None, without_database: None, caplog: pytest.LogCaptureFixture) -> None:
-    response = Client(raise_request_exception=False).post("/login/", {"username": "a@b.test", "password": "x"})
+    response = Client(raise_request_exception=False).post("/login/", {"login": "a@b.test", "password": "x"})
     assert (response.status_code, response["Retry-After"]) == (503, "5")
     assert "Traceback" not in caplog.text
 

@@ -87,7 +87,7 @@ PAGES: Mapping[str, Shown] = {
     "docs-checks-nothing": Shown("/docs/checks/?q=nowhere", "anonymous"),
     "docs-check": Shown("/docs/checks/hsts", "anonymous"),
     "login": Shown("/login/", "anonymous"),
-    "login-refused": Shown("/login/", "anonymous", {"username": "ada@people.test", "password": "wrong"}),
+    "login-refused": Shown("/login/", "anonymous", {"login": "ada@people.test", "password": "wrong"}),
     "signup": Shown("/signup/", "anonymous"),
     "signup-for-a-scan": Shown("/scan?url=https://shop.example.com/teas", "anonymous"),
     "signup-refused": Shown("/signup/", "anonymous", {"email": "ada"}),

@@ -26,7 +26,7 @@ def ada(db: None) -> User:
 
 
 def log_in(client: Client, email: str = "ada@people.test", password: str = PASSWORD, **data: str) -> HttpResponse:
-    return client.post("/login/", {"username": email, "password": password, **data})
+    return client.post("/login/", {"login": email, "password": password, **data})
 
 
 def is_logged_in(client: Client) -> bool:

@@ -69,8 +69,9 @@ def test_who_has_an_account_gets_there_as_well(client: Client) -> None:
     page = client.get("/scan?url=shop.example.com", follow=True)
     (to_login,) = html.fromstring(page.content.decode()).xpath("//main//a[starts-with(@href, '/login/')]/@href")
     assert "shop.example.com" in client.get(to_login).content.decode()
-    (next_page,) = html.fromstring(client.get(to_login).content.decode()).xpath("//input[@name='next']/@value")
-    response = client.post("/login/", {"username": EMAIL, "password": PASSWORD, "next": next_page})
+    login_page = html.fromstring(client.get(to_login).content.decode())
+    (next_page,) = login_page.xpath("//form[.//input[@name='password']]//input[@name='next']/@value")
+    response = client.post("/login/", {"login": EMAIL, "password": PASSWORD, "next": next_page})
     assert response["Location"] == "/scan?url=shop.example.com"
 
 

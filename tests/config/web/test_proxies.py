@@ -110,7 +110,7 @@ def test_limits_count_the_client_and_not_the_proxy(
     monkeypatch.setattr(login, "ATTEMPTS_PER_ADDRESS", 1)
 
     def status(number: int, forwarded: str) -> int:
-        form = {"username": f"nobody-{number}@people.test", "password": "wrong"}
+        form = {"login": f"nobody-{number}@people.test", "password": "wrong"}
         client = Client(REMOTE_ADDR="10.0.0.1", headers={"X-Forwarded-For": forwarded})
         return client.post("/login/", form).status_code
 

@@ -16,12 +16,12 @@ def test_a_file_that_a_stranger_sends_is_written_nowhere(monkeypatch: pytest.Mon
     client = Client(enforce_csrf_checks=True)
     client.cookies["csrftoken"] = "a" * 32
     large = SimpleUploadedFile("large.bin", b"x" * 5_000_000)
-    assert client.post("/login/", {"username": "ada", "file": large}).status_code == 403
+    assert client.post("/login/", {"login": "ada", "file": large}).status_code == 403
     assert written == []
 
 
 @pytest.mark.django_db
 def test_a_form_with_a_file_is_a_form_without_it(client: Client) -> None:
     file = SimpleUploadedFile("a.txt", b"text")
-    response = client.post("/login/", {"username": "ada@people.test", "password": "wrong", "file": file})
+    response = client.post("/login/", {"login": "ada@people.test", "password": "wrong", "file": file})
     assert response.status_code == 200

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from allauth.mfa.models import Authenticator
 from cryptography.fernet import InvalidToken
 from django.apps import apps
 from django.core.management.base import BaseCommand, CommandError
@@ -12,6 +13,8 @@ from django.db import transaction
 from django.db.models import BinaryField, Model
 
 from config import encryption
+
+FACTOR_SECRETS = ("secret", "seed")
 
 
 class Command(BaseCommand):
@@ -28,6 +31,12 @@ class Command(BaseCommand):
                 except InvalidToken:
                     unreadable += 1
                     self.stderr.write(f"{model._meta.verbose_name} {id}: no key fits")
+        for id in Authenticator.objects.order_by().values_list("pk", flat=True).iterator():
+            try:
+                changed += _reencrypt_factor(id)
+            except InvalidToken:
+                unreadable += 1
+                self.stderr.write(f"second factor {id}: no key fits")
         self.stdout.write(f"{changed} secrets were encrypted anew.")
         if unreadable:
             raise CommandError(f"{unreadable} secrets could not be read: a key is missing. Add it and run this again.")
@@ -53,4 +62,17 @@ def _reencrypt(model: type[Model], column: str, id: str | int) -> int:
             return 0
         setattr(row, column, after)
         row.save(update_fields=[column])
+        return 1
+
+
+def _reencrypt_factor(id: int) -> int:
+    """The same for a second factor, whose secrets are texts in its JSON."""
+    with transaction.atomic():
+        row = Authenticator.objects.select_for_update(no_key=True).filter(pk=id).first()
+        before = {} if row is None else {name: row.data[name] for name in FACTOR_SECRETS if name in row.data}
+        after = {name: encryption.reencrypt(value.encode()).decode() for name, value in before.items()}
+        if row is None or after == before:
+            return 0
+        row.data |= after
+        row.save(update_fields=["data"])
         return 1

@@ -32,7 +32,7 @@ def remember(request: HttpRequest, response: HttpResponse, email: str) -> None:
         COOKIE,
         _signer(email).sign(known_device(request, email) or random_base62(NONCE_LENGTH)),
         max_age=LIFETIME_S,
-        path=reverse("login"),
+        path=reverse("account_login"),
         secure=settings.SECURE,
         httponly=True,
         samesite="Lax",

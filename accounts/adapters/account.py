@@ -1,0 +1,143 @@
+"""What django-allauth asks of the house about accounts: how people get in, what they are told, what is noted."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.internal.stagekit import clear_login
+from allauth.account.models import EmailAddress
+from django.contrib import messages
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+
+from accounts import access, mail, sessions
+from accounts.identity import devices, freshness, notices
+from accounts.models import User
+
+# Its messages that we show, in our words; of all others its pages tell themselves.
+MESSAGES = {
+    "account/messages/email_confirmation_sent.txt": "Follow the link in the e-mail that we have sent to {email}.",
+    "account/messages/email_confirmed.txt": "Your e-mail address is now {email}.",
+    "account/messages/email_confirmation_failed.txt": "{email} belongs to another account.",
+    "mfa/messages/totp_activated.txt": "Your authenticator app has been added.",
+    "mfa/messages/totp_deactivated.txt": "Your authenticator app has been removed.",
+    "mfa/messages/webauthn_added.txt": "The passkey has been added.",
+    "mfa/messages/webauthn_removed.txt": "The passkey has been removed.",
+    "mfa/messages/recovery_codes_generated.txt": "You have new recovery codes. Keep them in a safe place.",
+}
+# Its e-mails about what has happened to an account, and what we call that.
+NOTICES = {
+    "mfa/email/totp_activated": "app_added",
+    "mfa/email/totp_deactivated": "app_removed",
+    "mfa/email/webauthn_added": "passkey_added",
+    "mfa/email/webauthn_removed": "passkey_removed",
+    "mfa/email/recovery_codes_generated": "codes_replaced",
+    "socialaccount/email/account_connected": "provider_connected",
+}
+
+
+class AccountAdapter(DefaultAccountAdapter):
+    """People are found, and their passwords judged, by Django's own backend: by the address of their account alone,
+    never by one that they have not confirmed. Attempts are limited by the pages (`accounts.limits`).
+    """
+
+    error_messages = DefaultAccountAdapter.error_messages | {
+        "email_password_mismatch": "The e-mail address or the password is wrong.",
+        "enter_current_password": "The password is wrong.",
+        "incorrect_password": "The password is wrong.",
+        "incorrect_code": "This code is wrong, or has been used. Enter the next one.",
+        "duplicate_email": "This is your e-mail address already.",
+    }
+
+    def is_ajax(self, request: HttpRequest) -> bool:
+        """Pages are pages, but for the script that asks what to have a passkey sign."""
+        return request.path == reverse("mfa_login_webauthn") and super().is_ajax(request)
+
+    def is_safe_url(self, url: str) -> bool:
+        return url_has_allowed_host_and_scheme(url, {self.request.get_host()}, require_https=self.request.is_secure())
+
+    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+        """Its own count of attempts knows no networks and no known browsers; the pages have counted."""
+
+    def login(self, request: HttpRequest, user: Any) -> None:
+        """All factors are given. Who comes with a browser that this account has not been used with is told of."""
+        is_new = user.last_login is not None and devices.known_device(request, user.email) is None
+        super().login(request, user)
+        notices.note(
+            user, "person.logged_in", method=freshness.method_of(request, user), address=notices.address(request)
+        )
+        if is_new:
+            notices.tell(user, "new_device", request)
+
+    def post_login(self, request: HttpRequest, user: Any, **kwargs: Any) -> HttpResponse:
+        response = super().post_login(request, user, **kwargs)
+        freshness.begin(request, user)
+        if "_session_expiry" not in request.session:
+            request.session.set_expiry(0)  # ends with the browser, unless the form says otherwise
+        devices.remember(request, response, user.email)
+        return response
+
+    def logout(self, request: HttpRequest) -> None:
+        """The session goes from the person's list, too."""
+        sessions.end(request)
+        super().logout(request)
+
+    def respond_user_inactive(self, request: HttpRequest, user: Any) -> HttpResponse:
+        """The account has been closed, or an operator has switched it off."""
+        clear_login(request)
+        context = {"status": 403, "message": "This account has been closed."}
+        return render(request, "error.html", context, status=403)
+
+    def add_message(
+        self,
+        request: HttpRequest,
+        level: int,
+        message_template: str | None = None,
+        message_context: dict[str, Any] | None = None,
+        extra_tags: str = "",
+        message: str | None = None,
+    ) -> None:
+        words = MESSAGES.get(message_template or "", "").format(**message_context or {}) or message
+        if words:
+            messages.add_message(request, level, words, extra_tags=extra_tags)
+
+    def confirm_email(self, request: HttpRequest, email_address: EmailAddress) -> bool:
+        """The account moves to the new address, unless somebody has got that meanwhile."""
+        holder = access.person_with(email_address.email)
+        if holder is not None and holder.pk != email_address.user_id:
+            self.add_message(
+                request,
+                messages.ERROR,
+                "account/messages/email_confirmation_failed.txt",
+                {"email": email_address.email},
+            )
+            return False
+        try:
+            with transaction.atomic():
+                return super().confirm_email(request, email_address)
+        except IntegrityError:
+            return False
+
+    def send_confirmation_mail(self, request: HttpRequest, emailconfirmation: Any, signup: bool) -> None:
+        """To an account's new address; raises MailNotSent. Whether it is somebody else's, only the e-mail tells."""
+        email = emailconfirmation.email_address.email
+        if access.person_with(email):
+            mail.send("account_exists", email, "You already have an account")
+            return
+        mail.send("email_change", email, "Confirm your e-mail address", key=emailconfirmation.key, days=3)
+
+    def send_notification_mail(
+        self, template_prefix: str, user: Any, context: dict[str, Any] | None = None, email: str | None = None
+    ) -> None:
+        """What has happened to an account, to its person; of a new address, the former one is told."""
+        if template_prefix == "account/email/email_changed" and context:
+            notices.note(cast("User", user), "person.email_changed", context["to_email"])
+            sessions.end_others(user, keep=sessions.current_id(self.request))
+            notices.tell_former_address(context["from_email"], context["to_email"])
+        elif template_prefix in NOTICES:
+            provider = getattr((context or {}).get("provider"), "name", "")
+            notices.tell(cast("User", user), NOTICES[template_prefix], self.request, provider=provider)

@@ -1,0 +1,109 @@
+"""What django-allauth asks of the house about identity providers (OpenID Connect), which operators name."""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any, NoReturn
+
+import requests
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.models import SocialApp, SocialLogin
+from django.conf import settings
+from django.http import HttpRequest
+from django.shortcuts import render
+
+from accounts import access
+from accounts.members import is_invited
+from accounts.models import User
+from accounts.services import AccountRefused, create_person
+from config.environment import IdentityProvider
+
+logger = logging.getLogger(__name__)
+
+# For one answer of a provider: from the connection to its last byte, and how much of it is read.
+ANSWER_S = 10.0
+READ_S = 5.0
+ANSWER_BYTES = 1 << 20
+
+
+class BoundedSession(requests.Session):
+    """Calls to a provider, which an operator has named: not guarded, as it may be inside, but bounded, so that one
+    which hangs, or answers one byte a second, keeps nobody waiting. Raises requests.RequestException.
+    """
+
+    def send(self, request: requests.PreparedRequest, **kwargs: Any) -> requests.Response:
+        ends_at = time.monotonic() + ANSWER_S
+        response = super().send(request, **kwargs | {"stream": True, "timeout": READ_S})
+        body = bytearray()
+        while piece := response.raw.read1(65536, decode_content=True):
+            body += piece
+            if time.monotonic() > ends_at or len(body) > ANSWER_BYTES:
+                response.close()
+                raise requests.Timeout("the identity provider took too long, or said too much")
+        response._content = bytes(body)
+        return response
+
+
+class ProviderAdapter(DefaultSocialAccountAdapter):
+    """Providers come from the settings alone; none stands in the database, nor does any token of theirs."""
+
+    def list_apps(self, request: HttpRequest, provider: Any = None, client_id: Any = None) -> list[SocialApp]:
+        return [_app(each) for each in settings.OIDC_PROVIDERS if provider in (None, "openid_connect", each.id)]
+
+    def get_requests_session(self) -> requests.Session:
+        return BoundedSession()
+
+    def on_authentication_error(
+        self,
+        request: HttpRequest,
+        provider: Any,
+        error: Any = None,
+        exception: Exception | None = None,
+        extra_context: Any = None,
+    ) -> None:
+        """The person has said no there, or the provider has; or somebody else has begun this log-in."""
+        if exception is not None:
+            logger.warning("the log-in with %s failed: %s", provider.id, exception)
+        _refuse(
+            request, "You have not been logged in.", f"The log-in with {provider.name} was not completed. Try again."
+        )
+
+    def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
+        """Who comes for the first time is the person whose address the provider has verified, or a new one."""
+        data = sociallogin.account.extra_data
+        said, token = data.get("userinfo") or {}, data.get("id_token") or {}
+        if said and token and said.get("sub") != token.get("sub"):  # OpenID Connect Core, section 5.3.2
+            _refuse(request, "The identity provider gave contradictory answers.", "Try again.")
+        if sociallogin.is_existing:
+            return
+        said = said or token
+        email = str(said.get("email") or "").strip()
+        provider = next(each for each in settings.OIDC_PROVIDERS if each.id == sociallogin.account.provider)
+        # The word "false" is true for Python.
+        if not email or said.get("email_verified") is not True or not provider.speaks_for(email):
+            detail = f"{provider.name} has not confirmed an e-mail address of yours that it may speak for."
+            _refuse(request, "You cannot log in with this account.", detail)
+        sociallogin.connect(request, access.person_with(email) or _new_person(request, email))
+
+
+def _new_person(request: HttpRequest, email: str) -> User:
+    if not settings.SIGN_UP_OPEN and not is_invited(email):
+        _refuse(request, "Sign-up is closed.", "Ask an admin of your organization for an invitation.")
+    try:
+        return create_person(email=email, password=None)
+    except AccountRefused as error:
+        _refuse(request, "You cannot log in with this account.", str(error))
+
+
+def _app(provider: IdentityProvider) -> SocialApp:
+    app = SocialApp(provider="openid_connect", provider_id=provider.id, name=provider.name)
+    app.client_id, app.secret = provider.client_id, provider.client_secret
+    app.settings = {"server_url": provider.issuer, "oauth_pkce_enabled": True}
+    return app
+
+
+def _refuse(request: HttpRequest, message: str, detail: str) -> NoReturn:
+    context = {"status": 403, "message": message, "detail": detail}
+    raise ImmediateHttpResponse(render(request, "error.html", context, status=403))

@@ -1,0 +1,75 @@
+"""When, and with what, the person of a session has proven who they are."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlencode
+
+from allauth.account.authentication import AUTHENTICATION_METHODS_SESSION_KEY, get_authentication_records
+from allauth.account.decorators import reauthentication_required
+from allauth.account.internal.flows.reauthentication import get_reauthentication_flows
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+
+from accounts.identity.factors import providers_of
+from accounts.models import User
+
+View = Callable[..., HttpResponse]
+METHODS = {"password": "a password", "totp": "an authenticator app", "recovery_codes": "a recovery code"}
+METHODS |= {"webauthn": "a passkey", "socialaccount": "an identity provider"}
+
+
+def begin(request: HttpRequest, user: User) -> None:
+    """Who has just logged in has just proven who they are: nobody is asked for the same twice."""
+    records = get_authentication_records(request, user)
+    if records:
+        request.session[AUTHENTICATION_METHODS_SESSION_KEY] = [
+            *records[:-1],
+            records[-1] | {"reauthenticated": True},
+        ]
+
+
+def method_of(request: HttpRequest, user: User) -> str:
+    """In words, everything that the person has logged in with; empty when that is not known."""
+    used = [record.get("type") or record["method"] for record in get_authentication_records(request, user)]
+    return " and ".join(dict.fromkeys(METHODS[each] for each in used if each in METHODS))
+
+
+def fresh_login_needed(*methods: str) -> Callable[[View], View]:
+    """A decorator for what would be worth stealing a session for: whoever has not proven who they are for
+    `ACCOUNT_REAUTHENTICATION_TIMEOUT` seconds does so first, and then comes back to what they were doing.
+
+    Only for requests with these methods; all when none is named. It stands below the decorators that refuse strangers.
+    """
+
+    def decorate(view: View) -> View:
+        asking = reauthentication_required(view)
+
+        @functools.wraps(view)
+        def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if methods and request.method not in methods:
+                return view(request, *args, **kwargs)
+            if _needs_provider(request):
+                back = request.get_full_path() if request.method in ("GET", "HEAD") else reverse("account")
+                return HttpResponseRedirect(f"{reverse('account_again')}?{urlencode({'next': back})}")
+            response: HttpResponse = asking(request, *args, **kwargs)
+            return response
+
+        return wrapped
+
+    return decorate
+
+
+def _needs_provider(request: HttpRequest) -> bool:
+    """Whether the person can only prove it with an identity provider, and last did so too long ago."""
+    user = request.user
+    if not isinstance(user, User) or get_reauthentication_flows(user):
+        return False
+    times = [record["at"] for record in get_authentication_records(request, user)]
+    if times and time.time() - times[-1] < settings.ACCOUNT_REAUTHENTICATION_TIMEOUT:
+        return False
+    return bool(providers_of(user))

@@ -1,0 +1,62 @@
+"""Another e-mail address for an account: django-allauth's pages, with our limits and templates."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from allauth.account import views
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.utils.cache import add_never_cache_headers
+
+from accounts import mail
+from accounts.identity.factors import keep_address
+from accounts.identity.freshness import fresh_login_needed
+from accounts.models import User
+from accounts.pages.login import limit_mails, link_is_dead, mail_not_sent
+from accounts.roles import login_needed
+
+
+class EmailView(views.EmailView):
+    """The new address gets a link; until it is followed, the account keeps the one that it has."""
+
+    template_name = "accounts/email.html"
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        response: HttpResponseBase = login_needed(self._dispatch)(request, *args, **kwargs)
+        add_never_cache_headers(response)
+        return response
+
+    def _dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        keep_address(cast("User", request.user))
+        return cast("HttpResponse", fresh_login_needed("POST")(super().dispatch)(request, *args, **kwargs))
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Only a change: what else the library's page can do has no use with one address."""
+        form = self.get_form()
+        if not form.is_valid():
+            return self.form_invalid(form)
+        if refusal := limit_mails(request, form.cleaned_data["email"]):
+            return refusal
+        try:
+            return self.form_valid(form)
+        except mail.MailNotSent:
+            return mail_not_sent(request)
+
+
+class EmailConfirmView(views.ConfirmEmailView):
+    """The link of the e-mail: by POST, so that no program that looks into mails follows it."""
+
+    template_name = "accounts/email_confirm.html"
+
+    def render_to_response(self, context: dict[str, Any], **kwargs: Any) -> HttpResponse:
+        if not context["confirmation"] or not context["can_confirm"]:
+            return link_is_dead(self.request, "Ask for a new one on the page “Your account”.")
+        return super().render_to_response(context, **kwargs)
+
+    def post(self, *args: Any, **kwargs: Any) -> HttpResponse:
+        if views.get_emailconfirmation_model().from_key(self.kwargs["key"]) is None:
+            return link_is_dead(self.request, "Ask for a new one on the page “Your account”.")
+        super().post(*args, **kwargs)
+        return redirect("account" if self.request.user.is_authenticated else "account_login")

@@ -1,0 +1,77 @@
+"""Logging in with an identity provider."""
+
+from __future__ import annotations
+
+import logging
+
+import requests
+from allauth.socialaccount.providers.openid_connect import views
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts import limits
+from accounts.identity.factors import providers_of
+from accounts.limits import Limit
+from accounts.models import User
+from accounts.pages.login import ATTEMPTS_PER_ADDRESS, ATTEMPTS_PER_NETWORK, next_page_of
+from accounts.roles import login_needed
+
+logger = logging.getLogger(__name__)
+
+
+@never_cache
+@require_POST
+def provider_login(request: HttpRequest, provider_id: str) -> HttpResponse:
+    """To the provider, by a page: our Content-Security-Policy lets no form end at a stranger's."""
+    attempts = [
+        Limit(limits.client(request), ATTEMPTS_PER_ADDRESS),
+        Limit(f"network {limits.network(request)}", ATTEMPTS_PER_NETWORK),
+    ]
+    if refusal := limits.refusal(request, "provider", attempts):
+        return refusal
+    try:
+        response: HttpResponse = views.login(request, provider_id)
+    except (requests.RequestException, ValueError, KeyError) as error:
+        return _unavailable(request, provider_id, error)
+    if response.status_code != 302:
+        return response
+    return render(request, "accounts/provider_onward.html", {"url": response["Location"]})
+
+
+@never_cache
+@require_safe
+def provider_callback(request: HttpRequest, provider_id: str) -> HttpResponse:
+    """Where the provider sends people back to."""
+    try:
+        response: HttpResponse = views.callback(request, provider_id)
+    except (requests.RequestException, ValueError, KeyError) as error:
+        return _unavailable(request, provider_id, error)
+    return response
+
+
+@require_safe
+@login_needed
+def provider_again(request: HttpRequest) -> HttpResponse:
+    """For who has to log in with an identity provider once more: with which, and where to go then."""
+    known = settings.OIDC_PROVIDERS
+    asked = request.GET.get("provider")
+    if asked is None and isinstance(request.user, User):
+        mine = providers_of(request.user)
+        shown = [each for each in known if each.id in mine]
+    else:
+        shown = [each for each in known if each.id == asked]
+    context = {"providers": shown, "next": next_page_of(request), "is_required": asked is not None}
+    return render(request, "accounts/security/provider_again.html", context)
+
+
+def _unavailable(request: HttpRequest, provider_id: str, error: Exception) -> HttpResponse:
+    logger.error("the identity provider %s cannot be used: %s", provider_id, error)
+    context = {
+        "status": 503,
+        "message": "The identity provider does not answer.",
+        "detail": "Try again in a few minutes, or log in with your password.",
+    }
+    return render(request, "error.html", context, status=503)

@@ -1,0 +1,175 @@
+"""Second factors and passkeys of a person: django-allauth's pages, with our limits and templates."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from allauth.account import views as account_views
+from allauth.account.models import Login
+from allauth.account.utils import get_next_redirect_url
+from allauth.mfa.base import views as base
+from allauth.mfa.models import Authenticator
+from allauth.mfa.recovery_codes import views as codes
+from allauth.mfa.totp import views as totp
+from allauth.mfa.webauthn import views as webauthn
+from allauth.mfa.webauthn.internal.flows import perform_passwordless_login
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse, reverse_lazy
+from django.utils.cache import add_never_cache_headers
+from django.views.decorators.http import require_safe
+from django.views.generic import View
+from qrcode import QRCode
+
+from accounts import limits
+from accounts.identity import devices
+from accounts.identity.factors import factors_of
+from accounts.limits import Limit
+from accounts.models import User
+from accounts.pages.login import ATTEMPTS_PER_ADDRESS, ATTEMPTS_PER_NETWORK
+from accounts.roles import login_needed
+
+# Codes have six digits, of which three are good at a time: an hour's guesses find one in ten thousand.
+CODES_PER_MINUTE = 10
+CODES_PER_HOUR = 30
+INDEX = reverse_lazy("mfa_index")
+
+
+def limit_codes(request: HttpRequest, user: User) -> HttpResponse | None:
+    """The refusal of one guess too many. A known browser has guesses of its own: who has stolen a password keeps nobody
+    out."""
+    device = devices.known_device(request, user.email)
+    subject = f"device {device}" if device else str(user.pk)
+    return limits.refusal(request, "code", [Limit(subject, CODES_PER_MINUTE)]) or limits.refusal(
+        request, "codes", [Limit(subject, CODES_PER_HOUR)], window_s=limits.HOUR_S
+    )
+
+
+class Personal(View):
+    """A page of the person who is logged in, of which no browser keeps a copy. Every POST is an attempt."""
+
+    limited = False
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        refusal = None
+        if self.limited and request.method == "POST" and request.user.is_authenticated:
+            refusal = limit_codes(request, cast("User", request.user))
+        response = refusal or login_needed(super().dispatch)(request, *args, **kwargs)
+        add_never_cache_headers(response)
+        return response
+
+
+@require_safe
+@login_needed
+def index(request: HttpRequest) -> HttpResponse:
+    """What the person can log in with besides the password."""
+    found = factors_of(cast("User", request.user))
+    recovery = next((each for each in found if each.type == Authenticator.Type.RECOVERY_CODES), None)
+    context = {
+        "app": next((each for each in found if each.type == Authenticator.Type.TOTP), None),
+        "passkeys": [each for each in found if each.type == Authenticator.Type.WEBAUTHN],
+        "recovery": recovery,
+        "codes_left": len(recovery.wrap().get_unused_codes()) if recovery else 0,
+    }
+    return render(request, "accounts/security/index.html", context)
+
+
+class SecondFactorView(base.AuthenticateView):
+    """The second step of a log-in."""
+
+    template_name = "accounts/security/second_factor.html"
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        user = self.stage.login.user
+        response: HttpResponse = limit_codes(request, user) or super().post(request, *args, **kwargs)
+        return response
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context: dict[str, Any] = super().get_context_data(**kwargs)
+        return context | _factors(self.stage.login.user)
+
+
+class PasskeyLoginView(webauthn.LoginWebAuthnView):
+    """A passkey in place of address, password and second factor."""
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        attempts = [
+            Limit(limits.client(request), ATTEMPTS_PER_ADDRESS),
+            Limit(f"network {limits.network(request)}", ATTEMPTS_PER_NETWORK),
+        ]
+        response: HttpResponse = limits.refusal(request, "login", attempts) or super().post(request, *args, **kwargs)
+        return response
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """To where the person was going, which the library forgets."""
+        authenticator = form.cleaned_data["credential"]
+        login = Login(user=authenticator.user, redirect_url=get_next_redirect_url(self.request))
+        return perform_passwordless_login(self.request, authenticator, login)
+
+
+class AppAddView(Personal, totp.ActivateTOTPView):
+    template_name = "accounts/security/app_add.html"
+    limited = True
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context: dict[str, Any] = super().get_context_data(**kwargs)
+        code = QRCode(border=4)
+        code.add_data(context["totp_url"])
+        rows = code.get_matrix()
+        dots = [(x, y) for y, row in enumerate(rows) for x, dark in enumerate(row) if dark]
+        secret = context["form"].secret
+        groups = " ".join(secret[start : start + 4] for start in range(0, len(secret), 4))
+        return context | {"size": len(rows), "dots": dots, "groups": groups}
+
+
+class AppRemoveView(Personal, totp.DeactivateTOTPView):
+    template_name = "accounts/security/app_remove.html"
+
+
+class PasskeyAddView(Personal, webauthn.AddWebAuthnView):
+    template_name = "accounts/security/passkey_add.html"
+
+
+class PasskeyEditView(Personal, webauthn.EditWebAuthnView):
+    template_name = "accounts/security/passkey_edit.html"
+    success_url = INDEX
+
+
+class PasskeyRemoveView(Personal, webauthn.RemoveWebAuthnView):
+    template_name = "accounts/security/passkey_remove.html"
+    success_url = INDEX
+
+
+class CodesView(Personal, codes.ViewRecoveryCodesView):
+    template_name = "accounts/security/codes.html"
+
+
+class CodesNewView(Personal, codes.GenerateRecoveryCodesView):
+    template_name = "accounts/security/codes_new.html"
+
+
+class CodesDownloadView(Personal, codes.DownloadRecoveryCodesView):
+    template_name = "accounts/security/codes.txt"
+
+
+class PasswordAgainView(Personal, account_views.ReauthenticateView):
+    template_name = "accounts/security/password_again.html"
+    limited = True
+
+
+class CodeAgainView(Personal, base.ReauthenticateView):
+    template_name = "accounts/security/code_again.html"
+    limited = True
+
+
+class PasskeyAgainView(Personal, webauthn.ReauthenticateWebAuthnView):
+    template_name = "accounts/security/passkey_again.html"
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        return redirect(reverse("mfa_reauthenticate_webauthn"))
+
+
+def _factors(user: User) -> dict[str, bool]:
+    types = {each.type for each in factors_of(user)}
+    return {"has_passkey": Authenticator.Type.WEBAUTHN in types, "has_codes": types != {Authenticator.Type.WEBAUTHN}}

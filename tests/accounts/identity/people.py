@@ -1,0 +1,47 @@
+"""People with second factors, and what they type."""
+
+from __future__ import annotations
+
+import time
+from urllib.parse import urlsplit
+
+from allauth.mfa.models import Authenticator
+from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
+from allauth.mfa.totp.internal.auth import TOTP, format_hotp_value, hotp_value
+from django.http import HttpResponse
+from django.test import Client
+
+from accounts.models import User
+
+EMAIL, PASSWORD = "ada@people.test", "correct horse 9"
+SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
+
+
+def log_in(client: Client, email: str = EMAIL, password: str = PASSWORD, **data: str) -> HttpResponse:
+    return client.post("/login/", {"login": email, "password": password, **data})
+
+
+def is_logged_in(client: Client) -> bool:
+    return "_auth_user_id" in client.session
+
+
+def with_app(user: User) -> User:
+    """The person has an authenticator app with SECRET, and recovery codes."""
+    TOTP.activate(user, SECRET)
+    RecoveryCodes.activate(user)
+    return user
+
+
+def code(secret: str = SECRET, *, later: int = 0) -> str:
+    """What the app shows, so many half minutes later."""
+    return format_hotp_value(hotp_value(secret, int(time.time()) // 30 + later))
+
+
+def recovery_codes(user: User) -> list[str]:
+    found = Authenticator.objects.get(user=user, type=Authenticator.Type.RECOVERY_CODES).wrap().get_unused_codes()
+    assert found
+    return list(found)
+
+
+def path_of(response: HttpResponse) -> str:
+    return urlsplit(response["Location"]).path

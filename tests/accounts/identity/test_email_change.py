@@ -1,0 +1,135 @@
+"""Another e-mail address: proven before it counts, nobody else's, and told to the former one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from allauth.account.models import EmailAddress
+from django.core import mail
+from django.test import Client
+
+from accounts.models import AuditEvent, User
+from accounts.pages import login
+from tests.accounts.identity.people import EMAIL, PASSWORD, is_logged_in, log_in, path_of
+from tests.accounts.mailbox import link_in_mail
+from tests.world import Member, browser_of, person_of
+
+NEW = "ada@new.test"
+
+
+@pytest.fixture
+def ada(db: None) -> User:
+    return User.objects.create_user(EMAIL, PASSWORD)
+
+
+@pytest.fixture
+def client(ada: User) -> Client:
+    client = Client()
+    log_in(client)
+    return client
+
+
+def test_an_address_changes_when_its_mail_is_read(client: Client, ada: User) -> None:
+    elsewhere = browser_of(ada)
+    assert EMAIL in client.get("/account/email/").content.decode()
+    assert client.post("/account/email/", {"email": "Ada@New.test"})["Location"] == "/account/email/"
+    assert NEW in client.get("/account/email/").content.decode()
+    ada.refresh_from_db()
+    assert ada.email == EMAIL
+    link = link_in_mail(NEW)
+    reader = Client()  # the mail is read on a phone
+    assert NEW in reader.get(link).content.decode()
+    ada.refresh_from_db()
+    assert ada.email == EMAIL, "no program that looks into mails changes anything"
+    assert reader.post(link)["Location"] == "/login/"
+    ada.refresh_from_db()
+    assert ada.email == NEW
+    assert not is_logged_in(reader)
+    assert mail.outbox[-1].to == [EMAIL]
+    assert NEW in mail.outbox[-1].body
+    assert elsewhere.get("/account/").status_code == 302, "other sessions have ended"
+    assert path_of(log_in(Client(), NEW)) == "/dashboard/"
+    assert log_in(Client(), EMAIL).status_code == 200
+    assert reader.post(link).status_code == 410, "the link is good for one use"
+    assert list(EmailAddress.objects.values_list("email", "verified", "primary")) == [(NEW, True, True)]
+
+
+def test_the_log_of_the_organization_tells(home: Member) -> None:
+    person = person_of(home, "member", EMAIL)
+    client = browser_of(person)
+    client.post("/account/email/", {"email": NEW})
+    client.post(link_in_mail(NEW))
+    event = AuditEvent.objects.latest("id")
+    assert (event.action, event.target) == ("person.email_changed", NEW)
+
+
+def test_a_taken_address_gets_the_same_answer_and_another_mail(client: Client, ada: User) -> None:
+    User.objects.create_user("Bob@people.test", PASSWORD)
+    free = client.post("/account/email/", {"email": NEW})
+    taken = client.post("/account/email/", {"email": "BOB@people.test"})
+    assert (free.status_code, free["Location"]) == (taken.status_code, taken["Location"])
+    assert mail.outbox[-1].to == ["bob@people.test"]
+    assert "You already have an account" in mail.outbox[-1].body
+    assert "/account/email/" not in mail.outbox[-1].body
+
+
+def test_who_comes_too_late_for_an_address_keeps_the_own(client: Client, ada: User) -> None:
+    client.post("/account/email/", {"email": NEW})
+    link = link_in_mail(NEW)
+    User.objects.create_user("Ada@New.test", PASSWORD)
+    assert "belongs to another account" in client.post(link, follow=True).content.decode()
+    ada.refresh_from_db()
+    assert ada.email == EMAIL
+
+
+def test_an_address_that_was_not_confirmed_neither_logs_in_nor_resets(client: Client, ada: User) -> None:
+    client.post("/account/email/", {"email": NEW})
+    assert log_in(Client(), NEW).status_code == 200
+    Client().post("/password/", {"email": NEW})
+    assert "No active account" in mail.outbox[-1].body
+
+
+def test_a_later_wish_replaces_the_earlier(client: Client, ada: User) -> None:
+    client.post("/account/email/", {"email": "typo@new.test"})
+    link = link_in_mail("typo@new.test")
+    client.post("/account/email/", {"email": NEW})
+    assert Client().post(link).status_code == 410
+    assert Client().post(link_in_mail(NEW)).status_code == 302
+
+
+def test_a_stolen_session_is_not_enough(ada: User) -> None:
+    client = browser_of(ada)
+    asked = client.post("/account/email/", {"email": NEW})
+    assert path_of(asked) == "/account/again/"
+    assert mail.outbox == []
+    client.post(asked["Location"], {"password": PASSWORD})
+    assert mail.outbox[-1].to == [NEW], "what was asked for is done when the proof is there"
+
+
+@pytest.mark.parametrize("key", ["x", "a:b:c", "é", "%00", "\x00"])
+def test_a_forged_link_changes_nothing(ada: User, key: str) -> None:
+    for response in (Client().get(f"/account/email/{key}/"), Client().post(f"/account/email/{key}/")):
+        assert response.status_code == 410
+    ada.refresh_from_db()
+    assert ada.email == EMAIL
+
+
+@pytest.mark.parametrize("email", ["", "ada", EMAIL, EMAIL.upper(), "a@b.test\nBcc: c@d.test", "a\x00@b.test"])
+def test_what_is_no_other_address_is_refused(client: Client, email: str) -> None:
+    assert client.post("/account/email/", {"email": email}).status_code == 200
+    assert mail.outbox == []
+
+
+def test_mails_are_limited(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(login, "MAILS_PER_RECIPIENT", 1)
+    assert client.post("/account/email/", {"email": NEW}).status_code == 302
+    assert client.post("/account/email/", {"email": NEW}).status_code == 429
+
+
+def test_a_mail_server_that_is_down_is_told(client: Client, ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        raise OSError("gone")
+
+    monkeypatch.setattr("django.core.mail.EmailMessage.send", fail)
+    assert client.post("/account/email/", {"email": NEW}).status_code == 503

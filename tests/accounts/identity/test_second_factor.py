@@ -1,0 +1,244 @@
+"""Authenticator apps and recovery codes: made, asked for, taken away; and who is told of it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from allauth.mfa.models import Authenticator
+from django.core.management import call_command
+from django.test import Client
+from lxml import html
+
+from accounts.models import AuditEvent, LoginSession, Mail, User
+from accounts.pages import security
+from config import encryption
+from tests.accounts.identity.people import (
+    EMAIL,
+    PASSWORD,
+    SECRET,
+    code,
+    is_logged_in,
+    log_in,
+    path_of,
+    recovery_codes,
+    with_app,
+)
+from tests.world import Member, browser_of, person_of
+
+
+@pytest.fixture
+def ada(db: None) -> User:
+    return User.objects.create_user(EMAIL, PASSWORD)
+
+
+@pytest.fixture
+def member(home: Member) -> User:
+    user = person_of(home, "owner", EMAIL)
+    user.set_password(PASSWORD)
+    user.save()
+    return user
+
+
+def actions() -> list[str]:
+    return list(AuditEvent.objects.order_by("id").values_list("action", flat=True))
+
+
+def subjects() -> list[str]:
+    return list(Mail.objects.order_by("created_at").values_list("subject", flat=True))
+
+
+def test_an_app_is_added_and_asked_for(member: User, django_capture_on_commit_callbacks: Any) -> None:
+    client, elsewhere = Client(), Client()
+    log_in(client)
+    log_in(elsewhere)
+    page = html.fromstring(client.get("/account/security/app/").content.decode())
+    (shown,) = page.xpath("//code/text()")
+    assert page.xpath("//*[local-name()='svg']/@aria-label")
+    with django_capture_on_commit_callbacks(execute=True):
+        done = client.post("/account/security/app/", {"code": code(shown.replace(" ", ""))})
+    assert path_of(done) == "/account/security/codes/"
+    assert len(html.fromstring(client.get(done["Location"]).content.decode()).xpath("//li/code")) == 10
+    assert LoginSession.objects.count() == 1, "other sessions have ended"
+    assert "Authenticator app added" in subjects()
+    assert actions()[-1] == "person.second_factor_added"
+    # And now it is asked for.
+    again = Client()
+    half = log_in(again)
+    assert path_of(half) == "/login/code/"
+    assert not is_logged_in(again)
+    assert again.get("/account/").status_code == 302
+    assert not LoginSession.objects.filter(id=again.session.get("login", "")).exists()
+
+
+@pytest.mark.parametrize("later", [-1, 0, 1])
+def test_a_code_logs_in_once(ada: User, later: int) -> None:
+    with_app(ada)
+    client, replayed = Client(), Client()
+    used = code(later=later)
+    for each in (client, replayed):
+        log_in(each, next="/report/scan_x")
+        each.get("/login/code/")
+    assert client.post("/login/code/", {"code": used})["Location"] == "/report/scan_x"
+    assert is_logged_in(client)
+    assert replayed.post("/login/code/", {"code": used}).status_code == 200
+    assert not is_logged_in(replayed)
+
+
+@pytest.mark.parametrize("entered", ["000000", "", "abcdef", "\x00", "9" * 5000])
+def test_a_wrong_code_does_not(member: User, entered: str) -> None:
+    with_app(member)
+    client = Client()
+    log_in(client)
+    assert client.post("/login/code/", {"code": entered}).status_code == 200
+    assert not is_logged_in(client)
+    if entered == "000000":
+        assert actions()[-1] == "person.second_factor_failed"
+
+
+def test_nobody_gets_to_the_second_step_without_the_first(ada: User) -> None:
+    with_app(ada)
+    client = Client()
+    assert path_of(client.get("/login/code/")) == "/login/"
+    assert path_of(client.post("/login/code/", {"code": code()})) == "/login/"
+    assert not is_logged_in(client)
+
+
+def test_a_recovery_code_logs_in_once_and_its_person_is_told(ada: User) -> None:
+    with_app(ada)
+    one = recovery_codes(ada)[0]
+    for works in (True, False):
+        client = Client()
+        log_in(client)
+        client.post("/login/code/", {"code": one})
+        assert is_logged_in(client) == works
+    assert subjects().count("Recovery code used") == 1
+
+
+def test_guesses_are_limited_whatever_the_client_but_not_in_known_browsers(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_app(ada)
+    known = Client()
+    log_in(known)
+    known.post("/login/code/", {"code": code()})
+    known.post("/logout/")
+    monkeypatch.setattr(security, "CODES_PER_MINUTE", 2)
+    for number in range(2):
+        stranger = Client(REMOTE_ADDR=f"192.0.{number}.1")
+        log_in(stranger)
+        assert stranger.post("/login/code/", {"code": "000000"}).status_code == 200
+    stranger = Client(REMOTE_ADDR="198.51.100.1")
+    log_in(stranger)
+    assert stranger.post("/login/code/", {"code": code(later=1)}).status_code == 429
+    log_in(known)
+    known.post("/login/code/", {"code": code(later=1)})
+    assert is_logged_in(known)
+
+
+def test_without_redis_no_code_is_good(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    from redis.exceptions import ConnectionError as RedisConnectionError
+
+    from accounts import limits
+
+    with_app(ada)
+    client = Client()
+    log_in(client)
+
+    def fail(*args: object, **kwargs: object) -> None:
+        raise RedisConnectionError("gone")
+
+    monkeypatch.setattr(limits, "get_usage", fail)
+    assert client.post("/login/code/", {"code": code()}).status_code == 503
+    assert not is_logged_in(client)
+
+
+def test_the_admin_goes_through_the_same_door(ada: User) -> None:
+    User.objects.update(is_staff=True, is_superuser=True)
+    with_app(ada)
+    client = Client()
+    assert client.get("/admin/", follow=True).request["PATH_INFO"] == "/login/"
+    log_in(client, next="/admin/")
+    assert client.get("/admin/").status_code == 302
+    assert client.post("/login/code/", {"code": code()})["Location"] == "/admin/"
+    assert client.get("/admin/").status_code == 200
+
+
+def test_a_new_password_does_not_take_the_second_factor_away(ada: User) -> None:
+    from tests.accounts.mailbox import link_in_mail
+
+    with_app(ada)
+    client = Client()
+    client.post("/password/", {"email": EMAIL})
+    form = client.get(link_in_mail(EMAIL))["Location"]
+    client.post(form, {"new_password1": "another horse 10", "new_password2": "another horse 10"})
+    assert path_of(log_in(client, password="another horse 10")) == "/login/code/"
+    assert not is_logged_in(client)
+
+
+def test_secrets_are_encrypted_and_follow_the_keys(ada: User, settings: Any) -> None:
+    settings.ENCRYPTION_KEYS = ["former" * 8]
+    with_app(ada)
+    codes = recovery_codes(ada)
+    stored = {each.type: each.data for each in Authenticator.objects.all()}
+    assert SECRET not in str(stored)
+    settings.ENCRYPTION_KEYS = ["newest" * 8, "former" * 8]
+    call_command("reencrypt_secrets")
+    settings.ENCRYPTION_KEYS = ["newest" * 8]
+    assert recovery_codes(ada) == codes
+    secret = Authenticator.objects.get(type="totp").data["secret"]
+    assert encryption.decrypt(secret.encode()) == SECRET
+    call_command("reencrypt_secrets")
+    assert Authenticator.objects.get(type="totp").data["secret"] == secret, "once is enough"
+
+
+def test_taking_the_app_away_takes_a_fresh_proof_and_is_told(member: User) -> None:
+    with_app(member)
+    client = browser_of(member)
+    asked = client.get("/account/security/app/remove/")
+    assert path_of(asked) == "/account/again/"
+    assert client.post(asked["Location"], {"password": "wrong"}).status_code == 200
+    assert client.post("/account/security/app/remove/").status_code == 302
+    assert Authenticator.objects.count() == 2
+    # What was asked for is done when the proof is there.
+    assert client.post(asked["Location"], {"password": PASSWORD})["Location"] == "/account/security/"
+    assert not Authenticator.objects.exists()
+    assert "Authenticator app removed" in subjects()
+    assert actions()[-1] == "person.second_factor_removed"
+
+
+def test_guessing_the_password_in_a_stolen_session_is_limited(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(security, "CODES_PER_MINUTE", 1)
+    client = browser_of(ada)
+    assert client.post("/account/again/?next=/account/", {"password": "wrong"}).status_code == 200
+    assert client.post("/account/again/?next=/account/", {"password": PASSWORD}).status_code == 429
+
+
+def test_recovery_codes_are_nobody_elses(ada: User) -> None:
+    with_app(ada)
+    eve = browser_of(User.objects.create_user("eve@people.test"))
+    for path in ("/account/security/codes/", "/account/security/codes/download/"):
+        assert eve.get(path).status_code == 404
+    client = Client()
+    log_in(client)
+    client.post("/login/code/", {"code": code()})
+    downloaded = client.get("/account/security/codes/download/")
+    assert set(re.findall(r"^\d{8}$", downloaded.content.decode(), re.M)) == set(recovery_codes(ada))
+    assert "no-store" in downloaded["Cache-Control"]
+
+
+def test_a_new_browser_is_told_of_and_a_known_one_is_not(member: User) -> None:
+    client = Client(REMOTE_ADDR="198.51.100.7", headers={"User-Agent": "Firefox/140.0 Linux"})
+    log_in(client)
+    assert subjects() == [], "the first of all is nobody's news"
+    client.post("/logout/")
+    log_in(client)
+    assert subjects() == []
+    log_in(Client(REMOTE_ADDR="203.0.113.9"))
+    assert subjects() == ["New log-in to your account"]
+    mail = Mail.objects.get()
+    assert "203.0.113.9" in mail.text.replace("\u2060", "")
+    assert "Unsubscribe" not in mail.text + mail.html
+    logged = [event for event in AuditEvent.objects.all() if event.action == "person.logged_in"]
+    assert [event.details["method"] for event in logged] == ["a password"] * 3
