@@ -16,6 +16,7 @@ from django.utils.functional import SimpleLazyObject
 from django_htmx.http import HttpResponseClientRedirect
 
 from accounts.access import memberships_of
+from accounts.identity.requirements import missing
 from accounts.models import Membership
 
 View: TypeAlias = Callable[..., HttpResponseBase]
@@ -37,7 +38,8 @@ def requires(role: str) -> Callable[[View], View]:
     answers in the view's place.
 
     Strangers get to the login page, people who are no members a 404 as if there were no such organization, and
-    people whose role in it is lower than `role` a 403. Nothing is kept in a browser's cache.
+    people whose role in it is lower than `role` a 403. Raises `Unmet` for members who have not logged in as the
+    organization requires it. Nothing is kept in a browser's cache.
     """
 
     def decorate(view: View) -> View:
@@ -101,6 +103,8 @@ def _refusal(request: HttpRequest, organization: str, role: str) -> HttpResponse
     found = next(iter(_memberships(request, organization)), None)
     if found is None or found.organization.slug != organization:
         raise Http404
+    if unmet := missing(request.user, found.organization):
+        raise unmet
     request.membership = found  # type: ignore[attr-defined]  # what the decorator promises to the view
     if found.has(role):
         return None

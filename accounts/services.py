@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils.text import slugify
 
 from accounts import access, audit, usage
+from accounts.identity.factors import has_second_factor
 from accounts.models import Membership, Organization, Tier, User
 from config.ids import random_base62
 
@@ -103,6 +104,32 @@ def change_organization(*, actor: Membership, name: str, shares_reports: bool) -
             return
         Organization.objects.filter(id=organization.id).update(**wanted)
         audit.record_by(actor, "organization.changed", name, **changes)
+
+
+def change_login(*, actor: Membership, second_factor: bool, provider: str, domain: str) -> None:
+    """How members log in from now on; `provider` is empty, or the ID of one that speaks for `domain`.
+
+    An owner fulfils first what all others are to: raises AccountRefused otherwise. `actor.user` is the person of the
+    request, who knows what they have logged in with.
+    """
+    domain = domain.strip().lower() if provider else ""
+    if second_factor and not has_second_factor(actor.user):
+        raise AccountRefused("Add an authenticator app or a passkey to your own account first.")
+    wanted = {"second_factor_required": second_factor, "login_provider": provider, "login_domain": domain}
+    with transaction.atomic():
+        organization = lock(actor.organization_id)
+        before = {field: getattr(organization, field) for field in wanted}
+        if wanted == before:
+            return
+        is_new = provider and (provider, domain) != (before["login_provider"], before["login_domain"])
+        if is_new and (provider not in actor.user.session_providers or not actor.user.email.endswith(f"@{domain}")):
+            raise AccountRefused(
+                "Log in with this identity provider, and an address of this domain, yourself before you require it."
+            )
+        Organization.objects.filter(id=organization.id).update(**wanted)
+        changes = {field: {"from": before[field], "to": value} for field, value in wanted.items()}
+        changes = {field: each for field, each in changes.items() if each["from"] != each["to"]}
+        audit.record_by(actor, "organization.changed", organization.name, **changes)
 
 
 def ensure_organization(*, name: str, tier: str | None = None) -> Organization:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from allauth.account.authentication import get_authentication_records
 from django.conf import settings
 from django.contrib.auth import get_user, middleware
 from django.contrib.auth.models import AnonymousUser
@@ -109,6 +110,8 @@ def _person(request: HttpRequest) -> User | AnonymousUser:
     if last_seen_at is None:
         request.session.flush()
         return AnonymousUser()
+    records = get_authentication_records(request, user)
+    user.session_providers = frozenset(each["provider"] for each in records if each["method"] == "socialaccount")
     if last_seen_at < now - LAST_SEEN_STEP:
         address = request.META.get("REMOTE_ADDR", "")[:45]
         rows.filter(last_seen_at=last_seen_at).update(last_seen_at=now, address=address)

@@ -135,6 +135,7 @@ of_organization = [
     path("keys/<str:key_id>/former/<int:former_id>/end", key_pages.former_key_end, name="former-key-end"),
     path("keys/<str:key_id>/revoke", key_pages.key_revoke, name="key-revoke"),
     path("settings/", organization.organization_settings, name="organization-settings"),
+    path("settings/login", organization.organization_login, name="organization-login"),
     path("settings/weekly-digest", organization.weekly_digest, name="weekly-digest"),
     path("settings/export", exporting.organization_export, name="organization-export"),
     path("settings/export/<int:number>", exporting.export_download, name="export-download"),

@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts import access, audit
+from accounts.identity import requirements
 from accounts.models import Membership, User
 from config.ids import is_id
 from reports.models import Report
@@ -53,20 +54,27 @@ class Seen:
 
 
 def seen_by(user: User | AnonymousUser, scan_id: str) -> Seen | None:
-    """The scan with that ID as this person may see it, in whatever state; strangers see what has a shared report."""
+    """The scan with that ID as this person may see it, in whatever state; strangers see what has a shared report.
+
+    Raises `Unmet` for members who have not logged in as the organization requires it.
+    """
     if not is_id("scan", scan_id):
         return None
     now = timezone.now()
+    unmet = None
     scan = access.rows_of_member(Scan, user).select_related("audit_page__audit").filter(id=scan_id).first()
     if scan is not None:
         memberships = access.memberships_of(user).select_related("organization__tier", "user")
         membership = memberships.filter(organization_id=scan.organization_id).first()
         # It may have ended since the last query: then they are a stranger.
-        if membership is not None:
+        unmet = requirements.missing(user, membership.organization) if membership else None
+        if membership is not None and unmet is None:
             return Seen(scan, membership, now)
     shared = access.shared_rows(Report, part_of=AUDIT)
     shared = shared.filter(scan_id=scan_id, expires_at__gt=now, scan__status__in=Scan.REPORTED)
     report = shared.select_related("scan__audit_page__audit").defer(*LARGE).first()
+    if report is None and unmet is not None:
+        raise unmet
     return Seen(report.scan, None, now) if report else None
 
 

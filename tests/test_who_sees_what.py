@@ -27,8 +27,11 @@ STRANGERS = CAST[-2:]
 ALL = "200 200 200 200 200 200"
 NONE = "405 405 405 405 405 405"
 ONWARD = "302 302 302 302 302 302"
+NOTHING = "404 404 404 404 404 404"
 DEAD = "410 410 410 410 410 410"
 PERSON = "200 200 200 200 200 login"
+UNPROVEN = "403 403 403 403 403 login"
+WITHOUT = "404 404 404 404 404 login"
 OURS = "200 200 200 200 404 login"
 ADMINS = "200 200 403 403 404 login"
 TO_ADMINS = "302 302 403 403 404 login"
@@ -64,6 +67,12 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "dashboard": (ONWARD, ONWARD, "/dashboard/"),
     "admin": (ONWARD, ONWARD, "/admin/"),
     "login/": ("302 302 302 302 302 200", "302 302 302 302 302 200", "/dashboard/"),
+    # Nobody has given a password and not the second factor.
+    "login/code/": (ONWARD, ONWARD, "/login/"),
+    "login/passkey/": (ONWARD, ONWARD, "/dashboard/|/login/"),
+    # There are no providers.
+    "login/with/<slug:provider_id>/": (NONE, NOTHING, ""),
+    "login/with/<slug:provider_id>/callback/": (NOTHING, NONE, ""),
     "logout/": (NONE, ONWARD, "/"),
     "signup/": ("302 302 302 302 302 200", "302 302 302 302 302 200", "/dashboard/"),
     "signup/sent/": (ALL, NONE, ""),
@@ -77,6 +86,22 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "unsubscribe/<str:token>": (ALL, ALL, ""),
     "unsubscribe/<str:token>/again": (NONE, ALL, ""),
     "account/": (PERSON, PERSON, ""),
+    "account/email/": (PERSON, PERSON, ""),
+    "account/email/<str:key>/": (DEAD, DEAD, ""),
+    # They have nothing to prove themselves with.
+    "account/again/": (UNPROVEN, UNPROVEN, ""),
+    "account/again/code/": (UNPROVEN, UNPROVEN, ""),
+    "account/again/passkey/": (UNPROVEN, UNPROVEN, ""),
+    "account/again/provider/": (PERSON, NONE, ""),
+    "account/security/": (PERSON, NONE, ""),
+    "account/security/app/": (PERSON, PERSON, ""),
+    "account/security/app/remove/": (WITHOUT, WITHOUT, ""),
+    "account/security/passkeys/add/": (PERSON, PERSON, ""),
+    "account/security/passkeys/<int:pk>/": (WITHOUT, WITHOUT, ""),
+    "account/security/passkeys/<int:pk>/remove/": (WITHOUT, WITHOUT, ""),
+    "account/security/codes/": (WITHOUT, "405 405 405 405 405 login", ""),
+    "account/security/codes/new/": (PERSON, PERSON, ""),
+    "account/security/codes/download/": (WITHOUT, "405 405 405 405 405 login", ""),
     "account/delete": (PERSON, PERSON, ""),
     "account/sessions/": (NONE, TO_ALL, "/account/"),
     "account/sessions/<str:session_id>/end": (NONE, "302 404 404 404 404 login", "/account/"),
@@ -161,6 +186,7 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "o/<slug:organization>/keys/<str:key_id>/former/<int:former_id>/end": (ADMINS, TO_ADMINS, "/o/home/keys/"),
     "o/<slug:organization>/keys/<str:key_id>/revoke": (ADMINS, TO_ADMINS, "/o/home/keys/"),
     "o/<slug:organization>/settings/": (OURS, "302 403 403 403 404 login", "/o/home/settings/"),
+    "o/<slug:organization>/settings/login": (NONE, "302 403 403 403 404 login", "/o/home/settings/"),
     "o/<slug:organization>/settings/weekly-digest": (NONE, "302 302 302 302 404 login", "/o/home/settings/"),
     "o/<slug:organization>/settings/export": (
         "200 403 403 403 404 login",
@@ -364,7 +390,10 @@ def test_who_may_does_change_something(world: World) -> None:
             "account/sessions/<str:session_id>/end",
         ),
         *("organizations/new", "organizations/switch", "login/", "logout/", "signup/", "docs/checks"),
+        *("login/code/", "login/passkey/"),
         # One's own e-mails are nobody else's business.
+        # Nothing is required, before and after.
+        "o/<slug:organization>/settings/login",
         "o/<slug:organization>/settings/weekly-digest",
         # Enabled already; and the only owner stays.
         *("o/<slug:organization>/webhooks/<str:webhook_id>/enable",),

@@ -16,6 +16,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.authentication import member_caller
+from accounts.identity.freshness import fresh_login_needed
 from accounts.models import Membership
 from accounts.roles import MemberRequest, page_of, requires
 from config.api.throttling import refuse_over_rate
@@ -86,6 +87,7 @@ def webhooks(request: MemberRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.ADMIN)
+@fresh_login_needed("POST")
 def webhook_new(request: MemberRequest) -> HttpResponse:
     """Register a receiver; the answer shows its secret, this once."""
     if request.method != "POST":
@@ -179,6 +181,7 @@ def webhook_delete(request: MemberRequest, webhook_id: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.ADMIN)
+@fresh_login_needed("POST")
 @_known
 def webhook_rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """A new secret, shown this once; the one before stays valid for a while."""

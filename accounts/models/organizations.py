@@ -45,6 +45,9 @@ class User(AbstractUser):
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
 
+    # The identity providers that this session has been logged in with; the middleware says it.
+    session_providers: frozenset[str] = frozenset()
+
     objects: ClassVar[UserManager] = UserManager()  # type: ignore[assignment]  # replaces the inherited one
 
     class Meta:
@@ -133,6 +136,17 @@ class Organization(models.Model):
     tier = models.ForeignKey(Tier, on_delete=models.PROTECT, default="free")
     members: models.ManyToManyField[User, Membership] = models.ManyToManyField(User, through="Membership")
     shares_reports = models.BooleanField(default=False, help_text="Whether reports of new scans start shared.")
+    second_factor_required = models.BooleanField(
+        default=False, db_default=False, help_text="Members without one see no page of the organization."
+    )
+    login_provider = models.CharField(
+        max_length=40,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The identity provider that members with an address of the domain below log in with.",
+    )
+    login_domain = models.CharField(max_length=253, blank=True, default="", db_default="")
     created_at = models.DateTimeField(default=timezone.now)
     closed_at = models.DateTimeField(null=True, blank=True, help_text="Out of use since; its rows are being deleted.")
 

@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from accounts.closing.services import close_account, close_organization_as_owner
+from accounts.identity.freshness import fresh_login_needed
 from accounts.models import Membership, User
 from accounts.pages.forms import ConfirmationForm
 from accounts.roles import MemberRequest, login_needed, requires
@@ -19,6 +20,7 @@ from accounts.services import AccountRefused
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Membership.Role.OWNER)
+@fresh_login_needed("POST")
 def organization_delete(request: MemberRequest) -> HttpResponse:
     """The owner types the organization's name."""
     organization = request.membership.organization
@@ -36,6 +38,7 @@ def organization_delete(request: MemberRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_needed
+@fresh_login_needed("POST")
 def account_delete(request: HttpRequest) -> HttpResponse:
     """The person types their e-mail address."""
     user = cast("User", request.user)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -94,6 +95,42 @@ class SettingsForm(forms.Form):
         help_text="Anyone with the link can read a shared report. You can also share each report, or make it"
         " private, on its own page.",
     )
+
+
+class LoginRequirementsForm(forms.Form):
+    """What an owner may require of how members log in. `provider` is offered where operators have named any."""
+
+    second_factor = forms.BooleanField(
+        label="Require a second factor",
+        required=False,
+        help_text="Members without an authenticator app or a passkey see nothing until they have added one.",
+    )
+    provider = forms.ChoiceField(
+        label="Require an identity provider",
+        required=False,
+        help_text="Members with an address of the domain below log in with it; others log in as before.",
+    )
+    domain = forms.CharField(
+        label="Domain of the addresses",
+        required=False,
+        max_length=253,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "example.com"}),
+    )
+
+    def __init__(self, *args: Any, providers: Iterable[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["provider"]
+        assert isinstance(field, forms.ChoiceField)
+        choices = [("", "None"), *providers]
+        field.choices = choices
+        if len(choices) == 1:
+            del self.fields["provider"], self.fields["domain"]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if cleaned.get("provider") and not cleaned.get("domain"):
+            self.add_error("domain", "Enter the domain whose addresses the provider speaks for.")
+        return cleaned
 
 
 class KeyNameForm(forms.Form):

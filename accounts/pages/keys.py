@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpResponse
@@ -10,6 +12,8 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts import access
+from accounts.identity import notices
+from accounts.identity.freshness import fresh_login_needed
 from accounts.keys.services import (
     add_api_key,
     end_former_key,
@@ -18,7 +22,7 @@ from accounts.keys.services import (
     rename_api_key,
     revoke_api_key,
 )
-from accounts.models import ApiKey, Membership
+from accounts.models import ApiKey, Membership, User
 from accounts.pages.forms import KeyForm, KeyNameForm, KeyRegenerationForm
 from accounts.roles import MemberRequest, page_of, requires
 from accounts.services import AccountRefused
@@ -32,6 +36,7 @@ MAX_KEYS_SHOWN = 100  # all active ones are among them
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.ADMIN)
+@fresh_login_needed("POST")
 def keys(request: MemberRequest) -> HttpResponse:
     """The keys, and a form for a new one; the answer to it is the only page that ever shows the key."""
     form = KeyForm(request.POST or None)
@@ -47,6 +52,8 @@ def keys(request: MemberRequest) -> HttpResponse:
         except AccountRefused as error:
             form.add_error("name", str(error))
         else:
+            made = {"key": key.name, "organization": request.membership.organization}
+            notices.tell(cast("User", request.user), "key_made", request, **made)
             return _listed(request, KeyForm(), shown=key, plaintext=plaintext)
     return _listed(request, form)
 
@@ -70,6 +77,7 @@ def key_rename(request: MemberRequest, key_id: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.ADMIN)
+@fresh_login_needed("POST")
 def key_regenerate(request: MemberRequest, key_id: str) -> HttpResponse:
     """Another secret for the same key; the answer is the only page that ever shows it."""
     key = _key(request, key_id)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from django.conf import settings
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import access, audit, limits, mail, usage
+from accounts.identity.freshness import fresh_login_needed
 from accounts.limits import Limit
 from accounts.mailing import topics
 from accounts.members import (
@@ -25,13 +28,20 @@ from accounts.members import (
     revoke_invitation,
 )
 from accounts.members import invite as invite_member
-from accounts.models import Invitation, Membership
+from accounts.models import Invitation, Membership, User
 from accounts.pages import audit_exports
 from accounts.pages.audit_log import label, line
-from accounts.pages.forms import AuditFilterForm, InvitationForm, PageForm, RoleForm, SettingsForm
+from accounts.pages.forms import (
+    AuditFilterForm,
+    InvitationForm,
+    LoginRequirementsForm,
+    PageForm,
+    RoleForm,
+    SettingsForm,
+)
 from accounts.pages.login import limit_mails, mail_not_sent
 from accounts.roles import MemberRequest, page_of, requires
-from accounts.services import AccountRefused, change_organization
+from accounts.services import AccountRefused, change_login, change_organization
 from accounts.usage import limits_of
 from config.ids import is_id
 
@@ -153,7 +163,7 @@ def invitation_revoke(request: MemberRequest, invitation_id: str) -> HttpRespons
 def organization_settings(request: MemberRequest) -> HttpResponse:
     """Name and defaults, which owners set; plan and limits, for everybody to see."""
     actor = request.membership
-    organization, tier = actor.organization, actor.organization.tier
+    organization = actor.organization
     if request.method == "POST" and not actor.is_owner:
         return _refuse(request)
     initial = {"name": organization.name, "shares_reports": organization.shares_reports}
@@ -162,10 +172,51 @@ def organization_settings(request: MemberRequest) -> HttpResponse:
         change_organization(actor=actor, **form.cleaned_data)
         messages.success(request, "The settings have been saved.")
         return redirect(page_of(request.membership, "organization-settings"))
+    return _settings(request, form, _login_form(request))
+
+
+@require_POST
+@requires(Role.OWNER)
+@fresh_login_needed()
+def organization_login(request: MemberRequest) -> HttpResponse:
+    """What members have to log in with."""
+    form = _login_form(request, request.POST)
+    if form.is_valid():
+        actor = request.membership
+        actor.user = cast("User", request.user)  # who knows what they have logged in with
+        asked = form.cleaned_data
+        provider, domain = asked.get("provider", ""), asked.get("domain", "")
+        try:
+            change_login(actor=actor, second_factor=asked["second_factor"], provider=provider, domain=domain)
+        except AccountRefused as error:
+            form.add_error(None, str(error))
+        else:
+            messages.success(request, "The settings have been saved.")
+            return redirect(page_of(actor, "organization-settings"))
+    organization = request.membership.organization
+    initial = {"name": organization.name, "shares_reports": organization.shares_reports}
+    return _settings(request, SettingsForm(initial=initial), form)
+
+
+def _login_form(request: MemberRequest, data: QueryDict | None = None) -> LoginRequirementsForm:
+    organization = request.membership.organization
+    initial = {
+        "second_factor": organization.second_factor_required,
+        "provider": organization.login_provider,
+        "domain": organization.login_domain,
+    }
+    providers = [(each.id, each.name) for each in settings.OIDC_PROVIDERS]
+    return LoginRequirementsForm(data, initial=initial, providers=providers, prefix="login")
+
+
+def _settings(request: MemberRequest, form: SettingsForm, login_form: LoginRequirementsForm) -> HttpResponse:
+    actor = request.membership
+    organization, tier = actor.organization, actor.organization.tier
     plan = limits_of(tier)
     context = {
         "section": "settings",
         "form": form,
+        "login_form": login_form,
         "tier": tier,
         "quota": usage.quota(organization.id, plan, timezone.now()),
         "organization": organization,

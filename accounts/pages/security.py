@@ -22,7 +22,7 @@ from django.views.decorators.http import require_safe
 from django.views.generic import View
 from qrcode import QRCode
 
-from accounts import limits
+from accounts import access, limits
 from accounts.identity import devices
 from accounts.identity.factors import factors_of
 from accounts.limits import Limit
@@ -65,8 +65,11 @@ class Personal(View):
 def index(request: HttpRequest) -> HttpResponse:
     """What the person can log in with besides the password."""
     found = factors_of(cast("User", request.user))
+    second = [each for each in found if each.type != Authenticator.Type.RECOVERY_CODES]
+    requiring = access.organizations_of(request.user).filter(second_factor_required=True).order_by("name")
     recovery = next((each for each in found if each.type == Authenticator.Type.RECOVERY_CODES), None)
     context = {
+        "required_by": [] if second else list(requiring[:10]),
         "app": next((each for each in found if each.type == Authenticator.Type.TOTP), None),
         "passkeys": [each for each in found if each.type == Authenticator.Type.WEBAUTHN],
         "recovery": recovery,

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from accounts import access
 from accounts import audit as audit_log
+from accounts.identity import requirements
 from accounts.models import Membership, User
 from config.ids import is_id
 from scans.models import Audit
@@ -27,19 +28,28 @@ class SeenAudit:
 
 
 def seen_by(user: User | AnonymousUser, audit_id: str) -> SeenAudit | None:
-    """The audit with that ID as this person may see it; strangers see what is shared, and as long as it is kept."""
+    """The audit with that ID as this person may see it; strangers see what is shared, and as long as it is kept.
+
+    Raises `Unmet` for members who have not logged in as the organization requires it.
+    """
     if not is_id("aud", audit_id):
         return None
     now = timezone.now()
+    unmet = None
     audit = access.rows_of_member(Audit, user).filter(id=audit_id).first()
     if audit is not None:
         memberships = access.memberships_of(user).select_related("organization__tier", "user")
         membership = memberships.filter(organization_id=audit.organization_id).first()
         # It may have ended since the last query: then they are a stranger.
-        if membership is not None:
+        unmet = requirements.missing(user, membership.organization) if membership else None
+        if membership is not None and unmet is None:
             return SeenAudit(audit, membership, now)
     shared = access.shared_rows(Audit).filter(id=audit_id).first()
-    return SeenAudit(shared, None, now) if shared is not None and shared.is_kept else None
+    if shared is not None and shared.is_kept:
+        return SeenAudit(shared, None, now)
+    if unmet is not None:
+        raise unmet
+    return None
 
 
 def set_sharing(seen: SeenAudit, *, is_shared: bool) -> bool:

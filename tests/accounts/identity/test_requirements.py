@@ -1,0 +1,146 @@
+"""What an organization requires of log-ins: asked of its owner first, then of everybody, and never of API keys."""
+
+from __future__ import annotations
+
+import pytest
+from allauth.mfa.models import Authenticator
+from django.test import Client
+
+from accounts.models import AuditEvent, Organization, User
+from config.environment import IdentityProvider
+from tests.accounts.identity.people import EMAIL, PASSWORD, path_of, with_app
+from tests.world import Member, browser_of, finished_scan, person_of
+
+ACME = IdentityProvider("acme", "Acme", "https://id.acme.test", "wss", "secret")
+SETTINGS, LOGIN = "/o/home/settings/", "/o/home/settings/login"
+
+
+@pytest.fixture
+def owner(home: Member) -> User:
+    return person_of(home, "owner", EMAIL)
+
+
+@pytest.fixture
+def member(home: Member) -> User:
+    return person_of(home, "member", "bob@people.test")
+
+
+def by_provider(user: User, provider: str = "acme") -> Client:
+    """A browser that was logged in with the provider."""
+    client = browser_of(user)
+    session = client.session
+    session["account_authentication_methods"] = [
+        {"method": "socialaccount", "at": session.get("at", 0), "provider": provider, "uid": "1"}
+    ]
+    session["account_authentication_methods_user"] = str(user.pk)
+    session.save()
+    return client
+
+
+def test_an_owner_has_a_second_factor_before_it_is_required(home: Member, owner: User) -> None:
+    client = browser_of(owner)
+    refused = client.post(LOGIN, {"login-second_factor": "on"}).content.decode()
+    assert "to your own account first" in refused
+    assert not Organization.objects.get(slug="home").second_factor_required
+    with_app(owner)
+    owner.set_password(PASSWORD)
+    owner.save()
+    client = Client()
+    client.post("/login/", {"login": EMAIL, "password": PASSWORD})
+    from tests.accounts.identity.people import code
+
+    client.post("/login/code/", {"code": code()})
+    assert client.post(LOGIN, {"login-second_factor": "on"})["Location"] == SETTINGS
+    assert Organization.objects.get(slug="home").second_factor_required
+    event = AuditEvent.objects.latest("id")
+    assert event.details == {"second_factor_required": {"from": False, "to": True}}
+    assert client.get(SETTINGS).status_code == 200
+
+
+def test_members_without_one_are_led_to_add_one(home: Member, member: User) -> None:
+    scan = finished_scan(home)
+    Organization.objects.filter(slug="home").update(second_factor_required=True)
+    client = browser_of(member)
+    for path in ("/o/home/", "/o/home/scans/", f"/report/{scan.id}", f"/report/{scan.id}/export/json"):
+        answer = client.get(path)
+        assert path_of(answer) == "/account/security/", path
+    assert client.post("/o/home/scans/new", {}).status_code == 302
+    assert "home requires a second factor" in client.get("/account/security/").content.decode()
+    assert client.get("/organizations/").status_code == 200
+    assert client.get("/o/home/", headers={"HX-Request": "true"})["HX-Redirect"] == "/account/security/"
+    assert home.api.get("/v1/usage").status_code == 200, "keys are no people"
+    with_app(member)
+    assert client.get("/o/home/").status_code == 200
+    Authenticator.objects.exclude(type="recovery_codes").delete()
+    assert client.get("/o/home/").status_code == 302
+
+
+def test_nobody_else_learns_of_it(home: Member, stranger: Member) -> None:
+    Organization.objects.update(second_factor_required=True)
+    outsider = browser_of(person_of(stranger, "owner", "eve@people.test"))
+    assert outsider.get("/o/home/").status_code == 404
+
+
+def test_what_is_shared_stays_readable(home: Member, member: User) -> None:
+    scan = finished_scan(home)
+    browser_of(member).post(f"/report/{scan.id}/share", {"shared": "on"})
+    Organization.objects.filter(slug="home").update(second_factor_required=True)
+    assert browser_of(member).get(f"/report/{scan.id}").status_code == 200
+
+
+def test_members_of_the_domain_log_in_with_its_provider(home: Member, member: User, settings: object) -> None:
+    settings.OIDC_PROVIDERS = [ACME]  # type: ignore[attr-defined]
+    Organization.objects.filter(slug="home").update(login_provider="acme", login_domain="people.test")
+    answer = browser_of(member).get("/o/home/scans/")
+    assert answer["Location"] == "/account/again/provider/?provider=acme&next=%2Fo%2Fhome%2Fscans%2F"
+    page = browser_of(member).get(answer["Location"]).content.decode()
+    assert "Log in with Acme" in page
+    assert 'value="/o/home/scans/"' in page
+    assert by_provider(member).get("/o/home/scans/").status_code == 200
+    assert by_provider(member, "other").get("/o/home/scans/").status_code == 302
+    guest = person_of(home, "member", "guest@elsewhere.test")
+    assert browser_of(guest).get("/o/home/scans/").status_code == 200
+    settings.OIDC_PROVIDERS = []  # type: ignore[attr-defined]
+    assert "Ask the operator" in browser_of(member).get(answer["Location"]).content.decode()
+
+
+def test_an_owner_uses_the_provider_before_it_is_required(home: Member, owner: User, settings: object) -> None:
+    form = {"login-provider": "acme", "login-domain": "People.test"}
+    settings.OIDC_PROVIDERS = [ACME]  # type: ignore[attr-defined]
+    for client, domain in ((browser_of(owner), "people.test"), (by_provider(owner), "ople.test")):
+        assert "yourself before you require it" in client.post(LOGIN, form | {"login-domain": domain}).content.decode()
+    assert "Enter the domain" in by_provider(owner).post(LOGIN, form | {"login-domain": ""}).content.decode()
+    assert by_provider(owner).post(LOGIN, form)["Location"] == SETTINGS
+    found = Organization.objects.get(slug="home")
+    assert (found.login_provider, found.login_domain) == ("acme", "people.test")
+    assert by_provider(owner).post(LOGIN, {"login-provider": ""})["Location"] == SETTINGS
+    found.refresh_from_db()
+    assert (found.login_provider, found.login_domain) == ("", "")
+
+
+@pytest.mark.parametrize("role", ["admin", "member", "viewer"])
+def test_only_owners_require_anything(home: Member, role: str) -> None:
+    client = browser_of(with_app(person_of(home, role, f"{role}@people.test")))
+    assert client.post(LOGIN, {"login-second_factor": "on"}).status_code == 403
+    assert not Organization.objects.get(slug="home").second_factor_required
+
+
+@pytest.mark.parametrize(
+    ("path", "form"),
+    [
+        ("/o/home/keys/", {"name": "x", "scope": "read", "lifetime": ""}),
+        ("/o/home/webhooks/new", {"url": "https://example.com/x", "event": "scan.completed"}),
+        ("/o/home/settings/delete", {"confirmation": "home"}),
+        (LOGIN, {}),
+        ("/account/delete", {"confirmation": EMAIL}),
+    ],
+)
+def test_a_stolen_session_gets_no_secret(home: Member, owner: User, path: str, form: dict[str, str]) -> None:
+    owner.set_password(PASSWORD)
+    owner.save()
+    client = browser_of(owner)
+    asked = client.post(path, form)
+    assert path_of(asked) == "/account/again/"
+    done = client.post(asked["Location"], {"password": PASSWORD})
+    assert done.status_code in (200, 302)
+    assert client.post(path, form | {"x": ""}).get("Location", "") != asked["Location"]
