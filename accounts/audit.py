@@ -36,6 +36,7 @@ ACTIONS: Mapping[str, tuple[str, ...]] = {
     "person.second_factor_added": ("added a second factor", ": {target}"),
     "person.second_factor_removed": ("removed a second factor", ": {target}"),
     "person.codes_replaced": ("replaced their recovery codes",),
+    "person.second_factors_reset": ("had an operator remove all second factors",),
     "person.email_changed": ("changed their e-mail address", " to {target}"),
     "key.created": ("created the API key {target}", " ({scope})", ", which ends: {ends}"),
     "key.changed": ("changed the API key {target}",),

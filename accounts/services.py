@@ -9,8 +9,9 @@ from django.core import signing
 from django.db import transaction
 from django.utils.text import slugify
 
-from accounts import access, audit, usage
-from accounts.identity.factors import has_second_factor
+from accounts import access, audit, sessions, usage
+from accounts.identity import notices
+from accounts.identity.factors import forget_factors, has_second_factor
 from accounts.models import Membership, Organization, Tier, User
 from config.ids import random_base62
 
@@ -130,6 +131,17 @@ def change_login(*, actor: Membership, second_factor: bool, provider: str, domai
         changes = {field: {"from": before[field], "to": value} for field, value in wanted.items()}
         changes = {field: each for field, each in changes.items() if each["from"] != each["to"]}
         audit.record_by(actor, "organization.changed", organization.name, **changes)
+
+
+def remove_second_factors(user: User) -> int:
+    """An operator takes away what a person has lost; returns how many rows. Their sessions end, and they are told."""
+    with transaction.atomic():
+        count = forget_factors(user)
+        if count:
+            sessions.end_others(user)
+            notices.note(user, "person.second_factors_reset")
+            notices.tell(user, "factors_reset", None)
+    return count
 
 
 def ensure_organization(*, name: str, tier: str | None = None) -> Organization:

@@ -30,6 +30,12 @@ def keep_address(user: User) -> None:
     EmailAddress.objects.get_or_create(user=user, email=user.email, defaults={"verified": True, "primary": True})
 
 
+def forget_factors(user: User) -> int:
+    """The account has no second factor any more; returns how many rows there were."""
+    count, _ = Authenticator.objects.filter(user=user).delete()
+    return count
+
+
 def forget(user: User) -> None:
     """Nobody can log in with any of it any more."""
     for model in (EmailAddress, Authenticator, SocialAccount):

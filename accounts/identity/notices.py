@@ -27,6 +27,10 @@ SECURITY: Mapping[str, tuple[str, str]] = {
     "codes_replaced": ("New recovery codes", "Your recovery codes were replaced. The former ones no longer work."),
     "codes_used": ("Recovery code used", "A recovery code was used to log in to your account."),
     "provider_connected": ("Log-in connected", "Your account can now be logged in to with {provider}."),
+    "factors_reset": (
+        "Second factor removed",
+        "The operator of the service removed your authenticator app, passkeys and recovery codes.",
+    ),
     "key_made": ("API key created", "You created the API key {key} of {organization}."),
 }
 

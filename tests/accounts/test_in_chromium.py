@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
-
 import pytest
 import pytest_django
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import BrowserContext, Page, expect
 
 from accounts.models import Membership, User
-from scans.net.browser import find_browser
+from tests.accounts.conftest import Visit
 from tests.accounts.mailbox import link_in_mail
 from tests.world import Api, Member, browser_of, member_of, person_of
 
@@ -20,30 +16,6 @@ PASSWORD = "correct horse 9"
 PHONE = {"width": 390, "height": 844}
 
 pytestmark = [pytest.mark.django_db(transaction=True, serialized_rollback=True), pytest.mark.slow]
-
-Visit = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def visit() -> Iterator[Visit]:
-    """Does something with a page of a fresh browser; in a thread of its own, as Playwright has an event loop."""
-    program = find_browser("auto")
-    assert program is not None, "no browser; `make browser` installs one"
-    with ThreadPoolExecutor(1, "playwright") as thread:
-        playwright = thread.submit(lambda: sync_playwright().start()).result(60)
-        launch = playwright.chromium.launch
-        browser = thread.submit(lambda: launch(executable_path=program, args=["--no-sandbox"])).result(60)
-
-        def in_thread(action: Callable[[BrowserContext, Page], Any], **options: Any) -> Any:
-            def act() -> Any:
-                with browser.new_context(**options) as context:
-                    return action(context, context.new_page())
-
-            return thread.submit(act).result(100)
-
-        yield in_thread
-        thread.submit(browser.close).result(60)
-        thread.submit(playwright.stop).result(60)
 
 
 @pytest.fixture

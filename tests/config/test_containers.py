@@ -32,7 +32,7 @@ WORKERS = tuple(name for name in OURS if "worker" in SERVICES[name].get("command
 # What compose.yaml itself decides, or nobody wants in production.
 NOT_FOR_OPERATORS = {"DATA_DIR", "DEBUG", "PORT"}
 # Of no use to who scans, and within reach of what escapes from a page.
-KEYS = ("SECRET_KEY", "SECRET_KEY_FALLBACKS", "ENCRYPTION_KEYS", "EMAIL_URL", "METRICS_TOKEN")
+KEYS = ("SECRET_KEY", "SECRET_KEY_FALLBACKS", "ENCRYPTION_KEYS", "EMAIL_URL", "METRICS_TOKEN", "OIDC_PROVIDERS")
 # What compose.yaml itself asks for.
 OF_COMPOSE = {"POSTGRES_PASSWORD", "REDIS_PASSWORD"}
 # What the image sets for Python and Django.

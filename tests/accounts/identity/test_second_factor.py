@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from allauth.mfa.models import Authenticator
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.test import Client
 from lxml import html
 
@@ -242,3 +242,19 @@ def test_a_new_browser_is_told_of_and_a_known_one_is_not(member: User) -> None:
     assert "Unsubscribe" not in mail.text + mail.html
     logged = [event for event in AuditEvent.objects.all() if event.action == "person.logged_in"]
     assert [event.details["method"] for event in logged] == ["a password"] * 3
+
+
+def test_an_operator_helps_who_has_lost_everything(member: User, capsys: pytest.CaptureFixture[str]) -> None:
+    with_app(member)
+    elsewhere = browser_of(member)
+    call_command("remove_second_factor", EMAIL.upper())
+    assert EMAIL in capsys.readouterr().out
+    assert elsewhere.get("/account/").status_code == 302
+    assert subjects() == ["Second factor removed"]
+    assert actions()[-1] == "person.second_factors_reset"
+    client = Client()
+    log_in(client)
+    assert is_logged_in(client)
+    for email in (EMAIL, "nobody@people.test"):
+        with pytest.raises(CommandError):
+            call_command("remove_second_factor", email)

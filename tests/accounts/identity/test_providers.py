@@ -1,0 +1,222 @@
+"""Logging in with an identity provider: whom it makes one, and whom never."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from typing import Any
+
+import pytest
+import requests
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount, SocialToken
+from django.http import HttpResponse
+from django.test import Client
+from lxml import html
+
+from accounts.adapters import providers
+from accounts.adapters.providers import BoundedSession
+from accounts.closing.services import close_account
+from accounts.members import invite
+from accounts.models import Mail, Membership, User
+from config.environment import IdentityProvider, identity_providers
+from tests.accounts.identity.people import EMAIL, PASSWORD, code, is_logged_in, path_of, with_app
+from tests.world import Member, person_of
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def acme(identity_provider: IdentityProvider, settings: Any) -> None:
+    settings.OIDC_PROVIDERS = [identity_provider]
+
+
+def come_back(client: Client, sub: str, next_page: str = "/dashboard/", **changes: str) -> HttpResponse:
+    """To the provider, as this person, and back."""
+    page = html.fromstring(client.post("/login/with/acme/", {"next": next_page}).content.decode())
+    (onward,) = page.xpath("//main//a/@href")
+    assert "code_challenge=" in onward
+    answer = requests.post(onward, data={"sub": sub} | changes, allow_redirects=False, timeout=10)
+    return client.get(answer.headers["Location"])
+
+
+def test_a_known_person_logs_in_and_a_new_account_is_not_made() -> None:
+    ada = User.objects.create_user(EMAIL, PASSWORD)
+    client = Client()
+    assert come_back(client, "ada", "/report/scan_x")["Location"] == "/report/scan_x"
+    assert client.session["_auth_user_id"] == str(ada.pk)
+    assert User.objects.get().check_password(PASSWORD)
+    assert Mail.objects.get(subject="Log-in connected").text.count("with Acme")
+    # Afterwards the provider's own name for the person counts, whatever becomes of addresses.
+    ada.email = "ada@new.test"
+    ada.save()
+    again = Client()
+    come_back(again, "ada")
+    assert again.session["_auth_user_id"] == str(ada.pk)
+    assert not SocialToken.objects.exists()
+
+
+def test_a_new_person_gets_an_account_and_then_makes_an_organization() -> None:
+    client = Client()
+    assert path_of(come_back(client, "bob")) == "/dashboard/"
+    bob = User.objects.get(email="bob@people.test")
+    assert not bob.has_usable_password()
+    assert path_of(client.get("/dashboard/")) == "/organizations/new"
+    assert client.get("/account/security/").status_code == 200
+
+
+@pytest.mark.parametrize("sub", ["unverified", "text", "elsewhere", "nameless"])
+def test_an_address_that_is_not_proven_opens_no_account(sub: str) -> None:
+    User.objects.create_user(EMAIL, PASSWORD)
+    User.objects.create_user("eve@elsewhere.test", PASSWORD)
+    client = Client()
+    response = come_back(client, sub)
+    assert response.status_code == 403
+    assert "has not confirmed" in response.content.decode()
+    assert not is_logged_in(client)
+    assert not SocialAccount.objects.exists()
+    assert User.objects.count() == 2
+
+
+def test_the_second_factor_is_asked_for_as_well() -> None:
+    with_app(User.objects.create_user(EMAIL, PASSWORD))
+    client = Client()
+    assert path_of(come_back(client, "ada", "/organizations/")) == "/login/code/"
+    assert not is_logged_in(client)
+    assert client.post("/login/code/", {"code": code()})["Location"] == "/organizations/"
+
+
+def test_where_sign_up_is_closed_only_the_invited_come(home: Member, settings: Any) -> None:
+    settings.SIGN_UP_OPEN = False
+    client = Client()
+    assert come_back(client, "bob").status_code == 403
+    assert not User.objects.exists()
+    owner = person_of(home, "owner", "owner@people.test")
+    invite(actor=Membership.objects.get(user=owner), email="Bob@people.test", role="member")
+    assert come_back(client, "bob").status_code == 302
+    assert is_logged_in(client)
+
+
+def test_who_was_closed_out_stays_out() -> None:
+    ada = User.objects.create_user(EMAIL, PASSWORD)
+    come_back(Client(), "ada")
+    User.objects.update(is_active=False)
+    client = Client()
+    assert come_back(client, "ada").status_code == 403
+    assert not is_logged_in(client)
+    User.objects.update(is_active=True)
+    with_app(ada)
+    close_account(user=ada, actor=ada)
+    assert not SocialAccount.objects.exists()
+    assert not Authenticator.objects.exists()
+
+
+def test_a_log_in_that_somebody_else_began_is_refused() -> None:
+    """Or a stranger could have somebody work in the stranger's account."""
+    page = html.fromstring(Client().post("/login/with/acme/").content.decode())
+    (onward,) = page.xpath("//main//a/@href")
+    answer = requests.post(onward, data={"sub": "bob"}, allow_redirects=False, timeout=10)
+    victim = Client()
+    assert victim.get(answer.headers["Location"]).status_code == 403
+    assert not is_logged_in(victim)
+    assert not User.objects.exists()
+
+
+def test_who_says_no_there_is_not_logged_in() -> None:
+    client = Client()
+    assert come_back(client, "ada", action="deny").status_code == 403
+    assert not is_logged_in(client)
+
+
+@pytest.mark.parametrize("target", ["https://evil.test/", "//evil.test/", "/\\evil.test"])
+def test_the_way_on_is_ours(target: str) -> None:
+    assert "evil" not in come_back(Client(), "bob", target)["Location"]
+
+
+def test_a_provider_that_is_down_is_told(settings: Any) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        gone = f"http://127.0.0.1:{server.getsockname()[1]}"
+    settings.OIDC_PROVIDERS = [IdentityProvider("gone", "Gone", gone, "wss", "secret")]
+    response = Client().post("/login/with/gone/")
+    assert response.status_code == 503
+    assert "does not answer" in response.content.decode()
+    assert Client().post("/login/with/acme/").status_code == 404
+
+
+def test_a_provider_that_answers_a_byte_at_a_time_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(providers, "ANSWER_S", 0.5)
+    done = threading.Event()
+
+    def drip(server: socket.socket) -> None:
+        connection, _ = server.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+            while not done.wait(0.05):
+                try:
+                    connection.sendall(b"x")
+                except OSError:
+                    return
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=drip, args=(server,))
+        thread.start()
+        began = time.monotonic()
+        with pytest.raises(requests.Timeout), BoundedSession() as session:
+            session.get(f"http://127.0.0.1:{server.getsockname()[1]}/")
+        assert time.monotonic() - began < 30
+        done.set()
+        thread.join()
+
+
+def test_the_provider_stands_on_the_page_to_log_in() -> None:
+    assert "Log in with Acme" in Client().get("/login/").content.decode()
+
+
+def test_who_logs_in_with_a_provider_alone_proves_it_there_again(home: Member) -> None:
+    client = Client()
+    come_back(client, "bob")
+    Membership.objects.create(organization=home.organization, user=User.objects.get(), role="owner")
+    form = {"name": "x", "scope": "read", "lifetime": ""}
+    assert client.post("/o/home/keys/", form).status_code == 200
+    session = client.session
+    session["account_authentication_methods"][-1]["at"] -= 3600
+    session.save()
+    asked = client.post("/o/home/keys/", form | {"name": "y"})
+    assert path_of(asked) == "/account/again/provider/"
+    assert "Log in with Acme" in client.get(asked["Location"]).content.decode()
+
+
+GOOD = '{"id": "a", "name": "A", "issuer": "https://id.test/", "client_id": "x", "client_secret": "y"}'
+
+GOOD_WITH_A_BAD_ID = "[" + GOOD.replace('"a"', '"A/b"') + "]"
+
+
+def test_the_setting_is_read() -> None:
+    (found,) = identity_providers(f"[{GOOD}]")
+    assert (found.id, found.issuer, found.domains) == ("a", "https://id.test", ())
+    assert "y" not in repr(found).replace("IdentityProvider", "")
+    (limited,) = identity_providers(f'[{GOOD[:-1]}, "domains": ["People.test"]}}]')
+    assert limited.speaks_for("ada@PEOPLE.test")
+    assert not limited.speaks_for("ada@evilpeople.test")
+    assert not limited.speaks_for("ada@people.test@evil.test")
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "x",
+        "{}",
+        "[1]",
+        f"[{GOOD}, {GOOD}]",
+        f"[{GOOD.replace('id.test', '')}]",
+        f"[{GOOD.replace('https', 'ftp')}]",
+        f'[{GOOD[:-1]}, "more": 1}}]',
+        f'[{GOOD[:-1]}, "domains": "x"}}]',
+        GOOD_WITH_A_BAD_ID,
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_refused(raw: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        identity_providers(raw)
