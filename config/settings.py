@@ -261,7 +261,7 @@ MFA_FORMS = {
     "edit_webauthn": "accounts.adapters.forms.EditPasskeyForm",
 }
 SOCIALACCOUNT_ADAPTER = "accounts.adapters.providers.ProviderAdapter"
-OIDC_PROVIDERS = read(
+OIDC_PROVIDERS: list[environment.IdentityProvider] = read(
     "OIDC_PROVIDERS",
     environment.identity_providers,
     [],

@@ -68,7 +68,7 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "admin": (ONWARD, ONWARD, "/admin/"),
     "login/": ("302 302 302 302 302 200", "302 302 302 302 302 200", "/dashboard/"),
     # Nobody has given a password and not the second factor.
-    "login/code/": (ONWARD, ONWARD, "/login/"),
+    "login/code/": (ONWARD, ONWARD, "/dashboard/|/login/"),
     "login/passkey/": (ONWARD, ONWARD, "/dashboard/|/login/"),
     # There are no providers.
     "login/with/<slug:provider_id>/": (NONE, NOTHING, ""),
@@ -101,7 +101,7 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "account/security/passkeys/<int:pk>/remove/": (WITHOUT, WITHOUT, ""),
     "account/security/codes/": (WITHOUT, "405 405 405 405 405 login", ""),
     "account/security/codes/new/": (PERSON, PERSON, ""),
-    "account/security/codes/download/": (WITHOUT, "405 405 405 405 405 login", ""),
+    "account/security/codes/download/": (WITHOUT, WITHOUT, ""),
     "account/delete": (PERSON, PERSON, ""),
     "account/sessions/": (NONE, TO_ALL, "/account/"),
     "account/sessions/<str:session_id>/end": (NONE, "302 404 404 404 404 login", "/account/"),

@@ -22,13 +22,12 @@ from django.views.decorators.http import require_safe
 from django.views.generic import View
 from qrcode import QRCode
 
-from accounts import access, limits
+from accounts import access, limits, roles
 from accounts.identity import devices
 from accounts.identity.factors import factors_of
 from accounts.limits import Limit
 from accounts.models import User
 from accounts.pages.login import ATTEMPTS_PER_ADDRESS, ATTEMPTS_PER_NETWORK
-from accounts.roles import login_needed
 
 # Codes have six digits, of which three are good at a time: an hour's guesses find one in ten thousand.
 CODES_PER_MINUTE = 10
@@ -54,14 +53,15 @@ class Personal(View):
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         refusal = None
         if self.limited and request.method == "POST" and request.user.is_authenticated:
-            refusal = limit_codes(request, cast("User", request.user))
-        response = refusal or login_needed(super().dispatch)(request, *args, **kwargs)
+            refusal = limit_codes(request, request.user)
+        view = cast("roles.View", super().dispatch)
+        response = refusal or roles.login_needed(view)(request, *args, **kwargs)
         add_never_cache_headers(response)
         return response
 
 
 @require_safe
-@login_needed
+@roles.login_needed
 def index(request: HttpRequest) -> HttpResponse:
     """What the person can log in with besides the password."""
     found = factors_of(cast("User", request.user))

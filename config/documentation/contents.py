@@ -102,6 +102,12 @@ GUIDES = (
         "export.md",
     ),
     Guide(
+        "identity",
+        "Logging in",
+        "Second factors, passkeys and identity providers: what people can add, and what an organization can require.",
+        "identity.md",
+    ),
+    Guide(
         "command",
         "The command",
         "Scan from a shell with website-scan, with or without a service: gate, baseline, formats and configuration.",

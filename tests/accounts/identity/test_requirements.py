@@ -65,7 +65,7 @@ def test_members_without_one_are_led_to_add_one(home: Member, member: User) -> N
         answer = client.get(path)
         assert path_of(answer) == "/account/security/", path
     assert client.post("/o/home/scans/new", {}).status_code == 302
-    assert "home requires a second factor" in client.get("/account/security/").content.decode()
+    assert "Home requires a second factor" in client.get("/account/security/").content.decode()
     assert client.get("/organizations/").status_code == 200
     assert client.get("/o/home/", headers={"HX-Request": "true"})["HX-Redirect"] == "/account/security/"
     assert home.api.get("/v1/usage").status_code == 200, "keys are no people"
