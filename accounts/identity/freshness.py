@@ -10,8 +10,10 @@ from urllib.parse import urlencode
 
 from allauth.account.authentication import AUTHENTICATION_METHODS_SESSION_KEY, get_authentication_records
 from allauth.account.decorators import reauthentication_required
+from allauth.account.internal.flows.login import record_authentication
 from allauth.account.internal.flows.reauthentication import get_reauthentication_flows
 from django.conf import settings
+from django.contrib.auth import login
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
@@ -21,6 +23,14 @@ from accounts.models import User
 View = Callable[..., HttpResponse]
 METHODS = {"password": "a password", "totp": "an authenticator app", "recovery_codes": "a recovery code"}
 METHODS |= {"webauthn": "a passkey", "socialaccount": "an identity provider"}
+
+
+def log_in_new(request: HttpRequest, user: User) -> None:
+    """Somebody has just chosen the first password of an account, which has no second factor yet."""
+    login(request, user)
+    request.session.set_expiry(0)
+    record_authentication(request, user, "password")
+    begin(request, user)
 
 
 def begin(request: HttpRequest, user: User) -> None:

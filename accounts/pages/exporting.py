@@ -9,6 +9,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts import audit, limits
 from accounts.export import services as export
+from accounts.identity.freshness import fresh_login_needed
 from accounts.limits import Limit
 from accounts.models import Membership
 from accounts.roles import MemberRequest, page_of, requires
@@ -22,6 +23,7 @@ SLOWEST_BYTES_PER_S = 200_000
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Membership.Role.OWNER)
+@fresh_login_needed("POST")
 def organization_export(request: MemberRequest) -> HttpResponse:
     """What the last export has come to, and a button for a new one."""
     actor = request.membership
@@ -46,6 +48,7 @@ def organization_export(request: MemberRequest) -> HttpResponse:
 
 @require_POST
 @requires(Membership.Role.OWNER)
+@fresh_login_needed("POST")
 def export_download(request: MemberRequest, number: int) -> HttpResponse | StreamingHttpResponse:
     """A file of the export that is ready."""
     actor = request.membership

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from allauth.account import views as allauth_views
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import login, views
+from django.contrib.auth import views
 from django.contrib.auth.forms import SetPasswordForm
 from django.contrib.auth.tokens import default_token_generator
 from django.contrib.auth.views import redirect_to_login
@@ -22,7 +22,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts import access, limits, mail, sessions
-from accounts.identity import devices
+from accounts.identity import devices, freshness
 from accounts.limits import Limit
 from accounts.models import User
 from accounts.pages.forms import EmailForm, SignUpForm
@@ -144,8 +144,7 @@ def signup_finish(request: HttpRequest, token: str) -> HttpResponse:
             form.add_error(None, str(error))
         else:
             sessions.end(request)  # somebody else's, in the same browser
-            login(request, user)
-            request.session.set_expiry(0)
+            freshness.log_in_new(request, user)
             messages.success(request, f"Welcome. {organization} is ready for its first scan.")
             response = redirect(begun.next_page or settings.LOGIN_REDIRECT_URL)
             devices.remember(request, response, email)

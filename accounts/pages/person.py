@@ -6,13 +6,14 @@ from typing import cast
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth import login, update_session_auth_hash
+from django.contrib.auth import update_session_auth_hash
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import access, limits, mail, roles, sessions
+from accounts.identity.freshness import log_in_new
 from accounts.limits import Limit
 from accounts.mailing import topics
 from accounts.members import accept, invitation_of, mail_invitation, proves_address, remove_member
@@ -162,8 +163,7 @@ def invite(request: HttpRequest, token: str) -> HttpResponse:
         except AccountRefused as error:
             form.add_error(None, str(error))
         else:
-            login(request, person)
-            request.session.set_expiry(0)
+            log_in_new(request, person)
             return _join(request, token, person)
     return _show(request, context | {"form": form})
 

@@ -46,6 +46,9 @@ def test_a_person_signs_up_and_owns_an_organization(client: Client) -> None:
     assert not membership.user.is_staff
     assert client.session["_auth_user_id"] == str(membership.user.pk)
     assert AuditEvent.objects.get().action == "organization.created"
+    keys = f"/o/{membership.organization.slug}/keys/"
+    made = client.post(keys, {"name": "First", "scope": "read", "lifetime": ""})
+    assert made.status_code == 200, "who has just chosen a password is not asked for it"
 
 
 def test_a_person_gets_to_the_scan_that_they_came_for() -> None:
