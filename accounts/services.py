@@ -123,9 +123,8 @@ def change_login(*, actor: Membership, second_factor: bool, provider: str, domai
         if wanted == before:
             return
         is_new = provider and (provider, domain) != (before["login_provider"], before["login_domain"])
-        if is_new and (
-            provider not in actor.user.session_providers or actor.user.email.rpartition("@")[2].lower() != domain
-        ):
+        is_theirs = actor.user.email.rpartition("@")[2].lower() == domain
+        if is_new and (provider not in actor.user.session_providers or not is_theirs):
             raise AccountRefused(
                 "Log in with this identity provider, and an address of this domain, yourself before you require it."
             )

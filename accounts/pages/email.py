@@ -30,7 +30,7 @@ class EmailView(views.EmailView):
 
     def _dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         keep_address(cast("User", request.user))
-        return fresh_login_needed("POST")(super().dispatch)(request, *args, **kwargs)
+        return cast("HttpResponse", fresh_login_needed("POST")(super().dispatch)(request, *args, **kwargs))
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Only a change: what else the library's page can do has no use with one address."""
