@@ -26,7 +26,11 @@ def providers_of(user: User) -> set[str]:
 
 
 def keep_address(user: User) -> None:
-    """Let the library know the account's address, which was proven before there was an account."""
+    """Let the library know the account's address, which was proven before there was an account.
+
+    Operators change it without telling the library; then what it has known is nobody's any more.
+    """
+    EmailAddress.objects.filter(user=user, verified=True).exclude(email=user.email).delete()
     EmailAddress.objects.get_or_create(user=user, email=user.email, defaults={"verified": True, "primary": True})
 
 

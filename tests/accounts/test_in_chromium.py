@@ -120,7 +120,7 @@ def test_a_key_is_created_renamed_and_given_another_secret(
         page.goto(f"{live_server.url}/login/")
         page.get_by_label("E-mail address").fill("ada@people.test")
         page.get_by_label("Password").fill(PASSWORD)
-        page.get_by_role("button", name="Log in").click()
+        page.get_by_role("button", name="Log in", exact=True).click()
         page.wait_for_url("**/o/home/")
         page.goto(f"{live_server.url}/o/home/keys/")
         page.get_by_label("Name", exact=True).fill("Nightly build")

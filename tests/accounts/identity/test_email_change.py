@@ -133,3 +133,13 @@ def test_a_mail_server_that_is_down_is_told(client: Client, ada: User, monkeypat
 
     monkeypatch.setattr("django.core.mail.EmailMessage.send", fail)
     assert client.post("/account/email/", {"email": NEW}).status_code == 503
+
+
+def test_an_operator_may_have_changed_it_meanwhile(client: Client, ada: User) -> None:
+    client.get("/account/email/")
+    User.objects.filter(pk=ada.pk).update(email="ada@operator.test")
+    assert "ada@operator.test" in client.get("/account/email/").content.decode()
+    client.post("/account/email/", {"email": NEW})
+    client.post(link_in_mail(NEW))
+    ada.refresh_from_db()
+    assert ada.email == NEW
