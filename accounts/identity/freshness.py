@@ -14,14 +14,13 @@ from allauth.account.internal.flows.login import record_authentication
 from allauth.account.internal.flows.reauthentication import get_reauthentication_flows
 from django.conf import settings
 from django.contrib.auth import login
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
 from django.urls import reverse
 
 from accounts.identity.factors import providers_of
 from accounts.models import User
 
-Response = HttpResponse | StreamingHttpResponse
-View = Callable[..., Response]
+View = Callable[..., HttpResponseBase]
 METHODS = {"password": "a password", "totp": "an authenticator app", "recovery_codes": "a recovery code"}
 METHODS |= {"webauthn": "a passkey", "socialaccount": "an identity provider"}
 
@@ -61,13 +60,13 @@ def fresh_login_needed(*methods: str) -> Callable[[View], View]:
         asking = reauthentication_required(view)
 
         @functools.wraps(view)
-        def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> Response:
+        def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             if methods and request.method not in methods:
                 return view(request, *args, **kwargs)
             if _needs_provider(request):
                 back = request.get_full_path() if request.method in ("GET", "HEAD") else reverse("account")
                 return HttpResponseRedirect(f"{reverse('account_again')}?{urlencode({'next': back})}")
-            response: Response = asking(request, *args, **kwargs)
+            response: HttpResponseBase = asking(request, *args, **kwargs)
             return response
 
         return wrapped

@@ -51,7 +51,7 @@ def log_out(page: Page, base: str) -> None:
 
 
 def enter(page: Page, entered: str) -> None:
-    page.get_by_label("Code").fill(entered)
+    page.get_by_role("textbox", name="Code").fill(entered)
     page.get_by_role("button", name="Log in", exact=True).click()
 
 
@@ -67,7 +67,7 @@ def test_an_app_is_turned_on_and_lost(visit: Visit, ada: User, live_server: Live
         page.get_by_role("link", name="Add an app").click()
         secret = page.locator("form code").inner_text().replace(" ", "")
         expect(page.get_by_role("img", name="QR code")).to_be_visible()
-        page.get_by_label("Code").fill(code(secret))
+        page.get_by_role("textbox", name="Code").fill(code(secret))
         page.get_by_role("button", name="Turn on").click()
         codes = page.locator(".recovery-codes code").all_inner_texts()
         log_out(page, base)
@@ -120,7 +120,7 @@ def test_a_passkey_is_added_and_logs_in_alone(visit: Visit, ada: User, live_serv
         log_out(page, base)
         page.goto(f"{base}/o/home/scans/")
         page.get_by_role("button", name="Log in with a passkey").click()
-        page.wait_for_url("**/o/home/scans/")
+        page.wait_for_url(f"{base}/o/home/scans/")
         page.goto(f"{base}/account/security/")
         page.get_by_role("link", name="Remove Phone").click()
         page.get_by_role("button", name="Remove").click()
@@ -140,7 +140,7 @@ def test_an_organization_that_requires_a_second_factor_leads_to_it(
         log_in(page, base)
         expect(page.get_by_text("Home requires a second factor")).to_be_visible()
         page.get_by_role("link", name="Add an app").click()
-        page.get_by_label("Code").fill(code(page.locator("form code").inner_text().replace(" ", "")))
+        page.get_by_role("textbox", name="Code").fill(code(page.locator("form code").inner_text().replace(" ", "")))
         page.get_by_role("button", name="Turn on").click()
         page.wait_for_url("**/codes/")
         page.goto(f"{base}/o/home/settings/")
