@@ -11,8 +11,8 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from config import __version__, environment
+from config.api.framework import REST_FRAMEWORK, SPECTACULAR_SETTINGS  # noqa: F401  # read as `settings.…`
 from config.environment import read
-from config.ids import TIMESTAMP_FORMAT
 from config.logging import logging_config
 from config.operations.draining import DRAIN_S  # noqa: F401  # used by config.gunicorn, which needs no settings
 from config.scanning import (  # noqa: F401  # read as `settings.…`
@@ -63,9 +63,7 @@ TRUSTED_PROXIES = read(
 )
 
 SCAN_VISITS_PER_DOMAIN = read("SCAN_VISITS_PER_DOMAIN", environment.positive, 4, "How many visits, such as 4.")
-SCAN_GAP_PER_DOMAIN_S: float = read(
-    "SCAN_GAP_PER_DOMAIN", environment.gap, 1, "Seconds from 0 to 300, such as 1 or 0.5."
-)
+SCAN_GAP_PER_DOMAIN_S = read("SCAN_GAP_PER_DOMAIN", environment.gap, 1.0, "Seconds from 0 to 300, such as 1 or 0.5.")
 SCAN_QUEUE_LIMIT = read(
     "SCAN_QUEUE_LIMIT", environment.positive, 10_000, "How many scans may wait before new ones get a 503."
 )
@@ -344,55 +342,6 @@ SECURE_CSP = {
     "form-action": ["'self'"],
     "base-uri": ["'none'"],
     "frame-ancestors": ["'none'"],
-}
-
-REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.authentication.BearerAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_THROTTLE_CLASSES": ["config.api.throttling.OrganizationThrottle"],
-    "DEFAULT_PARSER_CLASSES": ["config.api.parsing.StrictJSONParser"],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_SCHEMA_CLASS": "config.api.schema.ScopedSchema",
-    "DATETIME_FORMAT": TIMESTAMP_FORMAT,
-    "EXCEPTION_HANDLER": "config.api.errors.handle",
-    "UNAUTHENTICATED_USER": None,
-    "URL_FORMAT_OVERRIDE": None,  # `format` is a parameter of the export
-}
-SPECTACULAR_SETTINGS = {
-    "TITLE": "Website Scan Service",
-    "DESCRIPTION": "Security, performance, accessibility and SEO scans of public web pages.",
-    "VERSION": __version__,
-    "SERVE_INCLUDE_SCHEMA": False,
-    "SERVE_PUBLIC": True,
-    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
-    "SERVE_AUTHENTICATION": [],
-    "SCHEMA_PATH_PREFIX": "",
-    "COMPONENT_SPLIT_REQUEST": False,
-    "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
-    "POSTPROCESSING_HOOKS": [
-        "drf_spectacular.hooks.postprocess_schema_enums",
-        "config.api.schema.as_strict_as_the_api",
-        "config.api.schema.name_headers_once",
-        "config.api.examples.with_examples",
-    ],
-    "ENUM_NAME_OVERRIDES": {
-        "ScanType": "scans.models.Scan.Type",
-        "ScanStatus": "scans.models.Scan.Status",
-        "ReportStatus": "reports.serializers.REPORT_STATUSES",
-        "CheckStatus": "reports.serializers.CHECK_STATUSES",
-        "FindingStatus": "reports.serializers.FINDING_STATUSES",
-        "AuditStatus": "scans.models.Audit.Status",
-        "AuditKind": "scans.models.Audit.Kind",
-        "Severity": "reports.serializers.SEVERITIES",
-        "Interval": "accounts.models.Interval",
-        "MonitorStatus": "scans.monitors.serializers.STATUSES",
-        "MonitorRunStatus": "scans.models.MonitorRun.Status",
-        "PauseReason": "scans.models.Monitor.Pause",
-        "AuditPageStatus": "scans.models.AuditPage.Status",
-        "DeliveryStatus": "webhooks.models.Delivery.Status",
-        "DisabledReason": "webhooks.models.Webhook.Reason",
-        "EventKind": "webhooks.models.EventKind",
-    },
 }
 
 LOG_FORMAT = read("LOG_FORMAT", str, "text", "text or json")
