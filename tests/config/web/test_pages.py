@@ -183,7 +183,8 @@ def test_search_engines_are_told_where_to_look(db: None, settings) -> None:
     sitemap = Client().get("/sitemap.xml")
     assert sitemap["Content-Type"].startswith("application/xml")
     locations = etree.fromstring(sitemap.content).xpath("//*[local-name()='loc']/text()")
-    assert locations[:2] == ["https://scan.acme.test/", "https://scan.acme.test/docs/"]
+    pages = ["/", "/about-our-scans", "/docs/"]
+    assert locations[:3] == [f"https://scan.acme.test{each}" for each in pages]
     assert "https://scan.acme.test/docs/checks/hsts" in locations
     assert len(locations) == len(set(locations))
     assert {Client().get(urlsplit(each).path).status_code for each in locations[:30]} == {200}
