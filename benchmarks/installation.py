@@ -27,13 +27,13 @@ def servers(*, durable: bool = True) -> Iterator[tuple[Path, embedded.Stack]]:
             yield folder, stack
 
 
-def install(folder: Path, stack: embedded.Stack, **variables: str) -> None:
-    """Put the service's environment into this process', migrate, and set Django up."""
+def install(folder: Path, stack: embedded.Stack | None, **variables: str) -> None:
+    """Set the service up in this process, migrated; without `stack`, `variables` name its servers."""
     defaults = {
         "DATA_DIR": str(folder),
         "SECRET_KEY": "benchmark-" * 5,
         "DJANGO_SETTINGS_MODULE": "config.settings",
     }
-    os.environ |= stack.env | defaults | variables
+    os.environ |= (stack.env if stack else {}) | defaults | variables
     subprocess.run([sys.executable, "manage.py", "prepare"], cwd=BASE_DIR, check=True)
     django.setup()
