@@ -51,7 +51,10 @@ class Problem:
 # What nobody should find in /proc/PID/environ of a process that other people's pages are loaded in may stand in a file
 # instead, whose name is in a variable with `_FILE` behind.
 SECRETS = frozenset(
-    ("SECRET_KEY", "SECRET_KEY_FALLBACKS", "ENCRYPTION_KEYS", "DATABASE_URL", "REDIS_URL", "EMAIL_URL", "SENTRY_DSN")
+    (
+        *("SECRET_KEY", "SECRET_KEY_FALLBACKS", "ENCRYPTION_KEYS", "DATABASE_URL", "REDIS_URL", "EMAIL_URL"),
+        *("SENTRY_DSN", "OIDC_PROVIDERS"),
+    )
 )
 
 problems: list[Problem] = []
