@@ -106,14 +106,14 @@ def _caller(site: Site) -> Caller:
     organization = ensure_organization(name="Growth")
     key, _ = create_api_key(organization=organization, name="bench")
     site.routes["/hook"] = Answer("ok")
+    caller = Caller(key.id, organization.id, TierLimits(plenty, plenty, "free", 10), plenty, 3)
     register_webhook(
-        organization_id=organization.id,
+        caller=caller,
         url=site.url_as("localhost") + "/hook",
         events=["scan.completed", "scan.partial", "scan.failed"],
-        limit=3,
     )
     connection.close()
-    return Caller(key.id, organization.id, TierLimits(plenty, plenty, "free", 10), plenty, 3)
+    return caller
 
 
 def _results(site: Site) -> list[ScanResult]:

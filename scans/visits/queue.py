@@ -3,8 +3,8 @@
 What was interrupted goes first, then what somebody waits for, then the pages of audits. Among equals it is the turn of
 the organization that has the fewest visits running, among those the one that waited longest since its last turn; its
 oldest is taken. However many one has queued, another's single scan is next, and finds a place: where there are several
-organizations, the last two of a worker are for whoever has no other scan of their organization running. No domain is
-visited more often than it may be, whoever asks (`politeness.py`).
+organizations, the last third of a worker's are for whoever has no other scan of their organization running. No domain
+is visited more often than it may be, whoever asks (`politeness.py`).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ SCAN_QUEUE, BROWSER_QUEUE = QUEUES = ("scans", "browser")
 # Workers stand in line here, so that each sees what the one before has taken.
 TURN_LOCK = 0x7363616E5F747572
 MAX_ATTEMPTS = 3
-# Places of a worker: beside the backlogs of two, a third one's scan begins at once.
-KEPT_FOR_OTHERS = 2
+# Of a worker's places, but at least one: of six, beside the backlogs of two a third one's scan begins at once.
+KEPT_FOR_OTHERS = 1 / 3
 
 # As `scans.models.WITHOUT_LEASE` says it.
 RUN_OUT = """(lease_expires_at < statement_timestamp() OR lease_expires_at > statement_timestamp() + %(longest)s)"""
@@ -162,7 +162,7 @@ def next_in_turn(queue: str, worker: Worker) -> tuple[str, int] | None:
         "worker": worker.name,
         # One organization has half of the browsers, which are few and slow.
         "share": math.inf if is_alone or queue != BROWSER_QUEUE else max(1, worker.places // 2),
-        "common": math.inf if is_alone else max(1, worker.places - KEPT_FOR_OTHERS),
+        "common": math.inf if is_alone else max(1, worker.places - max(1, int(worker.places * KEPT_FOR_OTHERS))),
         "background": worker.places - 1,
         "per_domain": settings.SCAN_VISITS_PER_DOMAIN,
         "longest": LONGEST_LEASE,

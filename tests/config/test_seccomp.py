@@ -7,6 +7,8 @@ import json
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,13 +25,19 @@ PAGE = "data:text/html,<p>shown</p><script>document.title='ran'</script>"
 pytestmark = pytest.mark.skipif(ctypes.util.find_library("seccomp") is None, reason="there is no libseccomp here")
 
 
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """Where everybody may write; pytest's own are its user's alone."""
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name)
+        path.chmod(0o777)
+        yield path
+
+
 def confined(profile: Path, *command: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """A command under a profile, as a user who may write into that folder alone."""
     shutil.copy(CONFINED, folder)
     shutil.copy(profile, folder / "profile.json")
-    folder.chmod(0o777)
-    for parent in folder.parents[:2]:  # pytest's, which are its user's alone
-        parent.chmod(parent.stat().st_mode | 0o111)
     start = [
         "/usr/bin/env",
         "-i",
@@ -70,19 +78,19 @@ def without(folder: Path, *names: str) -> Path:
     ],
 )
 @pytest.mark.skipif(sys.platform != "linux" or ctypes.sizeof(ctypes.c_void_p) != 8, reason="other numbers")
-def test_what_the_profile_allows_and_refuses(tmp_path: Path, code: str, is_allowed: bool) -> None:
+def test_what_the_profile_allows_and_refuses(folder: Path, code: str, is_allowed: bool) -> None:
     call = f"import ctypes; libc = ctypes.CDLL(None, use_errno=True); r = {code}; print(r, ctypes.get_errno())"
-    ran = confined(PROFILE, "/usr/bin/python3", "-c", call, folder=tmp_path)
+    ran = confined(PROFILE, "/usr/bin/python3", "-c", call, folder=folder)
     assert ran.stdout.strip() == ("0 0" if is_allowed else "-1 1"), ran.stderr
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None or sandbox_problem(BROWSER) != "", reason="Chromium has no sandbox here at all")
-def test_chromium_starts_with_its_sandbox_under_the_profile_and_not_without_namespaces(tmp_path: Path) -> None:
-    arguments = ["--dump-dom", "--disable-gpu", f"--user-data-dir={tmp_path}/profile", PAGE]
-    ran = confined(PROFILE, str(BROWSER), *arguments, folder=tmp_path)
+def test_chromium_starts_with_its_sandbox_under_the_profile_and_not_without_namespaces(folder: Path) -> None:
+    arguments = ["--dump-dom", "--disable-gpu", f"--user-data-dir={folder}/profile", PAGE]
+    ran = confined(PROFILE, str(BROWSER), *arguments, folder=folder)
     assert "<title>ran</title>" in ran.stdout, ran.stderr
     # As under a profile that was made without a thought of it: so the first really had one.
-    refused = confined(without(tmp_path, "chroot"), str(BROWSER), *arguments, folder=tmp_path)
+    refused = confined(without(folder, "chroot"), str(BROWSER), *arguments, folder=folder)
     assert "shown" not in refused.stdout
     assert refused.returncode != 0

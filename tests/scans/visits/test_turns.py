@@ -47,25 +47,26 @@ def with_browser(settings) -> None:
 
 def test_however_many_one_has_queued_anothers_single_scan_is_next(home: Member, stranger: Member) -> None:
     backlog = queued(home, 24)
-    for each in backlog[:2]:
+    for each in backlog[:3]:
         assert taken(each) == each, "its own come in their order"
-    assert taken(backlog[2]) is None, "the last places are for others"
+    assert taken(backlog[3]) is None, "the last place is for others"
     (single,) = queued(stranger)
     # The message is that of the backlog; the turn is the other's.
     assert taken(backlog[4]) == single
-    assert taken(backlog[4], Worker("two", 4)) == backlog[2]
+    assert taken(backlog[4], Worker("two", 4)) == backlog[3]
 
 
 def test_with_two_backlogs_a_third_ones_scan_finds_a_place(home: Member, stranger: Member) -> None:
+    worker = Worker("one", 6)
     mine = queued(home, 24)
-    assert [bool(taken(mine[0])) for _ in range(3)] == [True, True, False]
+    assert [bool(taken(mine[0], worker)) for _ in range(5)] == [True, True, True, True, False]
     theirs = queued(stranger, 200)
-    assert [bool(taken(mine[0])) for _ in range(3)] == [True, False, False]
+    assert [bool(taken(mine[0], worker)) for _ in range(3)] == [True, False, False]
     running = Counter(Scan.objects.filter(status="scanning").values_list("organization", flat=True))
-    assert sorted(running.values()) == [1, 2]
+    assert sorted(running.values()) == [1, 4]
     (single,) = queued(member_of("Third"))
-    assert taken(theirs[0]) == single
-    assert taken(theirs[0]) is None, "all four are taken"
+    assert taken(theirs[0], worker) == single
+    assert taken(theirs[0], worker) is None, "all six are taken"
 
 
 def test_who_is_alone_has_all_places(home: Member) -> None:

@@ -179,7 +179,7 @@ def programs(data_dir: Path, port: int, env: dict[str, str]) -> list[Program]:
         web += ["--worker-tmp-dir", str(SHARED_MEMORY)]
     celery = [sys.executable, "-m", "celery", "--quiet", "--no-color", "-A", "config"]
     quiet = ["--without-gossip", "--without-mingle", "--loglevel", "WARNING"]
-    worker = [*celery, "worker", "--queues", "scans,maintenance", "--concurrency", str(max(4, 2 * cpus))]
+    worker = [*celery, "worker", "--queues", "scans,maintenance", "--concurrency", str(max(6, 2 * cpus))]
     # A browser each, which keeps a core busy: more at once would only disturb what they measure.
     browser = [*celery, "worker", "--queues", "browser", "--concurrency", str(max(2, cpus)), "--hostname", "browser@%h"]
     # One thread delivers (with many of its own), the other tells it to look again.
