@@ -189,13 +189,13 @@ def test_what_somebody_waits_for_goes_before_the_pages_of_audits(home: Member, s
     (own,), (others,) = queued(home), queued(stranger)
     assert taken(pages[1]) == others, "who has nothing running comes first"
     assert taken(pages[1]) == own
-    assert taken(pages[1]) is None, "the last places are for somebody else"
+    assert taken(pages[1]) is None, "the last place is for somebody else"
     assert taken(pages[1], Worker("two", 4)) == pages[1]
 
 
 def test_pages_of_audits_leave_the_last_place_of_a_worker(home: Member, stranger: Member) -> None:
     mine, theirs = background(home, 4), background(stranger, 4)
-    assert [taken(mine[0]) for _ in range(3)] == [mine[0], theirs[0], None]
+    assert [taken(mine[0]) for _ in range(4)] == [mine[0], theirs[0], mine[1], None]
     (single,) = queued(home)
     assert taken(single) == single
     assert taken(mine[0], Worker("with one place", 1)) is not None, "who has but one place does all there is"
