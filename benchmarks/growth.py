@@ -59,7 +59,7 @@ def main() -> int:
     """Print the tables; there is no goal, only what an operator has to reckon with."""
     with ExitStack() as cleanup:
         folder, stack = cleanup.enter_context(servers())
-        install(folder, stack, SCAN_ALLOWED_NETWORKS="127.0.0.0/8", SCAN_BROWSER="off")
+        install(folder, stack, SCAN_ALLOWED_NETWORKS="127.0.0.0/8", SCAN_BROWSER="off", ACCESS_LOG="0")
         from tests.sites.sample import sample_site
 
         site = cleanup.enter_context(sample_site())
@@ -106,7 +106,7 @@ def _caller(site: Site) -> Caller:
     organization = ensure_organization(name="Growth")
     key, _ = create_api_key(organization=organization, name="bench")
     site.routes["/hook"] = Answer("ok")
-    caller = Caller(key.id, organization.id, TierLimits(plenty, plenty, "free", 10), plenty, 3)
+    caller = Caller(key.id, organization.id, TierLimits(plenty, plenty, "free", 10, 30), plenty, 3)
     register_webhook(
         caller=caller,
         url=site.url_as("localhost") + "/hook",

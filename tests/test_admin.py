@@ -173,7 +173,8 @@ def test_a_key_keeps_its_organization_and_digest_when_it_is_renamed(
         "expires_at_0": "",
         "expires_at_1": "",
     }
-    assert operator.post(address(ApiKey, "change", home.key.pk), form).status_code == 302
+    answer = operator.post(address(ApiKey, "change", home.key.pk), form)
+    assert (answer.status_code, answer["Location"]) == (302, address(ApiKey, "changelist"))
     key = ApiKey.objects.get(pk=home.key.pk)
     assert (key.name, key.organization, key.digest) == ("Renamed", home.organization, home.key.digest)
 

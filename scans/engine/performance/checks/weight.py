@@ -162,7 +162,7 @@ def third_party_share(page: Page, resources: Resources) -> Finding:
         message += f": {some(sites)}"
     if share > SHARE_PERCENT[1] and len(foreign) < FEW_REQUESTS:
         return Warn(f"{message}; the page makes so few that this matters little.", LOW)
-    return _graded(message, share, *SHARE_PERCENT, " %")
+    return _graded(message, share, *SHARE_PERCENT, "%")
 
 
 @check(
