@@ -250,7 +250,9 @@ def test_a_cancelled_audit_ends_its_run_silently(owner: Member, site: Judged, mo
     monkeypatch.setattr(celery, "enqueue", lambda *args: told.append(args))
     from accounts.authentication import Caller
 
-    caller = mock.Mock(spec=Caller, organization_id=owner.organization.id, member=None)
+    caller = mock.Mock(
+        spec=Caller, organization_id=owner.organization.id, member=None, key_id=owner.key.id, key_name="tests"
+    )
     with mock.patch("django.db.transaction.on_commit", side_effect=lambda call: call()):
         cancel_audit(caller=caller, audit_id=run.audit.id)
     assert told == [("scans.tasks.conclude_run", str(run.id))]
