@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from scans.engine.result import ScanResult
     from tests.sites.server import Site
 
-SCANS = 2_000
+SCANS = 800
 CLIENTS = 4
 RENEWALS = 6
 POLLS = 4
-MONTHS, A_MONTH = 6, 100_000
+MONTHS, A_MONTH = 6, 30_000
 LOOKUPS = 2_000
 # What a server may be kept busy with, so that it has something left for the worst hour and for VACUUM.
 LOADED = 0.5

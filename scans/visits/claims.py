@@ -30,7 +30,7 @@ from scans.engine.result import Progress, ScanError, ScanResult
 from scans.models import Scan
 from scans.models.domain import domain_of
 from scans.visits import tallies
-from scans.visits.politeness import take_domain, wake_after_gaps
+from scans.visits.politeness import enqueue_later, take_domain, wake_after_gaps
 from scans.visits.queue import (
     MAX_ATTEMPTS,
     QUEUES,
@@ -45,6 +45,7 @@ from scans.visits.queue import (
 from scans.visits.settling import settle_page
 from webhooks.events import record_scan_end
 
+PASSED_ON_AFTER_S = 0.5
 # Faults of the service, not of the site.
 OWN_FAULTS = frozenset({"INTERNAL_ERROR", "SCAN_INTERRUPTED", "SCAN_NOT_STARTED"})
 # They, and what never began, do not count.
@@ -86,7 +87,20 @@ def claim_next(scan_id: str, worker: Worker) -> ScanClaim | None:
                 take_turn(organization_id, queue)
                 take_domain(claim.host)
         wake_after_gaps(queue)
+    if claim is None and not has_messages(queue):
+        _pass_on(queue)
     return claim
+
+
+def _pass_on(queue: str) -> None:
+    """Of what waits although this worker may not take it, tell the workers once more, soon.
+
+    A place that is kept for others takes messages, too: the one that it has just read may have been meant for a place
+    of another host. While any message is left none is sent, so each such place asks once in that time, at most.
+    """
+    waiting = Scan.objects.visits().filter(status=Scan.Status.QUEUED, type__in=types_of(queue))
+    for next_id, scan_type in waiting.values_list("id", "type")[:1]:
+        enqueue_later(PASSED_ON_AFTER_S, next_id, ScanType(scan_type))
 
 
 @transaction.atomic

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from scans.audits.services import claim_discovery
 from scans.models import Audit, Scan
-from scans.visits.claims import claim_next, finish_scan, wake_next
+from scans.visits.claims import PASSED_ON_AFTER_S, claim_next, finish_scan, wake_next
 from scans.visits.queue import Worker
 from tests.world import Member, make_result, make_scan, member_of
 
@@ -38,6 +38,7 @@ def taken(scan: Scan, worker: Worker = WORKER) -> Scan | None:
 def _one_host_for_all(settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.SCAN_VISITS_PER_DOMAIN = 100
     monkeypatch.setattr("scans.visits.claims.has_messages", lambda _: False)
+    monkeypatch.setattr("scans.visits.claims.enqueue_later", lambda *_: None)
 
 
 @pytest.fixture
@@ -97,6 +98,29 @@ def test_what_was_kept_back_is_taken_up_when_a_visit_ends(
     monkeypatch.setattr("scans.visits.claims.has_messages", lambda _: False)
     wake_next(claim)
     assert told == [second.id]
+
+
+def test_a_message_that_a_kept_place_has_taken_is_passed_on(
+    home: Member, stranger: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a free place on another host would wait for the sweeper."""
+    told: list[tuple[float, str]] = []
+    monkeypatch.setattr(
+        "scans.visits.claims.enqueue_later", lambda after_s, scan_id, _: told.append((after_s, scan_id))
+    )
+    full, free = Worker("full", 2), Worker("free", 2)
+    first, second = queued(home, 2)
+    assert taken(first, full) == first
+    assert told == []
+    assert taken(second, full) is None
+    assert told == [(PASSED_ON_AFTER_S, second.id)]
+    monkeypatch.setattr("scans.visits.claims.has_messages", lambda _: True)
+    assert taken(second, full) is None
+    assert len(told) == 1, "another message is on its way"
+    assert taken(second, free) == second
+    monkeypatch.setattr("scans.visits.claims.has_messages", lambda _: False)
+    assert taken(second, full) is None
+    assert len(told) == 1, "nothing waits any more"
 
 
 def test_with_one_place_organizations_take_turns(home: Member, stranger: Member) -> None:
