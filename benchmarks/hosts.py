@@ -114,7 +114,7 @@ def _ask(clients: list[Client], number: int) -> list[str]:
 
     with ThreadPoolExecutor(8) as pool:
         ids = list(pool.map(ask, range(number)))
-    wait_until(lambda: not Scan.objects.filter(id__in=ids).unfinished().exists())
+    wait_until(lambda: not Scan.objects.filter(id__in=ids).exclude(status__in=Scan.FINAL).exists())
     return ids
 
 
@@ -155,7 +155,7 @@ def _cut_off(running: _Processes, hosts: list[Host], sites: _Sites, folder: Path
     mine = Scan.objects.filter(organization=client.organization)
     asked = threading.Thread(target=_ask, args=([client], SCANS))
     asked.start()
-    wait_until(lambda: mine.final().count() >= CUT_AFTER)
+    wait_until(lambda: mine.filter(status__in=Scan.FINAL).count() >= CUT_AFTER)
     held = list(mine.filter(status="scanning", worker__contains=cut.name).values_list("id", flat=True))
     cut.cut_off()
     cut_at, is_cut = time.time(), time.monotonic()
@@ -239,7 +239,7 @@ class _Processes:
         return (self._folder / "processes.log").read_text(errors="replace")
 
     def _end(self, name: str) -> None:
-        processes = self._running.pop(name)
+        processes = self._running.pop(name, [])
         for each in processes:
             each.send_signal(signal.SIGTERM)
         for each in processes:
