@@ -1,6 +1,6 @@
 """Nobody's backlog delays another, a killed worker's scans end in time, a claim costs the same among a million rows.
 
-Real workers on the embedded stack, one of four processes unless a part says otherwise; sites that take their time to
+Real workers on the embedded stack, one of six processes unless a part says otherwise; sites that take their time to
 answer stand for slow scans, so that the measure is the queue's and not the processor's.
 """
 
@@ -20,7 +20,7 @@ from benchmarks.installation import install, servers
 from benchmarks.soak import SWEEP_EVERY_S, worker
 from tests.sites.server import Answer, Site
 
-PLACES = 4
+PLACES = 6
 SLOW_S = 5.0
 BACKLOGS = (24, 200)
 SINGLES = 5
