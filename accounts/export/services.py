@@ -12,7 +12,7 @@ from typing import IO
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Max, Q, QuerySet, Sum
+from django.db.models import Max, Q, Sum
 from django.urls import reverse
 from django.utils import timezone
 
@@ -49,7 +49,7 @@ def request_export(*, actor: Membership) -> DataExport:
         # Before anybody waits for the organization: its files may be large.
         ended = DataExportPart.objects.exclude(export__status=DataExport.Status.MAKING)
         old = ended.filter(export__organization=actor.organization_id, export__created_at__lte=timezone.now() - PAUSE)
-        delete_with_what_refers(old, lambda: None)
+        delete_with_what_refers(old)
     with transaction.atomic():
         organization = lock(actor.organization_id)
         found = access.rows(Membership, organization.id).filter(id=actor.id).select_related("user").first()
@@ -172,17 +172,4 @@ def wake_waiting() -> None:
 
 def delete_old(has_time: Callable[[], bool]) -> bool:
     """Delete exports that are kept no longer; False when the time was not enough for all."""
-
-    for export in _old():
-        if not has_time():
-            return False
-        _delete(export)
-    return True
-
-
-def _old() -> QuerySet[DataExport]:
-    return DataExport.objects.filter(ended_at__lte=timezone.now() - KEPT)
-
-
-def _delete(export: DataExport) -> None:
-    delete_with_what_refers(DataExport.objects.filter(id=export.id), lambda: None)
+    return delete_with_what_refers(DataExport.objects.filter(ended_at__lte=timezone.now() - KEPT), has_time)

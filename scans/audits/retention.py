@@ -11,26 +11,15 @@ from config.postgresql.deletion import delete_with_what_refers
 from scans.models import Audit
 
 
-class _OutOfTime(Exception):
-    pass
-
-
 def delete_expired(has_time: Callable[[], bool]) -> bool:
     """Delete the audits that have expired, with pages and findings; False when there was no time for all.
 
     The rows of their scans stay, as those of all scans do.
     """
-
-    def check() -> None:
-        if not has_time():
-            raise _OutOfTime
-
-    try:
-        now = timezone.now()
-        for days in Audit.objects.values_list("kept_days", flat=True).distinct():
-            # As the index has them, so that those that are kept longer are not searched.
-            old = Audit.objects.filter(kept_days=days, created_at__lte=now - timedelta(days=days))
-            delete_with_what_refers(old.expired(), check)
-    except _OutOfTime:
-        return False
+    now = timezone.now()
+    for days in Audit.objects.values_list("kept_days", flat=True).distinct():
+        # As the index has them, so that those that are kept longer are not searched.
+        old = Audit.objects.filter(kept_days=days, created_at__lte=now - timedelta(days=days))
+        if not delete_with_what_refers(old.expired(), has_time):
+            return False
     return True

@@ -98,9 +98,14 @@ def _pass_on(queue: str) -> None:
     A place that is kept for others takes messages, too: the one that it has just read may have been meant for a place
     of another host. While any message is left none is sent, so each such place asks once in that time, at most.
     """
-    waiting = Scan.objects.visits().filter(status=Scan.Status.QUEUED, type__in=types_of(queue))
-    for next_id, scan_type in waiting.values_list("id", "type")[:1]:
-        enqueue_later(PASSED_ON_AFTER_S, next_id, ScanType(scan_type))
+    for next_id, scan_type in _one_waiting(queue):
+        enqueue_later(PASSED_ON_AFTER_S, next_id, scan_type)
+
+
+def _one_waiting(queue: str, **of: str) -> list[tuple[str, ScanType]]:
+    """The ID and the type of any scan that waits there; empty where none does."""
+    waiting = Scan.objects.visits().filter(status=Scan.Status.QUEUED, type__in=types_of(queue), **of)
+    return [(scan_id, ScanType(scan_type)) for scan_id, scan_type in waiting.values_list("id", "type")[:1]]
 
 
 @transaction.atomic
@@ -149,13 +154,10 @@ def wake_next(claim: ScanClaim) -> None:
     """
     own = queue_of(claim.types[0])
     for queue in QUEUES:
-        waiting = Scan.objects.visits().filter(status=Scan.Status.QUEUED, type__in=types_of(queue))
-        if queue != own:
-            waiting = waiting.filter(domain=domain_of(claim.host))
-        elif has_messages(queue):
+        if queue == own and has_messages(queue):
             continue
-        for next_id, scan_type in waiting.values_list("id", "type")[:1]:
-            enqueue(next_id, ScanType(scan_type))
+        for next_id, scan_type in _one_waiting(queue, **({} if queue == own else {"domain": domain_of(claim.host)})):
+            enqueue(next_id, scan_type)
 
 
 def renew_claim(claim: ScanClaim, progress: Progress) -> bool:

@@ -70,14 +70,12 @@ NEXT = f"""
         FROM scans_scan
         WHERE status = 'scanning' AND lead_id IS NULL AND NOT {RUN_OUT} AND type = ANY(%(types)s)
         GROUP BY organization_id
+    ), discovering AS (
+        SELECT count(*) AS places FROM scans_audit  -- who looks for pages has a place, too
+        WHERE status = 'discovering' AND worker = %(worker)s AND lease_expires_at > statement_timestamp()
     ), taken AS (
-        SELECT (
-            SELECT count(*) FROM scans_scan
-            WHERE status = 'scanning' AND lead_id IS NULL AND NOT {RUN_OUT} AND worker = %(worker)s
-        ) + (
-            SELECT count(*) FROM scans_audit  -- who looks for pages has a place, too
-            WHERE status = 'discovering' AND worker = %(worker)s AND lease_expires_at > statement_timestamp()
-        ) AS places
+        SELECT count(*) + (SELECT places FROM discovering) AS places FROM scans_scan
+        WHERE status = 'scanning' AND lead_id IS NULL AND NOT {RUN_OUT} AND worker = %(worker)s
     ), {BUSY}
     (
         SELECT 1 AS rank, id, organization_id FROM scans_scan
@@ -98,10 +96,8 @@ NEXT = f"""
         ) AS scan
         WHERE CASE WHEN scan.is_background
             THEN coalesce(running.background_here, 0) < %(share)s
-                AND (SELECT coalesce(sum(background_here), 0) FROM running) < greatest(1, %(background)s - (
-                    SELECT count(*) FROM scans_audit  -- who looks for pages has a place, too
-                    WHERE status = 'discovering' AND worker = %(worker)s AND lease_expires_at > statement_timestamp()
-                ))
+                AND (SELECT coalesce(sum(background_here), 0) FROM running)
+                    < greatest(1, %(background)s - (SELECT places FROM discovering))
             ELSE coalesce(running.here, 0) < %(share)s
         END AND (
             coalesce(running.waited_for, 0) = 0 AND NOT scan.is_background

@@ -10,24 +10,13 @@ from config.postgresql.deletion import delete_with_what_refers
 from scans.models import Scan
 
 
-class _OutOfTime(Exception):
-    pass
-
-
 def delete_old(has_time: Callable[[], bool]) -> bool:
     """Delete scans that are kept no longer, with what refers to them; False when the time was not enough for all.
 
     Those of an audit stay as long as it does, and what has not ended stays. Their counters follow by themselves.
     """
-
-    def check() -> None:
-        if not has_time():
-            raise _OutOfTime
-
-    try:
-        for organization_id, before in with_expired(Scan, "scans_kept_days", "created_at"):
-            ended = access.rows(Scan, int(organization_id)).filter(status__in=sorted(Scan.FINAL), audit_page=None)
-            delete_with_what_refers(ended.filter(created_at__lt=before), check)
-    except _OutOfTime:
-        return False
+    for organization_id, before in with_expired(Scan, "scans_kept_days", "created_at"):
+        ended = access.rows(Scan, int(organization_id)).filter(status__in=sorted(Scan.FINAL), audit_page=None)
+        if not delete_with_what_refers(ended.filter(created_at__lt=before), has_time):
+            return False
     return True
