@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Container, Iterable, Iterator
 
 from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
+from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations.base import Operation
+
+from tests.releases import PREVIOUS, ROOT
 
 REMOVES = (
     *(migrations.DeleteModel, migrations.RemoveField),
@@ -19,15 +23,28 @@ IN_SQL = re.compile(
 )
 
 
-def faults(operations: Iterable[Operation], required: Container[tuple[str, str]] = ()) -> Iterator[str]:
-    """What old code would fail on, or wait for; tables that the migration itself makes are nobody's yet.
+def added_since(loader: MigrationLoader, commit: str = PREVIOUS) -> list[tuple[str, str]]:
+    """Our own migrations that are not in that commit, by app and name."""
+    ask = ["git", "ls-tree", "-r", "--name-only", commit]
+    old = set(subprocess.run(ask, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split())
+    paths = {key: type(each).__module__.replace(".", "/") + ".py" for key, each in loader.disk_migrations.items()}
+    return [key for key, path in paths.items() if (ROOT / path).exists() and path not in old]
+
+
+def made_by(operations: Iterable[Operation]) -> set[str]:
+    """The models that they make."""
+    return {each.name_lower for each in flat(operations) if isinstance(each, migrations.CreateModel)}
+
+
+def faults(
+    operations: Iterable[Operation], made: Container[str], required: Container[tuple[str, str]] = ()
+) -> Iterator[str]:
+    """What old code would fail on, or wait for; the tables of models that are `made` are nobody's yet.
 
     `required`: fields, by model and name, to which old code writes a value anyway.
     """
-    made: set[str] = set()
     for operation in flat(operations):
         if isinstance(operation, migrations.CreateModel):
-            made.add(operation.name_lower)
             continue
         name = str(getattr(operation, "model_name", getattr(operation, "name", ""))).lower()
         if isinstance(operation, migrations.AlterField) and (name, operation.name.lower()) in required:

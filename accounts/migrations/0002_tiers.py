@@ -14,7 +14,7 @@ TIERS = {
 def seed(apps, schema_editor):
     Tier = apps.get_model("accounts", "Tier")
     for name, (scans, concurrent, requests, webhooks, schedules, pages, interval) in TIERS.items():
-        Tier.objects.get_or_create(
+        Tier.objects.using(schema_editor.connection.alias).get_or_create(
             name=name,
             defaults={
                 "scans_per_month": scans,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import logging
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +12,18 @@ from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 from django.db.migrations.executor import MigrationExecutor
+from psycopg.errors import DeadlockDetected, LockNotAvailable
 
 from config.stack.demo import DemoLogin, keep_demo
+
+logger = logging.getLogger(__name__)
+
+# Each waits for up to LOCK_TIMEOUT_S of config.operations, so some two minutes in all.
+TRIES = 20
+PAUSE_S = 1.0  # in which those who queued up behind it are served
+GAVE_WAY = (LockNotAvailable, DeadlockDetected)
 
 
 class Command(BaseCommand):
@@ -46,11 +56,22 @@ class Command(BaseCommand):
             )
 
 
-def migrate() -> None:
-    """Apply what is missing. Asking first is quicker than Django's command, which signals anyway."""
-    executor = MigrationExecutor(connection)
-    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        call_command("migrate", verbosity=0, interactive=False)
+def migrate(using: str = DEFAULT_DB_ALIAS) -> None:
+    """Apply what is missing. Asking first is quicker than Django's command, which signals anyway.
+
+    A migration that gave way to the queries of a busy service is applied again, and those before it are not.
+    """
+    for tries_left in reversed(range(TRIES)):
+        executor = MigrationExecutor(connections[using])
+        if not executor.migration_plan(executor.loader.graph.leaf_nodes()):
+            return
+        try:
+            call_command("migrate", verbosity=0, interactive=False, database=using)
+        except OperationalError as error:
+            if not tries_left or not isinstance(error.__cause__, GAVE_WAY):
+                raise
+            logger.warning("A migration gave way to queries, and is tried again: %s", " ".join(str(error).split()))
+            time.sleep(PAUSE_S)
 
 
 def collect_static_files(stamp: Path) -> None:

@@ -1,4 +1,4 @@
-"""Who waits for a domain, and who has waited longest: made while the service runs."""
+"""Who waits for a domain, who has waited longest, and what need not be kept: made while the service runs."""
 
 from django.db import migrations, models
 
@@ -8,7 +8,7 @@ from config.postgresql.indexes import AddIndexConcurrently
 class Migration(migrations.Migration):
     atomic = False
 
-    dependencies = [("scans", "0003_politeness")]
+    dependencies = [("scans", "0004_audits")]
     operations = [
         AddIndexConcurrently(
             model_name="scan",
@@ -25,5 +25,8 @@ class Migration(migrations.Migration):
                 fields=["type", "created_at"],
                 name="scan_waiting_longest",
             ),
+        ),
+        AddIndexConcurrently(
+            model_name="audit", index=models.Index(fields=["kept_days", "created_at"], name="audit_kept")
         ),
     ]

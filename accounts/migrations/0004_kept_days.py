@@ -1,24 +1,13 @@
 import django.core.validators
-import django.db.models.deletion
 from django.db import migrations, models
-
-from config.postgresql.indexes import AddIndexConcurrently
 
 
 class Migration(migrations.Migration):
-    """How long plans keep things, and who of API keys did what. Old code runs on it."""
+    """How long plans keep things. Old code runs on it."""
 
-    # Indexes are made while the service runs.
-    atomic = False
-
-    dependencies = [("accounts", "0002_tiers")]
+    dependencies = [("accounts", "0003_audit_events")]
 
     operations = [
-        migrations.AddField(
-            "auditevent",
-            "actor_key",
-            models.CharField(blank=True, db_default="", default="", help_text="An API key's ID.", max_length=40),
-        ),
         migrations.AddField(
             "tier",
             "audit_kept_days",
@@ -66,29 +55,6 @@ class Migration(migrations.Migration):
                 condition=models.Q(("scans_kept_days", None), ("scans_kept_days__gte", models.F("reports_kept_days")), _connector="OR"),
                 name="tier_keeps_scans_of_reports",
                 violation_error_message="Scans must be kept at least as long as their reports.",
-            ),
-        ),
-        migrations.AlterField(
-            "auditevent",
-            "organization",
-            models.ForeignKey(
-                db_index=False, on_delete=django.db.models.deletion.CASCADE, to="accounts.organization"
-            ),
-        ),
-        AddIndexConcurrently(
-            "auditevent",
-            models.Index(
-                condition=models.Q(("actor_email", ""), _negated=True),
-                fields=["organization", "actor_email", "-id"],
-                name="audit_newest_of_person",
-            ),
-        ),
-        AddIndexConcurrently(
-            "auditevent",
-            models.Index(
-                condition=models.Q(("actor_key", ""), _negated=True),
-                fields=["organization", "actor_key", "-id"],
-                name="audit_newest_of_key",
             ),
         ),
     ]

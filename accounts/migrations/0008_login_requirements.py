@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("accounts", "0004_data_export")]
+    dependencies = [("accounts", "0007_data_export_requested_by")]
     operations = [
         migrations.AddField(
             model_name="organization",

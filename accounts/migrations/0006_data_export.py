@@ -3,14 +3,13 @@
 import accounts.models.export
 import django.db.models.deletion
 import django.utils.timezone
-from django.conf import settings
 from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('accounts', '0003_kept_days'),
+        ('accounts', '0005_audit_indexes'),
     ]
 
     operations = [
@@ -25,7 +24,6 @@ class Migration(migrations.Migration):
                 ('claim_token', models.UUIDField(blank=True, null=True)),
                 ('lease_expires_at', models.DateTimeField(blank=True, null=True)),
                 ('organization', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='data_export', to='accounts.organization')),
-                ('requested_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
         ),
         migrations.CreateModel(
