@@ -27,7 +27,7 @@ from reports.mutes.services import active_mutes
 from reports.page.explanations import advice, grade_meaning
 from reports.page.filters import Filter
 from reports.page.history import history, other_reports
-from reports.page.kept.parts import parts_of
+from reports.page.kept.parts import changes_of, parts_of
 from reports.page.pictures import Pictures, frame_of, pictures_of
 from reports.page.reader_muting import muting_of
 from reports.page.references import safe_link
@@ -76,9 +76,12 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
         "muted_by": seen.membership.organization.name if seen.membership else "the organization that owns it",
         "muted_url": page_of(seen.membership, "mutes") if seen.membership else "",
         "formats": FORMATS,
-        # Strangers learn nothing of other scans.
-        "history": history(scan, found, document, seen.now, mutes) if seen.membership else None,
     }
+    if seen.membership:  # strangers learn nothing of other scans
+        context["history"] = past = history(scan, found, document, seen.now, mutes)
+        if past.previous:
+            kept_as = (past.previous.report_id, found.id, frozenset(mutes))
+            context["changes"] = changes_of(past.previous, key=kept_as)
 
     def page() -> ReportPage:
         return report_page(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -33,13 +35,18 @@ class EarlierScan:
     is_this: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Previous:
-    """The last report before this one, while it is kept, and what has changed since."""
+    """The last report before this one, while it is kept; what has changed since is only looked for when it is asked."""
 
     url: str
     created_at: datetime
-    changes: Diff
+    report_id: str
+    find_changes: Callable[[], Diff]
+
+    @functools.cached_property
+    def changes(self) -> Diff:
+        return self.find_changes()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +105,14 @@ def _earlier(each: Scan, scan: Scan, now: datetime) -> EarlierScan:
 
 def _previous(scan: Scan, document: dict[str, object], now: datetime, mutes: Mutes) -> Previous | None:
     reports = access.rows(Report, scan.organization_id).filter(scan_id=scan.id, expires_at__gt=now)
-    found = reports.only("export").first()
+    found = reports.only("id").first()
     if found is None:
         return None
     return Previous(
-        url=_url(scan.id), created_at=scan.created_at, changes=diff(json.loads(found.export), document, mutes)
+        url=_url(scan.id),
+        created_at=scan.created_at,
+        report_id=found.id,
+        find_changes=lambda: diff(json.loads(found.export), document, mutes),
     )
 
 

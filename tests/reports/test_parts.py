@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from reports import views
 from reports.models import Mute, Report
+from reports.page import history
 from tests.reports.people import page_of, person, text_of
 from tests.world import Member, finished_scan
 
@@ -22,13 +23,22 @@ def _shared(home: Member) -> None:
 
 
 def path() -> str:
-    return f"/report/{Report.objects.get().scan_id}"
+    return f"/report/{Report.objects.order_by('-scan__created_at')[0].scan_id}"
+
+
+def another_scan(home: Member) -> None:
+    """Of the same page: its report tells what has changed since the first one."""
+    finished_scan(home)
 
 
 def test_a_report_is_worked_out_once(home: Member) -> None:
     member = person(home.organization)
+    another_scan(home)
     first = member.get(path())
-    with mock.patch.object(views, "report_page", side_effect=AssertionError):
+    with (
+        mock.patch.object(views, "report_page", side_effect=AssertionError),
+        mock.patch.object(history, "diff", side_effect=AssertionError),
+    ):
         again = member.get(path())
     shown = [page_of(each).xpath("//main")[0].text_content() for each in (first, again)]
     assert shown[0] == shown[1]
@@ -55,6 +65,23 @@ def test_what_is_muted_shows_at_once_and_its_reason_to_members_alone(home: Membe
     assert "For other reasons." in text_of(member.get(path()))
     Mute.objects.filter(id=mute.id).update(ended_at=timezone.now())
     assert "For other reasons." not in text_of(member.get(path()))
+
+
+def test_what_has_changed_is_told_without_what_is_muted_now(home: Member) -> None:
+    another_scan(home)
+    member = person(home.organization)
+    assert "Still there" in changes(member)
+    ends = timezone.now() + timedelta(days=9)
+    for check in ("bad", "meh"):
+        Mute.objects.create(
+            organization=home.organization, check_id=check, host="example.com", reason="Fine.", expires_at=ends
+        )
+    assert ("Muted" in changes(member), "Still there" in changes(member)) == (True, False)
+
+
+def changes(member: Client) -> str:
+    found: str = page_of(member.get(path())).xpath("string(//div[@class='changes'])")
+    return found
 
 
 def test_each_filter_has_its_own(home: Member) -> None:

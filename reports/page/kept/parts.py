@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString
 
 from config.web.kept_html import KeptHtml
 from reports.page.filters import Filter
+from reports.page.history import Previous
 from reports.page.report_page import ReportPage
 
 PARTS = ("short", "contents", "full")  # report/_short.html and so on
@@ -52,3 +53,12 @@ def parts_of(
     if chosen.q:
         return {name: made(name) for name in PARTS}
     return {name: KEPT.get((name, key, chosen, request.path), functools.partial(made, name)) for name in PARTS}
+
+
+def changes_of(previous: Previous, *, key: Hashable) -> SafeString:
+    """What has changed since the previous report; `key` names both reports and what is muted."""
+    values = {"before_url": previous.url, "after_url": "", "is_trend": True}
+    return KEPT.get(
+        ("changes", key),
+        lambda: render_to_string("report/_diff.html", values | {"changes": previous.changes}),
+    )
