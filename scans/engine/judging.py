@@ -42,7 +42,7 @@ NOT_HTML = NotApplicable("The page is not HTML.")
 ERROR_PAGE = NotApplicable("The page answers with an error, so its content is not indexed.")
 NO_CONTENT = "The page shows no content."
 NO_CONTENT_YET = "The page shows no content until its scripts have run, and no browser ran them."
-BUSY = "This service was too busy to look at this in time; the fault is ours, not the site's."
+BUSY = "Our server was too busy to check this in time. The site is not at fault."
 
 
 class Judgement:

@@ -44,9 +44,9 @@ class Meter:
         """Count a request; raises BudgetExceeded when it is one too many."""
         with self._lock:
             if self.requests >= self._limits.requests:
-                raise BudgetExceeded(f"The scan needs more than {self._limits.requests} requests.")
+                raise BudgetExceeded(f"The scan would take more than {self._limits.requests} requests.")
             if self._per_host[host] >= self._limits.requests_per_host:
-                raise BudgetExceeded(f"{host} needs more than {self._limits.requests_per_host} requests.")
+                raise BudgetExceeded(f"The scan would take more than {self._limits.requests_per_host} requests to {host}.")
             self.requests += 1
             self._per_host[host] += 1
 

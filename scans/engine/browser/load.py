@@ -167,7 +167,7 @@ class _Look:
             try:
                 self._bounds.meter.request(parts.hostname or "")
             except BudgetExceeded as error:
-                self._end(_TooManyRequests(f"The browser left the page. {error}"))
+                self._end(_TooManyRequests(f"The browser stopped loading the page. {error}"))
 
     async def _look(self, page: Page, *, is_full: bool, is_traced: bool) -> BrowserLoad:
         page.on("dialog", _dismiss)

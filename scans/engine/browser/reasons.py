@@ -7,7 +7,7 @@ from playwright.async_api import Error
 from scans.engine.browser.processes import Usage
 
 BUSY = "The page kept the browser busy until the time was up."
-OUT_OF_TIME = "The time for looking at the page in the browser ran out."
+OUT_OF_TIME = "There was not enough time to look at the page in the browser."
 STARVED = f"{OUT_OF_TIME} This server was busy with other work."
 
 
@@ -29,4 +29,4 @@ def explain(error: Error) -> str:
         return f"The browser could not load the page: {message[start:].split()[0].rstrip('.,')}."
     if "Timeout" in message:
         return "The browser could not load the page in time."
-    return "The page went elsewhere, or ended, while it was looked at in the browser."
+    return "The page navigated away or closed while the browser looked at it."
