@@ -133,6 +133,7 @@ def main() -> int:
             stack,
             SCAN_ALLOWED_NETWORKS="127.0.0.0/8",
             SCAN_QUEUE_LIMIT="100000000",
+            SCAN_QUEUE_AGE_LIMIT="86400",  # no worker runs
             ALLOWED_HOSTS="127.0.0.1",
         )
         leaving, scan_ids, others = _fill(site.url)

@@ -33,6 +33,8 @@ def install(folder: Path, stack: embedded.Stack | None, **variables: str) -> Non
         "DATA_DIR": str(folder),
         "SECRET_KEY": "benchmark-" * 5,
         "DJANGO_SETTINGS_MODULE": "config.settings",
+        # Its lines would stand between the tables'.
+        "ACCESS_LOG": "0",
     }
     os.environ |= (stack.env if stack else {}) | defaults | variables
     subprocess.run([sys.executable, "manage.py", "prepare"], cwd=BASE_DIR, check=True)

@@ -28,7 +28,7 @@ def main() -> int:
     """Print the table; 1 when a goal was missed."""
     with ExitStack() as cleanup:
         folder, stack = cleanup.enter_context(servers())
-        install(folder, stack, ALLOWED_HOSTS="testserver", ACCESS_LOG="0")
+        install(folder, stack, ALLOWED_HOSTS="testserver")
         return report(_pages(), GOAL_MS, GOAL_QUERIES)
 
 
