@@ -124,7 +124,7 @@ def member_role(request: MemberRequest, membership_id: int) -> HttpResponse:
     except AccountRefused as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, f"{subject.user} is now {form.cleaned_data['role']}.")
+        messages.success(request, f"{subject.user} now has the role {form.cleaned_data['role']}.")
     return redirect(page_of(request.membership, "members"))
 
 
