@@ -189,6 +189,7 @@ PAGES: Mapping[str, Shown] = {
     "settings-delete": Shown("/o/home/settings/delete"),
     "settings-viewer": Shown("/o/home/settings/", "viewer"),
     "audit": Shown("/o/home/audit/"),
+    "audit-wrong-days": Shown("/o/home/audit/?from=2026-11-22&to=2026-11-01&action=key.created", status=400),
     "sample": Shown("/report/sample/performance", "anonymous"),
     "report": Shown("/report/{security_id}"),
     "report-viewer": Shown("/report/{security_id}", "viewer"),
