@@ -318,6 +318,11 @@ class AuditFilterForm(forms.Form):
     def query(self, *names: str) -> str:
         """The same for another page of it, or a file; of what it asks for only these names, where some are given."""
         wanted = self.wanted
-        given = {"action": wanted.action, "person": wanted.email, "key": wanted.key_id}
-        given |= {"from": wanted.since, "to": wanted.until}
+        given = {
+            "action": wanted.action,
+            "person": wanted.email,
+            "key": wanted.key_id,
+            "from": wanted.since,
+            "to": wanted.until,
+        }
         return urlencode({name: value for name, value in given.items() if value and (not names or name in names)})

@@ -28,7 +28,7 @@ from accounts.members import (
     revoke_invitation,
 )
 from accounts.members import invite as invite_member
-from accounts.models import Invitation, Membership, User
+from accounts.models import AuditEvent, Invitation, Membership, User
 from accounts.pages import audit_exports
 from accounts.pages.audit_log import label, line
 from accounts.pages.forms import (
@@ -241,9 +241,8 @@ def audit_log(request: MemberRequest) -> HttpResponse:
     form = AuditFilterForm(request.GET)
     before = form.cleaned_data["before"] if form.is_valid() else None
     organization = request.membership.organization
-    events, more = [], False
-    if not form.has_wrong_days:
-        events, more = audit.events_page(organization, form.wanted, before=before)
+    nothing: tuple[list[AuditEvent], bool] = ([], False)
+    events, more = nothing if form.has_wrong_days else audit.events_page(organization, form.wanted, before=before)
     lines = [line(event) for event in events]
     context = {
         "section": "audit",
