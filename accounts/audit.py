@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Protocol
 
 from django.db.models import QuerySet
@@ -139,19 +139,55 @@ def record_call(caller: Acting, action: str, target: str = "", **details: Any) -
     )
 
 
+# IDs are in the order of time, but for what a slow transaction or another host's clock brings.
+DISORDER = timedelta(hours=1)
+
+# The first event that is not before a moment, by halving: IDs have an index, times do not need one beside it.
+FIRST_SINCE = """
+    WITH RECURSIVE search (low, high) AS (
+        SELECT min(id), max(id) + 1 FROM accounts_auditevent WHERE organization_id = %(organization)s
+        UNION ALL
+        SELECT
+            CASE WHEN event.created_at < %(moment)s::timestamptz + %(later)s THEN event.id + 1 ELSE low END,
+            CASE WHEN event.created_at < %(moment)s::timestamptz + %(later)s THEN high ELSE (low + high) / 2 END
+        FROM search CROSS JOIN LATERAL (
+            SELECT id, created_at FROM accounts_auditevent
+            WHERE organization_id = %(organization)s AND id >= (low + high) / 2 ORDER BY id LIMIT 1
+        ) AS event
+        WHERE low < high
+    )
+    SELECT max(low) FROM search
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which events are asked for: of a kind, of a person or an API key, or all."""
+    """Which events are asked for: of a kind, of a person or an API key, of days in UTC from `since` to `until`
+    inclusive, or all."""
 
     action: str = ""
     email: str = ""
     key_id: str = ""
+    since: date | None = None
+    until: date | None = None
 
     def of(self, organization: Organization) -> QuerySet[AuditEvent]:
         """Newest first; what has expired is not among them."""
         given = {"action": self.action, "actor_email": self.email, "actor_key": self.key_id}
         events = kept(organization).filter(**{name: value for name, value in given.items() if value})
+        if self.since:
+            start = datetime.combine(self.since, time.min, UTC)
+            events = events.filter(created_at__gte=start, id__gte=first_since(organization, start, -DISORDER))
+        if self.until:
+            end = datetime.combine(self.until, time.max, UTC)
+            events = events.filter(created_at__lte=end, id__lt=first_since(organization, end, DISORDER))
         return events.order_by("-id")
+
+
+def first_since(organization: Organization, moment: datetime, later: timedelta = timedelta()) -> int:
+    """The ID from which on the organization's events are not before the moment, moved by `later`; 0 without events."""
+    ((found,),) = access.fetch_rows(FIRST_SINCE, organization.pk, moment=moment, later=later)
+    return found or 0
 
 
 def kept(organization: Organization) -> QuerySet[AuditEvent]:

@@ -69,7 +69,7 @@ def request_export(*, actor: Membership) -> DataExport:
 
 def export_of(organization_id: int) -> DataExport | None:
     """The organization's last export, while it is kept."""
-    export = access.rows(DataExport, organization_id).first()
+    export = access.rows(DataExport, organization_id).select_related("requested_by").first()
     return None if export is None or is_expired(export) else export
 
 

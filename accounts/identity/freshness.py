@@ -8,10 +8,14 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
 
+from allauth.account.adapter import get_adapter
 from allauth.account.authentication import AUTHENTICATION_METHODS_SESSION_KEY, get_authentication_records
 from allauth.account.decorators import reauthentication_required
 from allauth.account.internal.flows.login import record_authentication
-from allauth.account.internal.flows.reauthentication import get_reauthentication_flows
+from allauth.account.internal.flows.reauthentication import (
+    did_recently_reauthenticate,
+    get_reauthentication_flows,
+)
 from django.conf import settings
 from django.contrib.auth import login
 from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
@@ -49,11 +53,13 @@ def method_of(request: HttpRequest, user: User) -> str:
     return " and ".join(dict.fromkeys(METHODS[each] for each in used if each in METHODS))
 
 
-def fresh_login_needed(*methods: str) -> Callable[[View], View]:
+def fresh_login_needed(*methods: str, back: Callable[[Any], str] | None = None) -> Callable[[View], View]:
     """A decorator for what would be worth stealing a session for: whoever has not proven who they are for
     `ACCOUNT_REAUTHENTICATION_TIMEOUT` seconds does so first, and then comes back to what they were doing.
 
     Only for requests with these methods; all when none is named. It stands below the decorators that refuse strangers.
+    `back` tells from the request the address of the page to which they come back instead, for what is answered with a
+    file: a browser that gets one goes on showing the page that asked for the password.
     """
 
     def decorate(view: View) -> View:
@@ -64,14 +70,20 @@ def fresh_login_needed(*methods: str) -> Callable[[View], View]:
             if methods and request.method not in methods:
                 return view(request, *args, **kwargs)
             if _needs_provider(request):
-                back = request.get_full_path() if request.method in ("GET", "HEAD") else reverse("account")
-                return HttpResponseRedirect(f"{reverse('account_again')}?{urlencode({'next': back})}")
+                address = request.get_full_path() if request.method in ("GET", "HEAD") else reverse("account")
+                return _to(reverse("account_again"), back(request) if back else address)
+            if back and not did_recently_reauthenticate(request):
+                return _to(get_adapter().get_reauthentication_methods(request.user)[0]["url"], back(request))
             response: HttpResponseBase = asking(request, *args, **kwargs)
             return response
 
         return wrapped
 
     return decorate
+
+
+def _to(asking: str, back: str) -> HttpResponseRedirect:
+    return HttpResponseRedirect(f"{asking}?{urlencode({'next': back})}")
 
 
 def _needs_provider(request: HttpRequest) -> bool:

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from accounts.closing.services import close_account, close_organization_as_owner
+from accounts.closing.services import close_account, close_organization_as_owner, only_owned
 from accounts.identity.freshness import fresh_login_needed
 from accounts.models import Membership, User
 from accounts.pages.forms import ConfirmationForm
@@ -52,4 +52,4 @@ def account_delete(request: HttpRequest) -> HttpResponse:
             logout(request)
             messages.success(request, "Your account has been deleted.")
             return redirect("landing")
-    return render(request, "accounts/account_delete.html", {"form": form})
+    return render(request, "accounts/account_delete.html", {"form": form, "only_owned": only_owned(user)})

@@ -33,7 +33,7 @@ def organization_export(request: MemberRequest) -> HttpResponse:
         except AccountRefused as error:
             messages.error(request, str(error))
         else:
-            messages.success(request, "The export is being prepared. You get an e-mail when it is ready.")
+            messages.success(request, "The export has been requested.")
         return redirect(page_of(actor, "organization-export"))
     found = export.export_of(actor.organization_id)
     context = {
@@ -48,7 +48,7 @@ def organization_export(request: MemberRequest) -> HttpResponse:
 
 @require_POST
 @requires(Membership.Role.OWNER)
-@fresh_login_needed("POST")
+@fresh_login_needed("POST", back=lambda request: page_of(request.membership, "organization-export"))
 def export_download(request: MemberRequest, number: int) -> HttpResponse | StreamingHttpResponse:
     """A file of the export that is ready."""
     actor = request.membership

@@ -275,22 +275,54 @@ class PageForm(forms.Form):
     after = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
 
 
+def _day(label: str) -> forms.DateField:
+    widget = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+    wrong = {"invalid": "Enter a day such as 2026-11-22."}
+    return forms.DateField(label=label, required=False, widget=widget, input_formats=["%Y-%m-%d"], error_messages=wrong)
+
+
 class AuditFilterForm(forms.Form):
-    """Which events to show: those of one action, of one person or API key, and those before another."""
+    """Which events to show: those of one action, of one person or API key, of some days, and those before another."""
 
     action = forms.CharField(required=False, max_length=AuditEvent._meta.get_field("action").max_length)
     person = forms.CharField(required=False, max_length=AuditEvent._meta.get_field("actor_email").max_length)
     key = forms.CharField(required=False, max_length=AuditEvent._meta.get_field("actor_key").max_length)
+    since = _day("From")
+    until = _day("To")
     before = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
+
+    def add_prefix(self, field_name: str) -> str:
+        """In the address the days are called `from` and `to`."""
+        return {"since": "from", "until": "to"}.get(field_name, field_name)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        since, until = cleaned.get("since"), cleaned.get("until")
+        if since and until and since > until:
+            self.add_error("until", "This day is before the first one.")
+        return cleaned
+
+    @property
+    def has_wrong_days(self) -> bool:
+        """Then nothing is shown: everything would be taken for what happened on these days."""
+        return bool({"since", "until"} & self.errors.keys())
 
     @property
     def wanted(self) -> Wanted:
-        """What is asked for; all where that could not be read."""
-        asked = self.cleaned_data if self.is_valid() else {}
-        return Wanted(asked.get("action", ""), asked.get("person", ""), asked.get("key", ""))
+        """What is asked for, without what could not be read."""
+        self.is_valid()
+        asked = self.cleaned_data
+        days = asked.get("since"), asked.get("until")
+        return Wanted(asked.get("action", ""), asked.get("person", ""), asked.get("key", ""), *days)
 
-    @property
-    def query(self) -> str:
-        """The same for another page of it, or a file."""
-        given = {"action": self.wanted.action, "person": self.wanted.email, "key": self.wanted.key_id}
-        return urlencode({name: value for name, value in given.items() if value})
+    def query(self, *names: str) -> str:
+        """The same for another page of it, or a file; of what it asks for only these names, where some are given."""
+        wanted = self.wanted
+        given = {
+            "action": wanted.action,
+            "person": wanted.email,
+            "key": wanted.key_id,
+            "from": wanted.since,
+            "to": wanted.until,
+        }
+        return urlencode({name: value for name, value in given.items() if value and (not names or name in names)})

@@ -28,7 +28,7 @@ from accounts.members import (
     revoke_invitation,
 )
 from accounts.members import invite as invite_member
-from accounts.models import Invitation, Membership, User
+from accounts.models import AuditEvent, Invitation, Membership, User
 from accounts.pages import audit_exports
 from accounts.pages.audit_log import label, line
 from accounts.pages.forms import (
@@ -124,7 +124,7 @@ def member_role(request: MemberRequest, membership_id: int) -> HttpResponse:
     except AccountRefused as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, f"{subject.user} is now {form.cleaned_data['role']}.")
+        messages.success(request, f"{subject.user} now has the role {form.cleaned_data['role']}.")
     return redirect(page_of(request.membership, "members"))
 
 
@@ -241,22 +241,26 @@ def audit_log(request: MemberRequest) -> HttpResponse:
     form = AuditFilterForm(request.GET)
     before = form.cleaned_data["before"] if form.is_valid() else None
     organization = request.membership.organization
-    events, more = audit.events_page(organization, form.wanted, before=before)
+    nothing: tuple[list[AuditEvent], bool] = ([], False)
+    events, more = nothing if form.has_wrong_days else audit.events_page(organization, form.wanted, before=before)
     lines = [line(event) for event in events]
     context = {
         "section": "audit",
         "lines": lines,
         "older": events[-1].id if more else None,
         "is_first": not before,
+        "form": form,
         "wanted": form.wanted,
         # A key by the name that it had when it did this.
         "whose": form.wanted.email or (lines[0].actor if lines and form.wanted.key_id else form.wanted.key_id),
-        "query": form.query,
+        "query": form.query(),
+        "everybody": form.query("action", "from", "to"),
+        "days": form.query("from", "to"),
         "formats": audit_exports.MEDIA_TYPES,
         "actions": [(each, label(each)) for each in audit.ACTIONS],
         "kept_days": organization.tier.audit_kept_days,
     }
-    return render(request, "accounts/audit.html", context)
+    return render(request, "accounts/audit.html", context, status=400 if form.has_wrong_days else 200)
 
 
 @require_safe
@@ -266,7 +270,10 @@ def audit_export(request: MemberRequest, export_format: str) -> HttpResponse | S
     if export_format not in audit_exports.MEDIA_TYPES:
         raise Http404
     organization = request.membership.organization
-    pieces = audit_exports.export(organization, AuditFilterForm(request.GET).wanted, export_format)
+    form = AuditFilterForm(request.GET)
+    if form.has_wrong_days:
+        return redirect(f"{page_of(request.membership, 'audit')}?{request.GET.urlencode()}")
+    pieces = audit_exports.export(organization, form.wanted, export_format)
     response = StreamingHttpResponse(pieces, content_type=audit_exports.MEDIA_TYPES[export_format])
     response["Content-Disposition"] = f'attachment; filename="audit-log-{organization.slug}.{export_format}"'
     return response

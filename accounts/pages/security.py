@@ -25,6 +25,7 @@ from qrcode import QRCode
 from accounts import access, limits, roles
 from accounts.identity import devices
 from accounts.identity.factors import factors_of
+from accounts.identity.freshness import fresh_login_needed
 from accounts.limits import Limit
 from accounts.models import User
 from accounts.pages.login import ATTEMPTS_PER_ADDRESS, ATTEMPTS_PER_NETWORK
@@ -154,6 +155,10 @@ class CodesNewView(Personal, codes.GenerateRecoveryCodesView):
 
 class CodesDownloadView(Personal, codes.DownloadRecoveryCodesView):
     template_name = "accounts/security/codes.txt"
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        view = fresh_login_needed(back=lambda _: reverse("mfa_view_recovery_codes"))(super().dispatch)
+        return roles.login_needed(view)(request, *args, **kwargs)
 
 
 class PasswordAgainView(Personal, account_views.ReauthenticateView):

@@ -22,6 +22,8 @@ from config.telemetry.rows import collected, histogram
 
 # However often somebody asks, PostgreSQL, Redis and the workers are asked no more often.
 KEPT_S = 5.0
+# For whoever comes while it is being asked.
+PATIENCE_S = 10.0
 
 
 class MetricsMiddleware:
@@ -63,27 +65,38 @@ class _Kept(Collector):
 
 
 class _Latest:
-    """What was collected last. One thread collects; who comes meanwhile gets what was there, and does not wait."""
+    """What was collected last. One thread collects, and who comes meanwhile waits for it.
+
+    What was there before may be old: who has asked another process since would see counters go back, and take that for
+    a restart.
+    """
 
     def __init__(self, collect: Callable[[], Iterator[Metric]]) -> None:
         self._collect = collect
         self._lock = threading.Lock()
         self._families: list[Metric] | None = None
-        self._until = 0.0
+        self._until = self._ended_at = 0.0
 
     def get(self) -> list[Metric] | None:
-        """None while it is being collected for the first time."""
-        if time.monotonic() >= self._until and self._lock.acquire(blocking=False):
-            try:
+        """At most `KEPT_S` older than the question; None where another is at it for longer than `PATIENCE_S`."""
+        asked_at = time.monotonic()
+        if asked_at < self._until:
+            return self._families
+        if not self._lock.acquire(timeout=PATIENCE_S):
+            return None
+        try:
+            if self._ended_at < asked_at:
+                began_at = time.monotonic()
                 self._families = [*self._collect()]
-                self._until = time.monotonic() + KEPT_S
-            finally:
-                self._lock.release()
-        return self._families
+                self._until, self._ended_at = began_at + KEPT_S, time.monotonic()
+            return self._families
+        finally:
+            self._lock.release()
 
     def forget(self) -> None:
         """For tests: the next one is asked anew."""
-        self._families, self._until = None, 0.0
+        self._families = None
+        self._until = self._ended_at = 0.0
 
 
 def _all() -> Iterator[Metric]:

@@ -105,7 +105,7 @@ def test_two_owners_who_leave_at_once_leave_one() -> None:
 def test_the_page_changes_a_role_and_notes_it(home: Member, cast: dict[str, Membership]) -> None:
     client = browser_of(cast["admin"].user)
     response = client.post(f"/o/home/members/{cast['member'].pk}/role", {"role": "viewer"}, follow=True)
-    assert "member@people.test is now viewer." in response.content.decode()
+    assert "member@people.test now has the role viewer." in response.content.decode()
     event = AuditEvent.objects.latest("id")
     assert (event.action, event.target, event.details) == (
         "member.role_changed",

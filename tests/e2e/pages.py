@@ -17,11 +17,12 @@ from django.contrib.admin.utils import quote
 from django.contrib.auth.tokens import default_token_generator
 from django.contrib.staticfiles import finders
 from django.test import Client
+from django.utils import timezone
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Route, ViewportSize, sync_playwright
 
-from accounts.models import User
+from accounts.models import DataExport, DataExportPart, User
 from scans.engine.browser.warm import WarmBrowser
 from scans.engine.findings import ScanType
 from scans.net.browser import find_browser, launch_options
@@ -104,7 +105,8 @@ PAGES: Mapping[str, Shown] = {
     "unsubscribe-done": Shown("/unsubscribe/{unsubscribe/token}", "anonymous", {"List-Unsubscribe": "One-Click"}),
     "account": Shown("/account/"),
     "account-refused": Shown("/account/", data={"old_password": "x", "new_password1": "a", "new_password2": "b"}),
-    "account-delete": Shown("/account/delete"),
+    "account-delete": Shown("/account/delete", "viewer"),
+    "account-delete-only-owner": Shown("/account/delete", "newcomer"),
     "email": Shown("/account/email/"),
     "security": Shown("/account/security/"),
     "security-app-refused": Shown("/account/security/app/", data={"code": "1"}),
@@ -182,9 +184,12 @@ PAGES: Mapping[str, Shown] = {
     "key-revoke": Shown("/o/home/keys/{key_id}/revoke"),
     "settings": Shown("/o/home/settings/"),
     "settings-export": Shown("/o/home/settings/export"),
+    "settings-export-making": Shown("/o/meadow/settings/export", "newcomer"),
+    "settings-export-ready": Shown("/o/orchard/settings/export", "leaver"),
     "settings-delete": Shown("/o/home/settings/delete"),
     "settings-viewer": Shown("/o/home/settings/", "viewer"),
     "audit": Shown("/o/home/audit/"),
+    "audit-wrong-days": Shown("/o/home/audit/?from=2026-11-22&to=2026-11-01&action=key.created", status=400),
     "sample": Shown("/report/sample/performance", "anonymous"),
     "report": Shown("/report/{security_id}"),
     "report-viewer": Shown("/report/{security_id}", "viewer"),
@@ -271,9 +276,16 @@ def render_pages() -> Rendering:
 def _people(furnished: Furnished) -> dict[str, User]:
     empty = member_of("Meadow")
     empty.key.delete()
+    newcomer = person_of(empty, "owner", "new@meadow.example")
+    DataExport.objects.create(organization=empty.organization, requested_by=newcomer)
+    left = member_of("Orchard")
+    export = DataExport.objects.create(organization=left.organization, status="ready", ended_at=timezone.now())
+    for number in (1, 2):
+        DataExportPart.objects.create(export=export, number=number, size=64 * 1024 * 1024)
     return {
         **furnished.people,
-        "newcomer": person_of(empty, "owner", "new@meadow.example"),
+        "newcomer": newcomer,
+        "leaver": person_of(left, "owner", "leaver@orchard.example"),
         "onlooker": person_of(empty, "viewer", "onlooker@meadow.example"),
         "colleague": person_of(empty, "admin", "colleague@meadow.example"),
         "nobody": User.objects.create_user("nobody@people.test"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
-from datetime import timedelta
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -15,7 +15,7 @@ from django.utils import timezone
 from lxml import html
 
 from accounts import audit
-from accounts.audit import Wanted
+from accounts.audit import Wanted, first_since
 from accounts.models import AuditEvent, Tier, User
 from accounts.pages import audit_exports
 from config.web import downloads
@@ -153,3 +153,95 @@ def test_a_page_of_a_person_is_read_from_an_index(home: Member, ann: User) -> No
     with counted() as asked:
         audit.events_page(home.organization, Wanted(email=ann.email))
     assert len([each for each in asked if "accounts_auditevent" in each]) == 1
+
+
+@pytest.fixture
+def november(home: Member, ann: User, admin: Client) -> datetime:
+    """Every six hours an event, as the numbers of the hours say; midnight of its first day, in UTC."""
+    start = datetime(2026, 11, 1, tzinfo=UTC)
+    for hours in range(0, 120, 6):
+        event = audit.record(home.organization, ann, "key.created", str(hours))
+        AuditEvent.objects.filter(id=event.pk).update(created_at=start + timedelta(hours=hours))
+    return start
+
+
+@pytest.mark.usefixtures("november")
+@pytest.mark.parametrize(
+    ("query", "hours"),
+    [
+        ("from=2026-11-02&to=2026-11-02", range(24, 48, 6)),
+        ("from=2026-11-04", range(72, 120, 6)),
+        ("to=2026-11-01", range(0, 24, 6)),
+        ("from=2026-11-06&to=2026-11-30", ()),
+        ("from=0001-01-01&to=9999-12-31", range(0, 120, 6)),
+        ("from=2026-11-03&to=2026-11-03&action=key.revoked", ()),
+        ("from=2026-11-03&to=2026-11-03&person=ann@people.test", range(48, 72, 6)),
+    ],
+)
+def test_days_in_utc_are_asked_for(admin: Client, query: str, hours: Sequence[int]) -> None:
+    expected = [str(each) for each in reversed(hours)]
+    assert [each["target"] for each in events(admin, f"?{query}")] == expected
+    assert [each["target"] for each in rows(admin, f"?{query}")] == expected
+    page = html.fromstring(admin.get(f"{LOG}?{query}").content.decode())
+    assert page.xpath("//ol[contains(@class, 'audit-log')]//p/strong/text()") == expected
+
+
+@pytest.mark.usefixtures("november")
+def test_other_pages_and_files_are_of_the_same_days(admin: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit, "PAGE_SIZE", 2)
+    page = admin.get(f"{LOG}?from=2026-11-02&to=2026-11-03").content.decode()
+    links = html.fromstring(page).xpath("//main//@href")
+    assert sum("from=2026-11-02&to=2026-11-03" in each for each in links) == 5, "two events', older ones', two files'"
+    (older,) = (each for each in links if "before=" in each)
+    shown = html.fromstring(admin.get(f"{LOG}{older}").content.decode())
+    assert shown.xpath("//ol//p/strong/text()") == ["54", "48"]
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("from=yesterday", "Enter a day such as"),
+        ("to=2026-02-30", "Enter a day such as"),
+        ("from=2026-11-02&to=2026-11-01", "This day is before the first one."),
+    ],
+)
+def test_days_that_cannot_be_read_show_nothing_instead_of_everything(
+    home: Member, ann: User, admin: Client, query: str, said: str
+) -> None:
+    audit.record(home.organization, ann, "key.created", "made on some day")
+    answer = admin.get(f"{LOG}?{query}&action=key.created")
+    page = answer.content.decode()
+    assert answer.status_code == 400
+    assert said in page
+    assert "made on some day" not in page
+    assert 'value="key.created" selected' in page, "what could be read stays"
+    for kind in ("csv", "json"):
+        refused = admin.get(f"{LOG}export/{kind}?{query}&action=key.created")
+        assert refused["Location"] == f"{LOG}?{query}&action=key.created"
+
+
+def test_the_first_event_of_a_moment_is_found_among_other_organizations(
+    home: Member, stranger: Member, november: datetime
+) -> None:
+    """And each exactly: what is newer than the days that are asked for is not read."""
+    audit.record(stranger.organization, None, "key.created")
+    ids = {int(event.target): event.pk for event in AuditEvent.objects.filter(organization=home.organization)}
+    for hours, found in ids.items():
+        assert first_since(home.organization, november + timedelta(hours=hours)) == found
+        assert first_since(home.organization, november + timedelta(hours=hours), timedelta(hours=-1)) == found
+        assert first_since(home.organization, november + timedelta(hours=hours), timedelta(hours=1)) == found + 1
+    assert first_since(home.organization, november - timedelta(days=400)) == min(ids.values())
+    AuditEvent.objects.filter(organization=stranger.organization).delete()
+    assert first_since(stranger.organization, november) == 0
+
+
+def test_events_of_hosts_whose_clocks_differ_are_found_on_their_day(
+    home: Member, ann: User, admin: Client, november: datetime
+) -> None:
+    midnight = november + timedelta(days=2)
+    for seconds in (-20, 20, -10, 10):
+        event = audit.record(home.organization, ann, "key.created", f"{seconds} s")
+        AuditEvent.objects.filter(id=event.pk).update(created_at=midnight + timedelta(seconds=seconds))
+    AuditEvent.objects.exclude(target__endswith="s").delete()
+    assert [each["target"] for each in events(admin, "?to=2026-11-02")] == ["-10 s", "-20 s"]
+    assert [each["target"] for each in events(admin, "?from=2026-11-03")] == ["10 s", "20 s"]

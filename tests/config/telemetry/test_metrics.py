@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
@@ -11,6 +14,7 @@ import redis
 from django.db import OperationalError
 from django.test import Client
 from django.utils import timezone
+from prometheus_client.metrics_core import Metric
 
 from config.telemetry import counters, rows, views
 from scans.engine.findings import ScanType
@@ -18,6 +22,7 @@ from scans.engine.result import ScanError
 from scans.engine.run import failed_result
 from scans.models import EndedScan, Scan, ScanTally
 from scans.visits import claims, tallies
+from tests.config.stack.processes import wait_until
 from tests.config.telemetry.scraping import TOKEN, Samples, scrape
 from tests.world import Member, make_scan
 
@@ -198,22 +203,40 @@ def test_without_postgresql_it_says_so_and_what_it_knows(db: None, monkeypatch: 
     assert "mails_waiting" not in found
 
 
-def test_who_asks_while_it_is_collected_gets_what_was_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
+def test_who_asks_while_it_is_collected_gets_what_is_new() -> None:
+    """What this process told long ago is less than what another has told since: counters would seem to begin anew."""
+    collected = itertools.count(1)
+    is_collecting, may_end = threading.Event(), threading.Event()
+    may_end.set()
 
-    def collect() -> Iterator[object]:
-        asked.append(1)
-        during.append(latest.get())
-        return iter(())
+    def collect() -> Iterator[Metric]:
+        is_collecting.set()
+        assert may_end.wait(30)
+        yield Metric(f"number_{next(collected)}", "", "gauge")
 
-    during: list[object] = []
     latest = views._Latest(collect)
-    assert latest.get() == []
-    assert latest.get() == []
-    assert (len(asked), during) == (1, [None])
+
+    def told() -> list[str]:
+        return [each.name for each in latest.get() or ()]
+
+    assert told() == told() == ["number_1"], "kept for a while"
     latest._until = 0.0
-    assert latest.get() == []
-    assert during == [None, []]
+    is_collecting.clear()
+    may_end.clear()
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(told)
+        assert is_collecting.wait(30)
+        second = pool.submit(told)
+        wait_until(lambda: second.running() or second.done(), 30)
+        may_end.set()
+        assert (first.result(30), second.result(30)) == (["number_2"], ["number_2"])
+
+
+def test_nobody_waits_for_ever_for_what_another_collects(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "PATIENCE_S", 0.01)
+    latest = views._Latest(lambda: iter(()))
+    with latest._lock:
+        assert latest.get() is None
 
 
 def test_the_types_of_a_visit_are_known_to_the_histograms() -> None:

@@ -1,0 +1,72 @@
+"""What somebody asked for before they had to prove who they are is taken up again as if nothing had come between."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from django.test import Client
+from lxml import html
+
+from accounts.keys.services import create_api_key
+from accounts.models import User
+from tests.accounts.identity.people import EMAIL, PASSWORD, path_of, with_app
+from tests.world import Member, browser_of, person_of
+
+
+@pytest.fixture
+def ada(home: Member) -> Client:
+    """An owner's browser, which has not proven for a while who uses it."""
+    user = person_of(home, "owner", EMAIL)
+    user.set_password(PASSWORD)
+    user.save()
+    person_of(home, "owner", "bob@people.test")
+    return browser_of(user)
+
+
+def confirmed(client: Client, path: str, data: Mapping[str, str]) -> html.HtmlElement:
+    """The page that answers the form, after the password was asked for in between."""
+    asked = client.post(path, data)
+    assert path_of(asked) == "/account/again/"
+    answer = client.post(asked["Location"], {"password": PASSWORD})
+    assert answer["Content-Type"].startswith("text/html")
+    return html.fromstring(answer.content.decode())
+
+
+@pytest.mark.parametrize(
+    ("path", "data"),
+    [
+        ("/o/home/settings/delete", {"confirmation": "Away"}),
+        ("/o/home/settings/login", {"login-second_factor": "on"}),
+        ("/o/home/keys/", {"name": ""}),
+        ("/o/home/keys/{key}/regenerate", {"lifetime": "date"}),
+        ("/o/home/webhooks/new", {"url": "http://localhost/"}),
+        ("/account/delete", {"confirmation": "Away"}),
+        ("/account/email/", {"email": "no address"}),
+        ("/account/security/app/", {"code": "1"}),
+    ],
+)
+def test_a_form_that_is_shown_again_is_still_the_same_form(
+    home: Member, ada: Client, path: str, data: Mapping[str, str]
+) -> None:
+    """Its page stands at the address that asked for the password, which takes nothing but a password."""
+    key, _ = create_api_key(organization=home.organization, name="CI")
+    forms = confirmed(ada, path.format(key=key.id), data).xpath("//main//form[@method='post']")
+    assert forms
+    for form in forms:
+        assert form.get("action", "").startswith("/"), html.tostring(form)[:200]
+        assert not form.get("action").startswith("/account/again/")
+
+
+def test_who_was_on_the_way_to_a_file_comes_back_to_its_page(home: Member, ada: Client) -> None:
+    """The file itself would leave them in front of the page that asks for the password."""
+    asked = ada.post("/o/home/settings/export/1")
+    assert path_of(asked) == "/account/again/"
+    assert path_of(ada.post(asked["Location"], {"password": PASSWORD})) == "/o/home/settings/export"
+
+
+def test_so_does_who_was_on_the_way_to_the_file_of_recovery_codes(ada: Client) -> None:
+    with_app(User.objects.get(email=EMAIL))
+    asked = ada.get("/account/security/codes/download/")
+    assert path_of(asked) == "/account/again/"
+    assert path_of(ada.post(asked["Location"], {"password": PASSWORD})) == "/account/security/codes/"

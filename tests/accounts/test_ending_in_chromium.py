@@ -1,0 +1,209 @@
+"""Leaving with everything and for good, by a person in a real browser: an export, an organization, an account."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+import pytest_django
+from django.db import connection
+from django.utils import timezone
+from playwright.sync_api import BrowserContext, Page, expect
+
+from accounts.closing.deletion import GRACE, delete_closed
+from accounts.models import AuditEvent, DataExport, Membership, Organization, User
+from accounts.tasks import make_export
+from scans.models import Scan
+from tests.accounts.conftest import Visit
+from tests.accounts.identity.people import EMAIL, PASSWORD
+from tests.accounts.test_closing import rows_left
+from tests.world import Member, browser_of, finished_scan, make_scan, member_of, person_of
+
+pytestmark = [pytest.mark.django_db(transaction=True, serialized_rollback=True), pytest.mark.slow]
+
+LiveServer = pytest_django.live_server_helper.LiveServer
+T = TypeVar("T")
+
+
+@pytest.fixture
+def home(db: None) -> Member:
+    return member_of("Home")
+
+
+@pytest.fixture
+def ada(home: Member) -> User:
+    """Owns Home. Her session is of some time ago: what it is worth stealing for asks for her password."""
+    user = person_of(home, "owner", EMAIL)
+    user.set_password(PASSWORD)
+    user.save()
+    return user
+
+
+@pytest.fixture(params=[True, False], ids=["with scripts", "without scripts"])
+def with_scripts(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param)
+
+
+def come_back(context: BrowserContext, user: User, base: str) -> None:
+    session = meanwhile(lambda: browser_of(user).cookies["sessionid"].value)
+    context.add_cookies([{"name": "sessionid", "value": session, "url": base}])
+
+
+def meanwhile(action: Callable[[], T]) -> T:
+    """What a worker does while a page is open; Playwright's thread has an event loop, where the ORM does not work."""
+
+    def act() -> T:
+        try:
+            return action()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(act).result(60)
+
+
+def confirm_who(page: Page, base: str) -> None:
+    page.wait_for_url(f"{base}/account/again/**")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Confirm").click()
+
+
+def go(page: Page, name: str) -> None:
+    page.get_by_role("main").get_by_role("link", name=name).click()
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("main").get_by_role("button", name=name).click()
+
+
+def delete_rows() -> bool:
+    return delete_closed(timezone.now() + GRACE + timedelta(seconds=1), time_limit_s=60)
+
+
+def test_an_owner_takes_all_data_along(
+    visit: Visit, home: Member, ada: User, live_server: LiveServer, with_scripts: bool
+) -> None:
+    scan = finished_scan(home)
+    base = live_server.url
+
+    def walk(context: BrowserContext, page: Page) -> bytes:
+        come_back(context, ada, base)
+        page.goto(f"{base}/o/home/settings/")
+        go(page, "Export all data")
+        press(page, "Start export")
+        confirm_who(page, base)
+        page.wait_for_url(f"{base}/o/home/settings/export")
+        expect(page.get_by_text("The export has been requested.")).to_be_visible()
+        expect(page.get_by_role("heading", name="In progress")).to_be_visible()
+        expect(page.get_by_role("button", name="Start export")).to_have_count(0)
+        meanwhile(lambda: make_export(DataExport.objects.get().id))
+        go(page, "Refresh")
+        expect(page.get_by_role("heading", name="Ready to download")).to_be_visible()
+        # Some days later, from the link in the e-mail.
+        come_back(context, ada, base)
+        press(page, "Download")
+        confirm_who(page, base)
+        page.wait_for_url(f"{base}/o/home/settings/export")
+        with page.expect_download() as started:
+            press(page, "Download")
+        assert started.value.suggested_filename == f"home-{timezone.now():%Y-%m-%d}-1.zip"
+        return Path(started.value.path()).read_bytes()
+
+    with zipfile.ZipFile(io.BytesIO(visit(walk, java_script_enabled=with_scripts))) as archive:
+        (exported,) = json.loads(archive.read("scans.json"))
+        (report,) = (name for name in archive.namelist() if name.startswith("reports/"))
+        document = json.loads(archive.read(report))
+    assert (exported["id"], exported["url"]) == (scan.id, scan.url)
+    assert (document["id"], report) == (scan.id, f"reports/{document['report_id']}.json")
+    actions = AuditEvent.objects.filter(organization=home.organization, actor=ada).values_list("action", flat=True)
+    assert {"organization.export_requested", "organization.exported"} <= set(actions)
+
+
+def test_an_organization_is_deleted_while_another_one_is_in_use(
+    visit: Visit, home: Member, ada: User, live_server: LiveServer, with_scripts: bool
+) -> None:
+    """The other one in a second tab of the same browser."""
+    other = member_of("Orchard")
+    Membership.objects.create(organization=other.organization, user=ada, role=Membership.Role.OWNER)
+    for member in (home, other):
+        finished_scan(member)
+        make_scan(member)
+    before = rows_left(other.organization.id)
+    base = live_server.url
+
+    def walk(context: BrowserContext, page: Page) -> None:
+        come_back(context, ada, base)
+        beside = context.new_page()
+        beside.goto(f"{base}/o/orchard/scans/")
+        page.goto(f"{base}/o/home/settings/")
+        go(page, "Delete the organization")
+        page.get_by_label("Name of the organization").fill("Orchard")
+        press(page, "Delete")
+        # Before anything is said of what was typed.
+        confirm_who(page, base)
+        expect(page.get_by_role("heading", name="Delete Home?")).to_be_visible()
+        expect(page.get_by_text("This does not match Home.")).to_be_visible()
+        assert meanwhile(lambda: home.api.get("/v1/usage").status_code) == 200
+        page.get_by_label("Name of the organization").fill("Home")
+        press(page, "Delete")
+        page.wait_for_url(f"{base}/organizations/")
+        expect(page.get_by_text("Home has been deleted.")).to_be_visible()
+        expect(page.get_by_role("main").get_by_role("rowheader")).to_have_text(["Orchard"])
+        # At once: no key works, nothing waits for a worker, nobody is a member.
+        assert meanwhile(lambda: home.api.get("/v1/usage").json()["code"]) == "KEY_REVOKED"
+        unfinished = Scan.objects.exclude(status__in=("completed", "failed"))
+        assert meanwhile(lambda: list(unfinished.values_list("organization", flat=True))) == [other.organization.id]
+        gone = page.goto(f"{base}/o/home/scans/")
+        assert gone is not None
+        assert gone.status == 404
+        assert meanwhile(delete_rows)
+        # The tab beside was never asked for a thing.
+        beside.reload()
+        expect(beside.get_by_role("main").get_by_role("rowheader")).to_have_count(2)
+
+    visit(walk, java_script_enabled=with_scripts)
+    assert rows_left(home.organization.id) == {}
+    assert not Organization.objects.filter(id=home.organization.id).exists()
+    assert rows_left(other.organization.id) == before
+
+
+def test_an_account_is_deleted_once_somebody_else_owns_its_organization(
+    visit: Visit, home: Member, ada: User, live_server: LiveServer, with_scripts: bool
+) -> None:
+    base = live_server.url
+    person_of(home, "member", "bert@people.test")
+
+    def walk(context: BrowserContext, page: Page) -> None:
+        come_back(context, ada, base)
+        page.goto(f"{base}/account/")
+        go(page, "Delete your account")
+        expect(page.get_by_role("main").get_by_role("button")).to_have_count(0)
+        go(page, "Members of Home")
+        page.get_by_label("Role of bert@people.test", exact=True).select_option("owner")
+        press(page, "Change the role of bert@people.test")
+        page.goto(f"{base}/account/delete")
+        page.get_by_label("Your e-mail address").fill("somebody@else.test")
+        press(page, "Delete")
+        confirm_who(page, base)
+        expect(page.get_by_text("This does not match")).to_be_visible()
+        page.get_by_label("Your e-mail address").fill(EMAIL)
+        press(page, "Delete")
+        page.wait_for_url(f"{base}/")
+        expect(page.get_by_text("Your account has been deleted.")).to_be_visible()
+        page.goto(f"{base}/login/")
+        page.get_by_label("E-mail address").fill(EMAIL)
+        page.get_by_label("Password").fill(PASSWORD)
+        page.get_by_role("button", name="Log in", exact=True).click()
+        expect(page.get_by_text("The e-mail address or the password is wrong.")).to_be_visible()
+
+    visit(walk, java_script_enabled=with_scripts)
+    assert delete_rows()
+    assert not User.objects.filter(id=ada.pk).exists()
+    assert home.api.get("/v1/usage").status_code == 200, "the organization is Bert's now"
