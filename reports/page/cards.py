@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from reports.page.evidence import contrasts
+from reports.page.evidence import contrasts, fixes
 from reports.page.evidence.sentences import headline
-from reports.page.evidence.tables import Table, tables
+from reports.page.evidence.tables import LONG, Table, tables
 from reports.page.metrics import CONCERNED, UNITS
 from reports.page.muting import MutedPart
 from reports.page.pictures import Crop
@@ -54,8 +54,18 @@ class CheckCard:
 
     @property
     def is_beside(self) -> bool:
-        """Whether the evidence has room beside the fix, on a wide screen."""
-        return bool(self.fix and self.evidence) and all(table.is_narrow for table in self.evidence)
+        """Whether evidence and fix have room side by side, on a wide screen."""
+        pasted = sum(len(part.text) for part in self.fix_parts if part.kind == "snippet")
+        return bool(self.fix and self.evidence) and pasted <= LONG and all(table.is_narrow for table in self.evidence)
+
+    @property
+    def is_critical(self) -> bool:
+        """Whether it puts the site or its visitors at risk at once, whatever it weighs."""
+        return self.status == "fail" and self.severity == "critical"
+
+    @property
+    def fix_parts(self) -> tuple[fixes.Part, ...]:
+        return fixes.parts(self.fix or "")
 
     @property
     def later_win(self) -> str:

@@ -73,12 +73,12 @@ class CategorySection:
 
     @property
     def lone(self) -> str:
-        """A failure that alone makes its low score, though it hardly counts, in words; else empty."""
+        """How little it counts, in words, where one failure alone makes its low score; else empty."""
         if len(self.failed) != 1 or self.warned or self.score >= LOW:
             return ""
         (check,) = self.failed
         share = round(100 * (check.points or check.later) / (100 - self.score))
-        return f"1 check failed, counts {share}%" if 0 < share <= LITTLE else ""
+        return f"{share}% of the score" if 0 < share <= LITTLE else ""
 
     @property
     def is_clear(self) -> bool:
@@ -286,12 +286,15 @@ def _weight(check: CheckCard) -> tuple[int, float, float, int]:
 
 
 def _first(categories: tuple[CategorySection, ...], *, is_capped: bool) -> tuple[CheckCard, ...]:
-    """The biggest wins. Under a cap one fix alone may win nothing: then what holds the score, and what wins later."""
+    """What is critical, then the biggest wins: what a file with passwords costs tells nothing of what it risks.
+
+    Under a cap one fix alone may win nothing: then what holds the score, and what wins later.
+    """
     open_checks = [check for each in categories for check in (*each.failed, *each.warned)]
     wins = [check for check in open_checks if check.points or check.later or check.holds]
     # What failed stays worth naming where a report does not say what it would win.
     unknown = [check for check in open_checks if is_capped and check not in wins and check.status == "fail"]
-    wins.sort(key=lambda check: (-check.points, not check.holds, -check.later))
+    wins.sort(key=lambda check: (not check.is_critical, -check.points, not check.holds, -check.later))
     return (*wins, *sorted(unknown, key=_weight))[:FIRST]
 
 

@@ -16,6 +16,7 @@ from accounts import access
 from accounts.models import Membership
 from reports.models import Report
 from reports.mutes.services import active_mutes
+from reports.page.evidence.fixes import Part, parts
 from reports.page.explanations import advice
 from reports.page.reader_muting import muting_of
 from reports.page.report_page import ReportPage, report_page
@@ -84,6 +85,10 @@ class Finding:
     muted_on: MutedOn
     check_id: str
     scan_id: str  # of the first of its pages
+
+    @property
+    def fix_parts(self) -> tuple[Part, ...]:
+        return parts(self.fix)
 
     @property
     def more(self) -> int:

@@ -119,6 +119,11 @@ for (const link of links.values()) {
   link.addEventListener("click", () => document.querySelector(".contents [popover]:popover-open")?.hidePopover());
 }
 
+// What the open contents lie over on a narrow screen cannot be hit by half.
+document.querySelector(".contents [popover]")?.addEventListener("toggle", ({ newState }) => {
+  for (const each of document.querySelectorAll(".summary, .details")) each.inert = newState === "open";
+});
+
 // Keys, which can be switched off (WCAG 2.1.4): who speaks to a computer would press them unawares.
 const OFF = "report-keys-off";
 const dialog = document.getElementById("keys");
@@ -134,14 +139,26 @@ function step(by) {
     const below = among.findIndex((check) => check.getBoundingClientRect().top >= 0);
     next = below < 0 ? among.length - 1 : by > 0 ? below : below - 1;
   }
-  const check = among[Math.max(0, Math.min(next, among.length - 1))];
+  stand(among[Math.max(0, Math.min(next, among.length - 1))]);
+}
+
+function stand(check) {
   if (!check) return;
   check.tabIndex = -1;
   check.focus({ preventScroll: true });
   check.scrollIntoView();
 }
 
+// As a click does, so that one can go back.
+function goTo(link) {
+  if (!link) return;
+  link.click();
+  stand(document.getElementById(link.hash.slice(1)));
+}
+
 const ACTIONS = {
+  ...Object.fromEntries([1, 2, 3, 4, 5].map((number) => [number, () => goTo(document.querySelectorAll(".first a")[number - 1])])),
+  c: () => document.activeElement.closest(".check")?.querySelector(".fix .copy")?.click(),
   j: () => step(1),
   k: () => step(-1),
   "/": () => form.elements.q.focus(),

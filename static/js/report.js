@@ -19,14 +19,10 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// On paper each page says in its margin what it is about: only a style sheet can write there.
-const target = document.querySelector(".report-title .target");
-if (target) {
-  const text = target.textContent.trim().replace(/[\\"\n\r\f]/g, (each) => `\\${each.charCodeAt(0).toString(16)} `);
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(`@page { @top-left { content: "${text}"; } }`);
-  document.adoptedStyleSheets.push(sheet);
-}
+// What is further down is loaded once the page is there, not when it is printed: paper does not wait.
+addEventListener("load", () => {
+  for (const each of document.querySelectorAll('.report img[loading="lazy"]')) each.loading = "eager";
+});
 
 // On paper there is nothing to open.
 let opened = [];

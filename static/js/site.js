@@ -60,3 +60,9 @@ if (Intl.DateTimeFormat().resolvedOptions().timeZone !== "UTC") {
   showLocally(document);
   document.addEventListener("htmx:load", (event) => showLocally(event.target.parentElement ?? event.target));
 }
+
+// On paper each page says in its margin what it is about: only a style sheet can write there.
+const about = document.querySelector(".report-title .target")?.textContent ?? document.title;
+const margin = new CSSStyleSheet();
+margin.replaceSync(`@page { @top-left { content: "${about.trim().replace(/[\\"\n\r\f]/g, (each) => `\\${each.charCodeAt(0).toString(16)} `)}"; } }`);
+document.adoptedStyleSheets.push(margin);

@@ -275,7 +275,7 @@ def test_without_scripts_the_server_filters(browser: Window, rendering: Renderin
 
 def test_a_fix_is_copied(browser: Window, rendering: Rendering) -> None:
     def look(page: Page) -> str:
-        page.locator("#check-color-contrast").get_by_role("button", name="Copy").first.click()
+        page.locator("#check-color-contrast .fix").get_by_role("button", name="Copy").first.click()
         return str(page.evaluate("navigator.clipboard.readText()"))
 
     permissions = ["clipboard-read", "clipboard-write"]
@@ -294,6 +294,51 @@ def test_paper_has_everything_but_what_is_clicked(browser: Window, rendering: Re
         return len(page.pdf(prefer_css_page_size=True))
 
     assert browser.look(rendering, "", look) > 10_000
+
+
+def test_on_paper_no_picture_lies_over_the_words(browser: Window, rendering: Rendering) -> None:
+    def look(page: Page) -> list[str]:
+        thumbnail = "<details class='thumbnail'><summary><svg class='crop'></svg></summary></details>"
+        page.locator(".seen").first.evaluate(
+            "(seen, thumbnail) => seen.insertAdjacentHTML('afterbegin', thumbnail)", thumbnail
+        )
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert page.locator(".thumbnail[open]").count() == 1
+        page.emulate_media(media="print")
+        return page.locator(".thumbnail summary").evaluate_all(
+            "all => all.map(each => getComputedStyle(each).position)"
+        )
+
+    assert set(browser.look(rendering, "", look)) == {"static"}
+
+
+def test_by_keys_alone_to_a_finding_its_fix_and_back(browser: Window, rendering: Rendering) -> None:
+    outlined = """() => {
+      const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
+      const check = document.activeElement.closest(".check");
+      return (outlineStyle !== "none" && outlineWidth !== "0px")
+        || Boolean(check) && getComputedStyle(check).boxShadow !== "none";
+    }"""
+
+    def look(page: Page) -> str:
+        names = page.locator(".first a").all_inner_texts()
+        number = next(at for at, name in enumerate(names, 1) if "contrast" in name.lower())
+        page.keyboard.press(str(number))
+        expect(page.locator("#check-color-contrast")).to_be_focused()
+        assert in_view(page, "#check-color-contrast")
+        assert page.evaluate(outlined)
+        page.keyboard.press("c")
+        expect(page.locator("#check-color-contrast .fix .copy")).to_have_text("Copied")
+        for _ in range(6):
+            page.keyboard.press("Tab")
+            assert page.evaluate(outlined), page.evaluate("document.activeElement.outerHTML.slice(0, 200)")
+        page.go_back()
+        page.wait_for_function("scrollY === 0")
+        return str(page.evaluate("navigator.clipboard.readText()"))
+
+    permissions = ["clipboard-read", "clipboard-write"]
+    viewport = {"width": 1440, "height": 900}
+    assert browser.look(rendering, "", look, permissions=permissions, viewport=viewport) == "Fix color-contrast."
 
 
 @pytest.mark.parametrize("name", ["", "?q=&severity=&show=failed", "?q=nowhere"])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 # So much of a value has to be the same, for messages cut them shorter than evidence does.
 SAME = 12
+# A sentence that tells something itself names a number or has a verb; what only introduces a list has neither.
+LEADS = re.compile(r"\d| (?:is|are|has|have|was|were|do|does|break|fail)s? ")
 LEAST = 2
 
 
@@ -28,9 +31,17 @@ def headline(message: str, evidence: Iterable[Mapping[str, object]]) -> str:
         at = message.find(opening)
         while at >= 0:
             if message.startswith(known, at + 2) and not message[:at].endswith(whole):
-                return message[:at] + (_after_colon if opening == ": " else _after_bracket)(message[at + 2 :], known)
+                return _told(message[:at]) + (_after_colon if opening == ": " else _after_bracket)(
+                    message[at + 2 :], known
+                )
             at = message.find(opening, at + 1)
     return message
+
+
+def _told(before: str) -> str:
+    """What stands before a list, without a sentence that only introduced it, such as "Shifted most"."""
+    whole, dot, last = before.rpartition(". ")
+    return whole if dot and not LEADS.search(last) else before
 
 
 def _after_colon(listed: str, known: tuple[str, ...]) -> str:

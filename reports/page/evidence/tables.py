@@ -156,7 +156,11 @@ def _written(known: Column, values: Sequence[object]) -> tuple[Head, list[Cell]]
         suffix = f" {unit}" if unit and len(values) == 1 else ""
         written = [EMPTY if value is None else Cell(_number(value, per_unit) + suffix) for value in values]  # type: ignore[arg-type]  # numbers
         return Head(f"{known.label} ({unit})" if unit and not suffix else known.label, "number"), written
-    return Head(known.label, known.kind), [cell(value, known.kind) for value in values]
+    kind = known.kind
+    # "900 by 900" is what a picture's file measures, and no address.
+    if kind == "address" and not any("/" in str(value) or "." in str(value) for value in values):
+        kind = "short"
+    return Head(known.label, kind), [cell(value, kind) for value in values]
 
 
 def _scale(unit: str, numbers: Sequence[float]) -> tuple[str, int]:

@@ -17,6 +17,14 @@ CHAIN = "tls-cert-trusted"
 
 
 @dataclass(frozen=True, slots=True)
+class Entry:
+    """In the contents of a report; the page's prefix stands before `anchor`."""
+
+    name: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
 class Exhibits:
     """Each is empty, or None, in reports of other types, and in those that were stored without."""
 
@@ -27,6 +35,18 @@ class Exhibits:
     search_result: SearchResult | None = None
     shared_link: SharedLink | None = None
     weights: Weights | None = None
+
+    @property
+    def contents(self) -> list[Entry]:
+        """Those that stand behind the categories, in the page's order."""
+        named = (
+            (self.headers, Entry("Response headers", "headers")),
+            (self.policies, Entry("CSP by directive", "policies")),
+            (self.certificates, Entry("Certificate chain", "certificates")),
+            (self.redirects, Entry("Redirects", "redirects")),
+            (self.weights, Entry("Transfer size", "weights")),
+        )
+        return [entry for shown, entry in named if shown]
 
 
 def exhibits_of(document: Mapping[str, Any], stored: Mapping[str, Any] | None, prefix: str) -> Exhibits:

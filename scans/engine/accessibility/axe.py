@@ -37,7 +37,7 @@ def axe_verdict(check: Check, axe: AxeReport) -> Finding | None:
     """What axe-core found for the rule of the check's ID; None where it knows no such rule, or has it off."""
     if rule := axe.violations.get(check.id):
         return (Warn if check.id in NEVER_CERTAIN else Fail)(
-            f"In the browser {_elements(rule)} this rule: {_places(rule)}.",
+            f"{_elements(rule)} this check: {_places(rule)}.",
             severity=_severity(rule, check.severity),
             evidence=_evidence(rule),
         )
@@ -45,7 +45,7 @@ def axe_verdict(check: Check, axe: AxeReport) -> Finding | None:
         return INAPPLICABLE
     if rule := axe.incomplete.get(check.id):
         return Warn(
-            f"In the browser {counted(rule.count, 'element', 'elements')} could not be judged automatically; check "
+            f"{counted(rule.count, 'element', 'elements')} could not be judged automatically; check "
             f"by hand: {_places(rule)}.",
             # Not a finding yet, so it costs nothing.
             severity=LOW,
@@ -53,12 +53,12 @@ def axe_verdict(check: Check, axe: AxeReport) -> Finding | None:
             weighs=False,
         )
     if check.id in axe.passes:
-        return Pass("In the browser no element breaks this rule.")
+        return Pass("No element fails this check.")
     return INAPPLICABLE if check.id in axe.inapplicable else None
 
 
 def _elements(rule: AxeRule) -> str:
-    return f"{counted(rule.count, 'element breaks', 'elements break')}"
+    return f"{counted(rule.count, 'element fails', 'elements fail')}"
 
 
 def _places(rule: AxeRule) -> str:

@@ -168,7 +168,7 @@ def test_a_report_of_an_older_catalogue_is_shown_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("points", "score", "statuses", "told"),
     [
-        (2.0, 0, "fail pass", "1 check failed, counts 2%"),
+        (2.0, 0, "fail pass", "0 of 100 (2% of the score)"),
         (9.0, 0, "fail pass", "0 of 100"),
         (1.0, 60, "fail pass", "60 of 100"),
         (0.5, 0, "fail fail", "0 of 100"),
@@ -187,3 +187,15 @@ def test_a_lone_failure_that_hardly_counts_alarms_nobody(
     page = page_of(shown(home, categories=(replace(category_of_them, score=score),), score=90))
     (head,) = page.xpath("//*[@class='points-of']")
     assert " ".join(head.text_content().split()) == told
+
+
+def test_what_is_critical_comes_first_whatever_it_weighs(home: Member) -> None:
+    policy = CheckResult("policy", "P", "No policy", "fail", HIGH, HIGH, "M.", points=14.4)
+    leak = CheckResult("leak", "L", "Git repository is public", "fail", CRITICAL, CRITICAL, "M.", points=1.2)
+    page = page_of(shown(home, categories=category(policy, leak), score=40))
+    (listed,) = page.xpath("//ol[@class='first']")
+    assert [" ".join(item.text_content().split()) for item in listed] == [
+        "Git repository is public Critical +1.2 points",
+        "No policy +14.4 points",
+    ]
+    assert "Critical findings come first." in page.text_content()

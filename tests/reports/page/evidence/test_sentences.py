@@ -15,9 +15,9 @@ URLS = [{"url": "https://a.test/one-file.js", "wire_bytes": 3}, {"url": "https:/
     ("message", "evidence", "shown"),
     [
         (
-            'In the browser 2 elements break this rule: <a href="/one">x</a> at #a; <a href="/two">y</a> at #b.',
+            '2 elements fail this check: <a href="/one">x</a> at #a; <a href="/two">y</a> at #b.',
             [{"snippet": '<a href="/one">x</a>', "selector": "#a"}, {"snippet": '<a href="/two">y</a>'}],
-            "In the browser 2 elements break this rule.",
+            "2 elements fail this check.",
         ),
         (
             "2 files loaded again: https://a.test/one-f… (as x), https://a.test/two.js; each is downloaded twice.",
@@ -56,3 +56,12 @@ def test_places_that_the_evidence_lists_are_left_out(
 @given(st.text(), st.lists(st.dictionaries(st.sampled_from(["url", "why"]), st.text(max_size=20))))
 def test_any_message_stays_a_message(message: str, evidence: list[dict[str, object]]) -> None:
     assert len(headline(message, evidence)) <= len(message) + 1
+
+
+def test_a_sentence_that_only_introduced_the_list_goes_with_it() -> None:
+    shifts = [{"selector": "html > body > div", "shift": 0.2}, {"selector": "html > body > p", "shift": 0.1}]
+    assert headline(
+        "It shifts by 0.3; 0.1 is good. Shifted most: html > body > div (0.200), html > body > p (0.1).", shifts
+    ) == ("It shifts by 0.3; 0.1 is good.")
+    kept = "The page loads. 2 files are broken: https://a.test/one-file.js, https://a.test/two.js."
+    assert headline(kept, URLS) == "The page loads. 2 files are broken."

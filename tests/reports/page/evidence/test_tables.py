@@ -102,3 +102,12 @@ def test_https_goes_without_saying_and_http_does_not() -> None:
 
 def test_what_is_no_moment_stays_as_it_is() -> None:
     assert moment("soon") == "soon"
+
+
+def test_what_a_file_measures_is_no_address() -> None:
+    (table,) = tables(
+        [{"url": "https://a.test/a.png", "file": "900 by 900"}, {"url": "https://a.test/b.png", "file": "1 by 2"}]
+    )
+    assert [head.kind for head in table.heads] == ["address", "short"]
+    (fonts,) = tables([{"family": "A", "file": "https://a.test/a.woff2"}, {"family": "B", "file": "/b.woff2"}])
+    assert [head.kind for head in fonts.heads] == ["text", "address"]

@@ -276,7 +276,7 @@ def test_a_violation_is_a_fail_with_its_places_and_criterion() -> None:
     finding = verdict_of(replace(NONE, violations={"image-alt": rule(5)}))
     assert isinstance(finding, Fail)
     assert finding.severity is CRITICAL
-    assert finding.message.startswith("In the browser 5 elements break this rule: <img src=a> at #a > img; ")
+    assert finding.message.startswith("5 elements fail this check: <img src=a> at #a > img; ")
     assert finding.message.endswith(" and 2 more.")
     assert len(finding.evidence) == 5
     assert finding.evidence[0] == {
