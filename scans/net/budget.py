@@ -46,7 +46,9 @@ class Meter:
             if self.requests >= self._limits.requests:
                 raise BudgetExceeded(f"The scan would take more than {self._limits.requests} requests.")
             if self._per_host[host] >= self._limits.requests_per_host:
-                raise BudgetExceeded(f"The scan would take more than {self._limits.requests_per_host} requests to {host}.")
+                raise BudgetExceeded(
+                    f"The scan would take more than {self._limits.requests_per_host} requests to {host}."
+                )
             self.requests += 1
             self._per_host[host] += 1
 
