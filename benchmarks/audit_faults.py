@@ -119,8 +119,8 @@ class Client:
         self.organization: Organization = ensure_organization(name=name)
         self.organization.tier = tier
         self.organization.save()
-        _, key = create_api_key(organization=self.organization, name="bench")
-        self._base, self._headers = base, {"Authorization": f"Bearer {key}"}
+        _, self.key = create_api_key(organization=self.organization, name="bench")
+        self._base, self._headers = base, {"Authorization": f"Bearer {self.key}"}
 
     def post(self, path: str, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         response = requests.post(f"{self._base}{path}", json=body, headers=self._headers, timeout=60)
