@@ -1,4 +1,4 @@
-"""How long `/metrics` takes to be collected with 1,000,000 scans and 1,000,000 deliveries, and what it asks for.
+"""How long `/metrics` takes to be collected with 1,000,000 scans and 1,000,000 deliveries, in milliseconds.
 
 Some of them wait, as on a service that is behind: 2,000 visits of 100 organizations, 5,000 deliveries and 100 mails.
 """
@@ -37,7 +37,7 @@ DELIVERIES = """
 def main() -> int:
     """Print the figures; 1 when the goal is missed."""
     with ExitStack() as cleanup:
-        folder, stack = cleanup.enter_context(servers())
+        folder, stack = cleanup.enter_context(servers(durable=False))
         install(folder, stack)
         _fill()
         return int(not _measure())
@@ -62,8 +62,10 @@ def _fill() -> None:
         encrypted_secret=b"",
     )
     with connection.cursor() as cursor:
+        cursor.execute("SET session_replication_role = replica")  # what refers to what is right as it is
         cursor.execute(EVENTS)
         cursor.execute(DELIVERIES, {"webhook": webhook.id, "pending": PENDING})
+        cursor.execute("RESET session_replication_role")
     now = timezone.now()
     for number in range(ORGANIZATIONS):
         organization = ensure_organization(name=f"Waits {number}")
@@ -84,9 +86,6 @@ def _fill() -> None:
 
 
 def _measure() -> bool:
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
     from config.operations import state
     from config.telemetry import views
 
@@ -99,12 +98,7 @@ def _measure() -> bool:
             began = time.perf_counter()
             views._latest.get()
             each.append((time.perf_counter() - began) * 1000)
-    with CaptureQueriesContext(connection) as asked:
-        views._latest.forget()
-        views._latest.get()
-    print(f"/metrics with {ROWS:,} scans and as many deliveries: {len(asked)} queries; the slowest:")
-    for query in sorted(asked, key=lambda query: -float(query["time"]))[:3]:
-        print(f"  {float(query['time']) * 1000:4.0f} ms  {' '.join(query['sql'].split())[:90]}")
+    print(f"/metrics with {ROWS:,} scans and as many deliveries")
     for name, each in times.items():
         print(f"  {name}: {statistics.median(each):.1f} ms median, {max(each):.1f} ms at most")
     is_met = statistics.median(times["without asking the workers"]) <= GOAL_MS
