@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 
 import requests
@@ -118,7 +118,7 @@ class Load:
         self._threads.append(thread)
         thread.start()
 
-    def _send(self, method: str, path: str, key: str = "", body: dict[str, object] | None = None) -> None:
+    def _send(self, method: str, path: str, key: str = "", body: Mapping[str, object] | None = None) -> None:
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         answer = requests.request(method, self._base + path, json=body, headers=headers, timeout=60)
         with self._lock:
