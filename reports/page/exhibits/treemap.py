@@ -10,10 +10,10 @@ from scans.engine.messages import size
 
 # Of the drawing; places and sizes are in per cent of these.
 WIDTH, HEIGHT = 3.0, 1.0
-# A smaller area is too small for words.
+# A smaller area is too small for words; per cent of the whole.
 WORDS_WIDTH, WORDS_HEIGHT = 9.0, 16.0
-# A slimmer one is on a phone.
-SLIM = 30.0
+# What a character of them takes of the width, on a wide screen and on a phone.
+CHARACTER, CHARACTER_ON_PHONE = 0.95, 2.8
 MAX_ROWS = 8
 LEAST = 1e-9  # of a side, whatever rounding leaves
 
@@ -33,11 +33,16 @@ class Area:
 
     @property
     def has_words(self) -> bool:
-        return self.width >= WORDS_WIDTH and self.height >= WORDS_HEIGHT
+        return self.width >= max(WORDS_WIDTH, CHARACTER * self._length) and self.height >= WORDS_HEIGHT
 
     @property
     def is_slim(self) -> bool:
-        return self.width < SLIM
+        return self.width < CHARACTER_ON_PHONE * self._length
+
+    @property
+    def _length(self) -> int:
+        """Characters of its first line, such as "Document, 16 kB"."""
+        return len(self.label) + 2 + len(self.size)
 
 
 @dataclass(frozen=True, slots=True)

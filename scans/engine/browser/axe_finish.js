@@ -6,10 +6,12 @@
   // Steps into a frame or a shadow tree are no part of CSS, so that `>>>` stands between.
   // The elements around, without their numbers among siblings, which change with what stands beside them.
   const ancestry = (node) => node.ancestry.flat(2).join(' >>> ').replace(/:nth-child\(\d+\)/g, '').slice(-300);
+  // Of contrasts the worst come first; of other rules, what comes first on the page.
+  const ratio = (node) => node.any[0]?.data?.contrastRatio ?? Infinity;
   const rule = (each) => ({
     id: each.id, impact: each.impact, tags: each.tags, help: each.help, description: each.description,
     count: each.nodes.length,
-    nodes: each.nodes.slice(0, NODES).map((node) => ({
+    nodes: each.nodes.toSorted((one, other) => ratio(one) - ratio(other) || 0).slice(0, NODES).map((node) => ({
       selector: node.target.flat(2).join(' >>> '), ancestry: ancestry(node), snippet: node.html.slice(0, 400), impact: node.impact,
       why: [...node.any, ...node.all, ...node.none].map((check) => check.message).slice(0, 1).join(' ').slice(0, 300),
     })),

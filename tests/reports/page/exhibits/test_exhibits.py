@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from django.template import engines
@@ -13,7 +14,7 @@ from lxml import html
 from reports.page.exhibits.exhibits import Exhibits, exhibits_of
 from reports.page.exhibits.headers import JUDGED
 from reports.page.exhibits.policies import ABOUT
-from reports.page.exhibits.treemap import squarified, weights
+from reports.page.exhibits.treemap import Area, squarified, weights
 from scans.engine.catalogue import checks
 from scans.engine.findings import ScanType
 
@@ -225,3 +226,18 @@ def test_nothing_that_a_site_sent_becomes_markup(stored: dict[str, Any]) -> None
         *("viewbox", "x", "y", "width", "height", "d", "type", "data-copy", "hidden"),
     }
     assert all(each.startswith("#") for each in found.xpath("//@href"))
+
+
+def test_an_area_has_words_only_where_they_have_room() -> None:
+    area = Area("Document", "a.test", "16 kB", "document", 0, 0, 36, 100)
+    assert area.has_words
+    assert area.is_slim  # on a phone, where a third of the width is a hundred pixels
+    assert not replace(area, width=13).has_words
+    assert not replace(area, label="Font", width=38).is_slim
+
+
+def test_the_contents_name_each_section_that_there_is() -> None:
+    redirects = [{"url": "http://a/", "status": 301}, {"url": "https://a/", "status": 200}]
+    found = shown(exported(), {"headers": [["Server", "a"]], "redirects": redirects})
+    assert [entry.anchor for entry in found.contents] == ["headers", "redirects"]
+    assert markup(found).xpath("//section/@aria-labelledby") == ["r-headers", "r-redirects"]
