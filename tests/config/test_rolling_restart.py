@@ -53,9 +53,9 @@ def test_nobody_is_refused_while_web_is_restarted_process_by_process(release: Re
         processes = [running.enter_context(release.start_web()) for _ in range(PROCESSES)]
         for each in processes:
             switch.add(each.port)
-        asking.ask("page", lambda: requests.get(f"{base}/login/", timeout=REQUEST_S).status_code, 0.02)
-        asking.ask("api", lambda: requests.get(f"{base}/v1/usage", headers=key, timeout=REQUEST_S).status_code, 0.02)
-        asking.ask("slowly", lambda: ask_slowly(switch.port), 0.02)
+        asking.ask("page", lambda: requests.get(f"{base}/login/", timeout=REQUEST_S).status_code, 0.1)
+        asking.ask("api", lambda: requests.get(f"{base}/v1/usage", headers=key, timeout=REQUEST_S).status_code, 0.1)
+        asking.ask("slowly", lambda: ask_slowly(switch.port), 0.1)
         some_time()
         for number, each in enumerate(processes):
             asking.state = f"process {number} ends"
