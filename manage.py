@@ -25,6 +25,12 @@ def execute(arguments: list[str]) -> int | None:
         configure_logging(settings.LOGGING_CONFIG, settings.LOGGING)
         import_module(module).Command().run_from_argv(arguments)
     else:
+        from config.operations.loading import uncollected
+
+        with uncollected():
+            import django
+
+            django.setup()
         from django.core.management import execute_from_command_line
         from django.db import InterfaceError, OperationalError
 

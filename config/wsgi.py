@@ -15,12 +15,14 @@ from django.conf import settings
 
 from config import environment
 from config.api.parsing import MAX_LONG_BODY_BYTES
+from config.operations.loading import uncollected
 
 # No request waits longer for the database; tasks and commands may. `DATABASE_URL` may say otherwise.
 settings.DATABASES["default"]["OPTIONS"].setdefault("options", "-c statement_timeout=15000 -c lock_timeout=5000")
 NO_HOST = b'{"code": "INVALID_PARAMS", "error": "The request has no Host header."}'
 
-django_application = get_wsgi_application()
+with uncollected():
+    django_application = get_wsgi_application()
 environment.refuse_problems()
 
 
