@@ -43,6 +43,7 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(20_000)  # tests leave little garbage, and looking for it took a twentieth of their time
         gc.enable()
 
 
