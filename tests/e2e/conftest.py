@@ -42,6 +42,7 @@ def running() -> Iterator[Running]:
             SCAN_CA_BUNDLE=str(site.ca_file),
             ALLOWED_HOSTS="127.0.0.1,localhost",
             METRICS_TOKEN=TOKEN,
+            TRUSTED_PROXIES="127.0.0.1",
         )
         try:
             service.wait_for_health(90)

@@ -102,7 +102,13 @@ def people(chromium: Browser, running: Running, with_scripts: bool) -> Iterator[
     contexts, complaints = [], []
 
     def person() -> Person:
-        context = chromium.new_context(java_script_enabled=with_scripts, viewport={"width": 1280, "height": 900})
+        number = next(NUMBERS)
+        context = chromium.new_context(
+            java_script_enabled=with_scripts,
+            viewport={"width": 1280, "height": 900},
+            # Everybody from an address of their own, as what one address may do is limited.
+            extra_http_headers={"X-Forwarded-For": f"198.51.100.{number % 250}"},
+        )
         context.set_default_timeout(PATIENCE_MS)
         if with_scripts:
             context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -112,7 +118,7 @@ def people(chromium: Browser, running: Running, with_scripts: bool) -> Iterator[
         page.on(
             "console", lambda message: complaints.append(message.text) if "Content Security" in message.text else None
         )
-        return Person(page, running, with_scripts, f"person-{next(NUMBERS)}-{uuid.uuid4().hex[:6]}@people.test")
+        return Person(page, running, with_scripts, f"person-{number}-{uuid.uuid4().hex[:6]}@people.test")
 
     expect.set_options(timeout=PATIENCE_MS)
     try:

@@ -26,13 +26,16 @@ SETTING = re.compile(rf"\b({SERVERS}): (?!import |turn |Windows |Disable-)(.+?)(
 VALUE_ENDS = r" \(| · | on every | and | with | instead |, (?!immutable|[\w-]+=)|\.(?: |$)|(?<!\()\)[.,;]"
 HEADER = re.compile(rf"\b({HEADERS}: (?:(?!{VALUE_ENDS}).)+)")
 RECORD = re.compile(r"(?<=: )(\"v=[^\"]+\"|example\.com\. CAA .+)")
+# Each way to begin stands at a word's begin, and what runs to an end has a length, so that no text takes long.
 INLINE = re.compile(
     r"`([^`]+)`"  # as sentences of later catalogues may mark it
-    r"|(\"v=[^\"]*\"|[\w-]+=\"[^\"]*\"|'[a-z][\w-]*'"  # records, attributes, keywords of CSP
-    r"|\"\w+\": (?:\"[^\"]*\"|\{[^}]*\})|\{\"[^}]*\}"  # JSON
-    r"|[\w.]+\([^()\s]*\)(?:\.\w+\([^()\s]*\))*"  # calls
-    r"|\w+ \{ [^}]+ \}|[a-z-]+: [a-z]*\(?\d+(?:px|deg)\)?|@media \([^)]*\)|@[a-z-]+"  # CSS
-    r"|max-age=\d+(?:; \w+|, immutable)*|[\w.-]+(?: = (?:Off|False)|=\w+(?:; Secure)?))"  # settings
+    r"|(\"v=[^\"]*\"|(?<![\w-])[\w-]+=\"[^\"]*\"|'[a-z][\w-]*'"  # records, attributes, keywords of CSP
+    r"|\"\w+\": (?:\"[^\"]*\"|\{[^}]{0,200}\})|\{\"[^}]{0,200}\}"  # JSON
+    r"|(?<![\w.])[\w.]+\([^()\s]*\)(?:\.\w+\([^()\s]*\))*"  # calls
+    r"|(?<!\w)\w+ \{ [^}]{1,200} \}|(?<![a-z-])[a-z-]+: [a-z]*\(?\d+(?:px|deg)\)?"  # CSS
+    r"|@media \([^)]{0,200}\)|@[a-z-]+"
+    r"|max-age=\d+(?:; \w+|, immutable)*"  # settings
+    r"|(?<![\w.-])[\w.-]+(?: = (?:Off|False)|=\w+(?:; Secure)?))"
 )
 # A line of its own is for what is to be written, not for what is to be removed or only named.
 ANNOUNCED = re.compile(r"(?:: |\b(?:as|write|Write|to|with|from|Send|or) )$")
@@ -122,10 +125,20 @@ def _tidy(found: list[Part]) -> Iterator[Part]:
             if text.endswith(").") and "(" not in text:  # the bracket around all examples
                 text = text[:-2] + "."
         if number + 1 < len(found) and found[number + 1].kind == "snippet":
-            text = re.sub(r"\s*·?(?:,? in)?\s*(\(?)$", lambda held: ":" if held[0].strip(" ·") else "", text)
+            text = _introducing(text)
         text = text.replace(" · static hosting", "; on static hosting")
         if text.strip(" ,.") or not (number and found[number - 1].kind == "snippet"):
             yield Part("text", text)
+
+
+def _introducing(text: str) -> str:
+    """Words before a snippet, with a colon for the bracket or the word that led to it."""
+    words = text.removesuffix("(").rstrip()
+    led = text.endswith("(")
+    if words.endswith(" in"):
+        led, words = True, words.removesuffix(" in").removesuffix(",")
+    words = words.rstrip().removesuffix("·").rstrip()
+    return f"{words}:" if led else words
 
 
 def _joined(found: Iterator[Part]) -> Iterator[Part]:
