@@ -23,9 +23,9 @@ IN_SQL = re.compile(
 )
 
 
-def added_since(loader: MigrationLoader, commit: str = PREVIOUS) -> list[tuple[str, str]]:
-    """Our own migrations that are not in that commit, by app and name."""
-    ask = ["git", "ls-tree", "-r", "--name-only", commit]
+def added_since(loader: MigrationLoader) -> list[tuple[str, str]]:
+    """Our own migrations that the previous release does not have, by app and name."""
+    ask = ["git", "ls-tree", "-r", "--name-only", PREVIOUS]
     old = set(subprocess.run(ask, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split())
     paths = {key: type(each).__module__.replace(".", "/") + ".py" for key, each in loader.disk_migrations.items()}
     return [key for key, path in paths.items() if (ROOT / path).exists() and path not in old]

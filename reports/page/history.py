@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,18 +34,14 @@ class EarlierScan:
     is_this: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Previous:
     """The last report before this one, while it is kept; what has changed since is only looked for when it is asked."""
 
     url: str
     created_at: datetime
     report_id: str
-    find_changes: Callable[[], Diff]
-
-    @functools.cached_property
-    def changes(self) -> Diff:
-        return self.find_changes()
+    changes: Callable[[], Diff]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +107,7 @@ def _previous(scan: Scan, document: dict[str, object], now: datetime, mutes: Mut
         url=_url(scan.id),
         created_at=scan.created_at,
         report_id=found.id,
-        find_changes=lambda: diff(json.loads(found.export), document, mutes),
+        changes=lambda: diff(json.loads(found.export), document, mutes),
     )
 
 

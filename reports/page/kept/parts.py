@@ -60,5 +60,5 @@ def changes_of(previous: Previous, *, key: Hashable) -> SafeString:
     values = {"before_url": previous.url, "after_url": "", "is_trend": True}
     return KEPT.get(
         ("changes", key),
-        lambda: render_to_string("report/_diff.html", values | {"changes": previous.changes}),
+        lambda: render_to_string("report/_diff.html", values | {"changes": previous.changes()}),
     )
