@@ -14,6 +14,7 @@ from collections.abc import Generator, Iterator
 from ipaddress import ip_network
 from pathlib import Path
 
+import django_ratelimit.core
 import hypothesis
 import pytest
 from django.conf import settings
@@ -75,6 +76,14 @@ def _no_maintenance() -> Iterator[None]:
     """The switch is not asked for, so that no test's queries depend on the clock."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(maintenance, "_switch", maintenance._Switch(lambda: None, next_ask=math.inf))
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _windows_without_end() -> Iterator[None]:
+    """What is counted for a minute is counted to the end of a test, so that none depends on where the minute ends."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(django_ratelimit.core, "_get_window", lambda value, period: 2**31)
         yield
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal import auth
 from django.core.management import CommandError, call_command
 from django.test import Client
 from lxml import html
@@ -14,6 +17,7 @@ from lxml import html
 from accounts.models import AuditEvent, LoginSession, Mail, User
 from accounts.pages import security
 from config import encryption
+from tests.accounts.identity import people
 from tests.accounts.identity.people import (
     EMAIL,
     PASSWORD,
@@ -73,7 +77,11 @@ def test_an_app_is_added_and_asked_for(member: User, django_capture_on_commit_ca
 
 
 @pytest.mark.parametrize("later", [-1, 0, 1])
-def test_a_code_logs_in_once(ada: User, later: int) -> None:
+def test_a_code_logs_in_once(ada: User, later: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.time()
+    stopped = SimpleNamespace(time=lambda: now)
+    monkeypatch.setattr(people, "time", stopped)
+    monkeypatch.setattr(auth, "time", stopped)
     with_app(ada)
     client, replayed = Client(), Client()
     used = code(later=later)
