@@ -79,6 +79,16 @@ def current_membership(request: HttpRequest) -> Membership | None:
     return found
 
 
+def membership_in(request: HttpRequest, organization_id: int) -> Membership | None:
+    """The person's membership in that organization, with organization, tier and user."""
+    known = _memberships(request)
+    found = next((each for each in known if each.organization_id == organization_id), None)
+    if found is None and len(known) == MAX_SHOWN:
+        rows = memberships_of(request.user).select_related("organization__tier", "user")
+        found = rows.filter(organization_id=organization_id).first()
+    return found
+
+
 def membership(request: HttpRequest) -> dict[str, Any]:
     """Context processor: `membership`, and `memberships` by the organizations' names. Asks only who looks."""
     return {
@@ -129,7 +139,7 @@ def _to_login(request: HttpRequest) -> HttpResponse:
 
 
 def _memberships(request: HttpRequest, organization: str = "") -> list[Membership]:
-    """The person's memberships with organization and tier: the one with that slug first, then the chosen one.
+    """The person's memberships with organization, tier and user: the one with that slug first, then the chosen one.
 
     One query a request.
     """
@@ -142,5 +152,7 @@ def _memberships(request: HttpRequest, organization: str = "") -> list[Membershi
             chosen = When(organization_id=request.session.get(SESSION_KEY), then=Value(1))
             rows = memberships_of(user).select_related("organization__tier")
             known = list(rows.order_by(Case(named, chosen, default=Value(2)), "created_at", "id")[:MAX_SHOWN])
+            for each in known:
+                each.user = user
         request._memberships = known  # type: ignore[attr-defined]  # remembered for this request
     return known

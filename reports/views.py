@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -10,7 +11,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import BadRequest
 from django.db.models import BooleanField, ExpressionWrapper, Q
-from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotModified
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import parse_etags
@@ -22,6 +23,7 @@ from config.documentation.checks import check_pages
 from config.web.shared_pages import for_who_may_see, surroundings
 from reports.diff import diff
 from reports.exports import FORMATS, rendered
+from reports.models import Report
 from reports.mutes.matching import NO_MUTES
 from reports.mutes.services import active_mutes
 from reports.page.explanations import advice, grade_meaning
@@ -31,7 +33,7 @@ from reports.page.kept.parts import changes_of, parts_of
 from reports.page.pictures import Pictures, frame_of, pictures_of
 from reports.page.reader_muting import muting_of
 from reports.page.references import safe_link
-from reports.page.report_page import ReportPage, report_page
+from reports.page.report_page import report_page
 from reports.page.sample import sample_of
 from reports.page.steps import steps_of
 from reports.services import ReportsNotComparable, require_comparable
@@ -58,46 +60,51 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
         return render(request, "report/running.html", context | {"steps": steps_of(scan)})
     if scan.status == Scan.Status.FAILED:
         return render(request, "report/failed.html", context | {"advice": advice(scan.error_code)})
-    has_screenshot = ExpressionWrapper(Q(screenshot__isnull=False), BooleanField())
-    found = (
-        seen.reports()
-        .defer("body", "screenshot", "page_picture", "film")
-        .annotate(has_screenshot=has_screenshot)
-        .first()
-    )
+    found = seen.reports().only("id", "shared_at").first()
     if found is None:
         return _expired(request, context) if seen.membership else _not_found(request)
-    document = found.document
     mutes = active_mutes(scan.organization_id, seen.now).of_page(scan.url)
-    muting = muting_of(mutes, found, seen.membership)
     chosen = Filter.asked_by(request.GET, scan.type)
-    context |= _of_document(document) | {
+    context |= {
         "report": found,
+        "meaning": grade_meaning(scan.type, scan.grade or ""),
         "muted_by": seen.membership.organization.name if seen.membership else "the organization that owns it",
         "muted_url": page_of(seen.membership, "mutes") if seen.membership else "",
         "formats": FORMATS,
     }
+
+    # Nearly all of a report is read only when nobody has lately: what is made of it is kept.
+    @functools.cache
+    def whole() -> Report:
+        has_screenshot = ExpressionWrapper(Q(screenshot__isnull=False), BooleanField())
+        rows = seen.reports().defer("body", "screenshot", "page_picture", "film")
+        row = rows.annotate(has_screenshot=has_screenshot).first()
+        if row is None:
+            raise Http404  # it has ended, or is no longer shared, since it was found
+        return row
+
+    def of_parts() -> dict[str, Any]:
+        report = whole()
+        page = report_page(
+            report.document,
+            report.facts,
+            report.waterfall,
+            muting_of(mutes, report, seen.membership),
+            chosen=chosen,
+            check_pages=reverse("docs-checks"),
+            exhibits=report.exhibits,
+            pictures=_pictures(report.pictures, scan.id),
+        )
+        return {"page": page, "report": report}
+
     if seen.membership:  # strangers learn nothing of other scans
-        context["history"] = past = history(scan, found, document, seen.now, mutes)
+        context["history"] = past = history(scan, lambda: whole().document, seen.now, mutes)
         if past.previous:
             kept_as = (past.previous.report_id, found.id, frozenset(mutes))
             context["changes"] = changes_of(past.previous, key=kept_as)
-
-    def page() -> ReportPage:
-        return report_page(
-            document,
-            found.facts,
-            found.waterfall,
-            muting,
-            chosen=chosen,
-            check_pages=reverse("docs-checks"),
-            exhibits=found.exhibits,
-            pictures=_pictures(found.pictures, scan.id),
-        )
-
     # A report never changes. What its page shows of it depends on what is muted, and on what the reader may do.
-    of_reader = (muting.shows_rules, muting.mute_url, context["muted_by"], context["muted_url"])
-    context["parts"] = parts_of(page, request, context, chosen, key=(found.id, frozenset(mutes), of_reader))
+    of_reader = (context["is_member"], context["may_scan"], context["muted_by"], context["muted_url"])
+    context["parts"] = parts_of(of_parts, request, context, chosen, key=(found.id, frozenset(mutes), of_reader))
     return render(request, "report/report.html", context)
 
 
@@ -107,22 +114,30 @@ def sample(request: HttpRequest, scan_type: str) -> HttpResponse:
     if scan_type not in Scan.Type.values:
         return _not_found(request)
     found = sample_of(scan_type)
+    document = found.document
+    scan = Scan(
+        id=f"sample/{scan_type}",  # its addresses lead to the sample's own
+        type=scan_type,
+        url=document["url"],
+        score=document["score"],
+        grade=document["grade"],
+        completed_at=datetime.fromisoformat(document["completed_at"]),
+    )
     chosen = Filter.asked_by(request.GET, scan_type)
     context = {
         "shell": "base.html",
-        # Its addresses lead to the sample's own.
-        "scan": Scan(id=f"sample/{scan_type}", type=scan_type, url=found.document["url"]),
+        "scan": scan,
         "report": found,
         "link": None,
         "samples": Scan.Type.choices,
         "base_url": settings.BASE_URL,
-        **_of_document(found.document),
+        "meaning": grade_meaning(scan.type, scan.grade or ""),
     }
 
-    def page() -> ReportPage:
-        return found.page(chosen, reverse("docs-checks"), reverse("sample", args=[scan_type]))
+    def of_parts() -> dict[str, Any]:
+        return {"page": found.page(chosen, reverse("docs-checks"), reverse("sample", args=[scan_type]))}
 
-    context["parts"] = parts_of(page, request, context, chosen, key=("sample", scan_type))
+    context["parts"] = parts_of(of_parts, request, context, chosen, key=("sample", scan_type))
     return render(request, "report/report.html", context)
 
 
@@ -150,7 +165,7 @@ def compare(request: HttpRequest, seen: Seen) -> HttpResponse:
     context = _context(seen) | {"choices": choices, "other_id": other_id}
     if other_id:
         # Strangers need both links: the other report is looked up as if it had been asked for itself.
-        other = seen_by(request.user, other_id)
+        other = seen_by(request, other_id)
         before = other.reports().only("export").first() if other else None
         if other is None or before is None or other.scan.organization_id != seen.scan.organization_id:
             return _not_found(request)
@@ -264,15 +279,6 @@ def _context(seen: Seen) -> dict[str, Any]:
         "link": safe_link(seen.scan.url),
         "audit": seen.audit,
         "base_url": settings.BASE_URL,
-    }
-
-
-def _of_document(document: Mapping[str, Any]) -> dict[str, Any]:
-    """What the page around a report shows of it."""
-    return {
-        "document": document,
-        "completed_at": datetime.fromisoformat(document["completed_at"]),
-        "meaning": grade_meaning(document["type"], document["grade"]),
     }
 
 

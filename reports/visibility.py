@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import QuerySet
+from django.http import HttpRequest
 from django.utils import timezone
 
-from accounts import access, audit
+from accounts import access, audit, roles
 from accounts.identity import requirements
-from accounts.models import Membership, User
+from accounts.models import Membership
 from config.ids import is_id
 from reports.models import Report
 from scans.models import Audit, Scan
@@ -53,8 +53,8 @@ class Seen:
         return found if self.membership else found.filter(access.is_shared(part_of=AUDIT))
 
 
-def seen_by(user: User | AnonymousUser, scan_id: str) -> Seen | None:
-    """The scan with that ID as this person may see it, in whatever state; strangers see what has a shared report.
+def seen_by(request: HttpRequest, scan_id: str) -> Seen | None:
+    """The scan with that ID as who asks may see it, in whatever state; strangers see what has a shared report.
 
     Raises `Unmet` for members who have not logged in as the organization requires it.
     """
@@ -62,12 +62,11 @@ def seen_by(user: User | AnonymousUser, scan_id: str) -> Seen | None:
         return None
     now = timezone.now()
     unmet = None
-    scan = access.rows_of_member(Scan, user).select_related("audit_page__audit").filter(id=scan_id).first()
+    scan = access.rows_of_member(Scan, request.user).select_related("audit_page__audit").filter(id=scan_id).first()
     if scan is not None:
-        memberships = access.memberships_of(user).select_related("organization__tier", "user")
-        membership = memberships.filter(organization_id=scan.organization_id).first()
+        membership = roles.membership_in(request, scan.organization_id)
         # It may have ended since the last query: then they are a stranger.
-        unmet = requirements.missing(user, membership.organization) if membership else None
+        unmet = requirements.missing(request.user, membership.organization) if membership else None
         if membership is not None and unmet is None:
             return Seen(scan, membership, now)
     shared = access.shared_rows(Report, part_of=AUDIT)

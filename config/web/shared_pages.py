@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -16,7 +15,7 @@ from django.utils.cache import add_never_cache_headers
 from django_htmx.http import HttpResponseClientRefresh
 
 from accounts.limits import client
-from accounts.models import Membership, User
+from accounts.models import Membership
 from config.api import throttling
 
 ROBOTS = "noindex, nofollow"
@@ -37,12 +36,12 @@ View: TypeAlias = Callable[..., HttpResponseBase]
 
 def for_who_may_see(
     *,
-    look: Callable[[User | AnonymousUser, str], S | None],
+    look: Callable[[HttpRequest, str], S | None],
     id_name: str,
     page: str,
     not_found: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[View], View]:
-    """A decorator: hands the view what `look` finds for the person and the ID, which the address has as `id_name`.
+    """A decorator: hands the view what `look` finds for the request and the ID that the address has as `id_name`.
 
     Who may see nothing gets to the login, with the way back to the page of that name, or `not_found` when logged in.
     """
@@ -52,7 +51,7 @@ def for_who_may_see(
         def wrapped(request: HttpRequest, **kwargs: str) -> HttpResponseBase:
             public_id = kwargs.pop(id_name)
             response: HttpResponseBase
-            seen = look(request.user, public_id)
+            seen = look(request, public_id)
             if seen is not None and seen.membership is None and _is_over_rate(request):
                 response = _too_many(request)
             elif seen is not None:

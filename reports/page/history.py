@@ -6,8 +6,9 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from django.db.models import QuerySet, Value
+from django.db.models import F, QuerySet, Value
 from django.db.models.functions import MD5
 from django.urls import reverse
 
@@ -36,12 +37,15 @@ class EarlierScan:
 
 @dataclass(frozen=True, slots=True)
 class Previous:
-    """The last report before this one, while it is kept; what has changed since is only looked for when it is asked."""
+    """The last report before this one, while it is kept.
+
+    What has changed since is only looked for when it is asked; None if the report has gone in the meantime.
+    """
 
     url: str
     created_at: datetime
     report_id: str
-    changes: Callable[[], Diff]
+    changes: Callable[[], Diff | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +58,21 @@ class History:
     newer_at: datetime | None
 
 
-def history(scan: Scan, report: Report, document: dict[str, object], now: datetime, mutes: Mutes = NO_MUTES) -> History:
-    """For the members of the scan's organization: its last scans of that page, all with a result."""
-    of_page = same_page(scan)
-    recent = list(of_page.filter(created_at__lte=scan.created_at)[:SHOWN])
-    newest = of_page.filter(created_at__gt=scan.created_at).first()
-    before = [each for each in recent if each.id != scan.id]
+def history(scan: Scan, document: Callable[[], dict[str, object]], now: datetime, mutes: Mutes = NO_MUTES) -> History:
+    """For the members of the scan's organization: its last scans of that page, all with a result.
+
+    `document` is the JSON export of the scan's own report, asked for only to compare it.
+    """
+    of_page = same_page(scan).annotate(report_until=F("report__expires_at"), report_id=F("report__id"))
+    recent, newest = list(of_page[:SHOWN]), None
+    if recent and recent[0].created_at > scan.created_at:
+        newest = recent[0]
+        recent = list(of_page.filter(created_at__lte=scan.created_at)[:SHOWN])
+    before = next((each for each in recent if each.id != scan.id), None)
+    is_kept = before is not None and before.report_until is not None and before.report_until > now
     return History(
         trend=trend([_earlier(each, scan, now) for each in recent]),
-        previous=_previous(before[0], document, now, mutes) if before else None,
+        previous=_previous(before, document, mutes) if before is not None and is_kept else None,
         newer_url=_url(newest.id) if newest else None,
         newer_at=newest.created_at if newest else None,
     )
@@ -98,17 +108,13 @@ def _earlier(each: Scan, scan: Scan, now: datetime) -> EarlierScan:
     return EarlierScan(each.score, each.grade, each.created_at, each.catalogue_version, url, is_this)
 
 
-def _previous(scan: Scan, document: dict[str, object], now: datetime, mutes: Mutes) -> Previous | None:
-    reports = access.rows(Report, scan.organization_id).filter(scan_id=scan.id, expires_at__gt=now)
-    found = reports.only("id").first()
-    if found is None:
-        return None
-    return Previous(
-        url=_url(scan.id),
-        created_at=scan.created_at,
-        report_id=found.id,
-        changes=lambda: diff(json.loads(found.export), document, mutes),
-    )
+def _previous(scan: Any, document: Callable[[], dict[str, object]], mutes: Mutes) -> Previous:
+    def changes() -> Diff | None:
+        kept = access.rows(Report, scan.organization_id).filter(id=scan.report_id)
+        export = kept.values_list("export", flat=True).first()
+        return None if export is None else diff(json.loads(export), document(), mutes)
+
+    return Previous(url=_url(scan.id), created_at=scan.created_at, report_id=scan.report_id, changes=changes)
 
 
 def _url(scan_id: str) -> str:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
+from django.http import HttpRequest
 from django.utils import timezone
 
-from accounts import access
+from accounts import access, roles
 from accounts import audit as audit_log
 from accounts.identity import requirements
-from accounts.models import Membership, User
+from accounts.models import Membership
 from config.ids import is_id
 from scans.models import Audit
 
@@ -27,8 +27,8 @@ class SeenAudit:
     now: datetime
 
 
-def seen_by(user: User | AnonymousUser, audit_id: str) -> SeenAudit | None:
-    """The audit with that ID as this person may see it; strangers see what is shared, and as long as it is kept.
+def seen_by(request: HttpRequest, audit_id: str) -> SeenAudit | None:
+    """The audit with that ID as who asks may see it; strangers see what is shared, and as long as it is kept.
 
     Raises `Unmet` for members who have not logged in as the organization requires it.
     """
@@ -36,12 +36,11 @@ def seen_by(user: User | AnonymousUser, audit_id: str) -> SeenAudit | None:
         return None
     now = timezone.now()
     unmet = None
-    audit = access.rows_of_member(Audit, user).filter(id=audit_id).first()
+    audit = access.rows_of_member(Audit, request.user).filter(id=audit_id).first()
     if audit is not None:
-        memberships = access.memberships_of(user).select_related("organization__tier", "user")
-        membership = memberships.filter(organization_id=audit.organization_id).first()
+        membership = roles.membership_in(request, audit.organization_id)
         # It may have ended since the last query: then they are a stranger.
-        unmet = requirements.missing(user, membership.organization) if membership else None
+        unmet = requirements.missing(request.user, membership.organization) if membership else None
         if membership is not None and unmet is None:
             return SeenAudit(audit, membership, now)
     shared = access.shared_rows(Audit).filter(id=audit_id).first()

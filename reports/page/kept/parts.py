@@ -17,7 +17,6 @@ from django.utils.safestring import SafeString
 from config.web.kept_html import KeptHtml
 from reports.page.filters import Filter
 from reports.page.history import Previous
-from reports.page.report_page import ReportPage
 
 PARTS = ("short", "contents", "full")  # report/_short.html and so on
 # In each process; of long reports some hundred parts.
@@ -25,40 +24,50 @@ KEPT = KeptHtml(max_bytes=8_000_000, max_age_s=600)
 
 
 def parts_of(
-    page: Callable[[], ReportPage],
+    values: Callable[[], Mapping[str, Any]],
     request: HttpRequest,
     context: Mapping[str, Any],
     chosen: Filter,
     *,
     key: Hashable,
 ) -> dict[str, SafeString]:
-    """Each of the parts by its name; `page` is asked for only if one has to be made.
+    """Each of the parts by its name; `values` are what only they show, asked for only if one has to be made.
 
     `key` names the report, and all that its parts show apart from it: a part must not reach another reader who may not
     see the same. What is searched for is anybody's guess, so such pages are not kept.
     """
-    once = functools.cache(page)
+    once = functools.cache(values)
 
     def made(name: str) -> SafeString:
-        values = {
-            "page": once(),
+        around = {
             "path": request.path,
             # On a page with findings left out, links to findings go to the page with all of them.
             "base": request.path if chosen.is_active else "",
             "can_filter": True,
             "about": "report/_about.html",
         }
-        return render_to_string(f"report/_{name}.html", {**context, **values})
+        return render_to_string(f"report/_{name}.html", {**context, **once(), **around})
 
     if chosen.q:
         return {name: made(name) for name in PARTS}
     return {name: KEPT.get((name, key, chosen, request.path), functools.partial(made, name)) for name in PARTS}
 
 
+class _Gone(Exception):
+    """The previous report has been deleted since it was found."""
+
+
 def changes_of(previous: Previous, *, key: Hashable) -> SafeString:
-    """What has changed since the previous report; `key` names both reports and what is muted."""
-    values = {"before_url": previous.url, "after_url": "", "is_trend": True}
-    return KEPT.get(
-        ("changes", key),
-        lambda: render_to_string("report/_diff.html", values | {"changes": previous.changes()}),
-    )
+    """What has changed since the previous report, empty if it has just gone; `key` names both and what is muted."""
+
+    def made() -> SafeString:
+        changes = previous.changes()
+        if changes is None:
+            raise _Gone
+        values = {"before_url": previous.url, "after_url": "", "is_trend": True, "changes": changes}
+        return render_to_string("report/_diff.html", values)
+
+    try:
+        return KEPT.get(("changes", key), made)
+    except _Gone:
+        return SafeString("")

@@ -20,7 +20,7 @@ from tests.world import Member, make_result, make_scan
 
 def told(scan: Scan) -> History:
     report = Report.objects.get(scan=scan)
-    return history(scan, report, report.document, timezone.now())
+    return history(scan, lambda: report.document, timezone.now())
 
 
 def scores_of(found: History) -> list[int]:
