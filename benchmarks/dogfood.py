@@ -1,24 +1,23 @@
 """`make dogfood`: the real service scans its own pages, and prints how they did; then the command gates them.
 
-Web with TLS, workers and a browser on the embedded stack, nothing else; scans are ordered over the API like anybody's.
+Web behind nginx (Debian's package `nginx-light`), workers and a browser on the embedded stack, nothing else; scans are
+ordered over the API like anybody's.
 A scan cannot log in, so that a second address, 127.0.0.2, takes every visitor for the owner of the organization.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
+import shutil
 import ssl
 import subprocess
 import sys
-import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +57,7 @@ CLOSED = re.compile(rb"<details(?![^>]*\sopen)")
 
 
 class SignedInMiddleware:
-    """Takes whoever asks the owner's address for the owner, and what came through `_tls` for HTTPS. In no product's.
+    """Takes whoever asks the owner's address for the owner. In no product's.
 
     A page that is asked for with `?open` has all its disclosures open, which a scan does not click on.
     """
@@ -69,7 +68,6 @@ class SignedInMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         from accounts.models import User
 
-        request.META["HTTP_X_FORWARDED_PROTO"] = "https"
         if request.get_host().startswith(f"{OWNER}:"):
             request.user = User.objects.get(email=EMAIL)
         response = self._get_response(request)
@@ -80,6 +78,9 @@ class SignedInMiddleware:
 
 def main() -> int:
     """Print the table; 1 when a page missed a goal, else the gate's exit status."""
+    if shutil.which("nginx") is None:
+        print("nginx is missing. Install it (apt install nginx-light) and try again.", file=sys.stderr)
+        return 2
     with ExitStack() as cleanup:
         folder, stack = cleanup.enter_context(servers(durable=False))
         port = free_port(STRANGER)
@@ -215,7 +216,7 @@ def _share(scan_id: str) -> None:
 
 @contextmanager
 def _service(folder: Path, port: int) -> Iterator[None]:
-    """The programs of `manage.py up`, and TLS in front of web, on both addresses."""
+    """The programs of `manage.py up`, and nginx in front of web."""
     from config.stack.management.commands.up import programs
 
     plain = free_port(STRANGER)
@@ -226,7 +227,7 @@ def _service(folder: Path, port: int) -> Iterator[None]:
             for each in programs(folder, plain, env)
         ]
         try:
-            with _tls(folder, port, plain):
+            with _proxy(folder, port, plain):
                 yield
         except BaseException:
             print((folder / "service.log").read_text(errors="replace")[-6_000:])
@@ -243,40 +244,35 @@ def _service(folder: Path, port: int) -> Iterator[None]:
 
 
 @contextmanager
-def _tls(folder: Path, port: int, plain: int) -> Iterator[None]:
-    """Ends TLS on both addresses, as a proxy does in front of a service, and hands the bytes on."""
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(folder / "site.pem", folder / "key.pem")
-
-    async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
-        with suppress(OSError):
-            while data := await source.read(65_536):
-                sink.write(data)
-                await sink.drain()
-        sink.close()
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            inner_reader, inner_writer = await asyncio.open_connection(STRANGER, plain)
-        except OSError:
-            writer.close()
-        else:
-            await asyncio.gather(pump(reader, inner_writer), pump(inner_reader, writer))
-
-    async def listen() -> None:
-        await asyncio.start_server(serve, [STRANGER, OWNER], port, ssl=context)
-        started.set_result((asyncio.get_running_loop(), ended := asyncio.Event()))
-        await ended.wait()
-
-    started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
-    thread = threading.Thread(target=asyncio.run, args=[listen()], name="tls", daemon=True)
-    thread.start()
-    loop, ended = started.result(START_S)
+def _proxy(folder: Path, port: int, plain: int) -> Iterator[None]:
+    """nginx on both addresses, with the configuration that we give to operators."""
+    server = (BASE_DIR / "deploy" / "nginx" / "website-scan.conf").read_text()
+    server = re.sub(r"server \{\s+listen 80;.*?\n\}\n", "", server, flags=re.DOTALL)  # there is no plain HTTP here
+    for theirs, ours in (
+        (r"listen \[::\]:443 .*;\n", ""),
+        (r"listen 443 ", f"listen {STRANGER}:{port} ssl http2; listen {OWNER}:{port} "),
+        (r"server_name .*;", "server_name _;"),
+        (r"ssl_certificate .*;", f"ssl_certificate {folder}/site.pem;"),
+        (r"ssl_certificate_key .*;", f"ssl_certificate_key {folder}/key.pem;"),
+        (r"server 127\.0\.0\.1:8000;", f"server {STRANGER}:{plain};"),
+    ):
+        server, count = re.subn(theirs, ours, server)
+        assert count == 1, f"{theirs} is {count} times in nginx's configuration"
+    paths = "".join(
+        f"{name}_temp_path {folder}/{name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    own = "user root;\n" if os.geteuid() == 0 else ""  # or it could not read the folder
+    (folder / "nginx.conf").write_text(
+        f"{own}daemon off;\npid {folder}/nginx.pid;\nworker_processes 1;\nevents {{}}\n"
+        f"http {{\naccess_log off;\n{paths}{server}}}\n"
+    )
+    command = ["nginx", "-e", str(folder / "nginx.log"), "-p", str(folder), "-c", str(folder / "nginx.conf")]
+    process = subprocess.Popen(command)
     try:
         yield
     finally:
-        loop.call_soon_threadsafe(ended.set)
-        thread.join()
+        process.terminate()
+        process.wait(20)
 
 
 def _certificate(folder: Path) -> Path:
