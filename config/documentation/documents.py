@@ -161,6 +161,6 @@ def _fence(renderer: object, tokens: Sequence[Token], index: int, *_: object) ->
 def code_block(text: str, id: str) -> SafeString:
     """Code with a button that copies it; the button is static/js/site.js's."""
     return SafeString(
-        f'<div class="code"><button class="copy" type="button" data-copy="{escape(id)}" hidden>Copy</button>'
+        f'<div class="code"><button class="copy" type="button" data-copy="{escape(id)}">Copy</button>'
         f'<pre class="terminal" tabindex="0"><code id="{escape(id)}">{escape(text.rstrip())}</code></pre></div>\n'
     )

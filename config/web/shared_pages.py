@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.cache import add_never_cache_headers
+from django.utils.cache import add_never_cache_headers, patch_cache_control
 from django_htmx.http import HttpResponseClientRefresh
 
 from accounts.limits import client
@@ -68,7 +68,11 @@ def for_who_may_see(
                 is_form = request.method == "POST"
                 response = redirect_to_login(reverse(page, args=[public_id]) if is_form else request.get_full_path())
             if not response.has_header("Cache-Control"):
-                add_never_cache_headers(response)
+                if seen is None or request.user.is_authenticated:
+                    add_never_cache_headers(response)
+                else:
+                    # Strangers who come back to a page may see at once what they saw; whoever loads it, asks again.
+                    patch_cache_control(response, private=True, no_cache=True)
             response["X-Robots-Tag"] = ROBOTS
             return response
 

@@ -60,7 +60,6 @@ function choose(values) {
 }
 
 if (form) {
-  form.querySelector("[data-apply]").hidden = true;
   form.addEventListener("input", filter);
   form.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -114,7 +113,8 @@ addEventListener("scroll", () => {
   if (!waiting) requestAnimationFrame(mark);
   waiting = true;
 }, { passive: true });
-mark();
+// Once the page is there: asking where things are lays it out at once.
+addEventListener("load", mark);
 for (const link of links.values()) {
   link.addEventListener("click", () => document.querySelector(".contents [popover]:popover-open")?.hidePopover());
 }

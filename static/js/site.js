@@ -1,19 +1,24 @@
-// Buttons that copy: <button data-copy="ID of the element" hidden>, without an ID what stands before them. Without
-// scripts they stay out of sight.
-for (const button of document.querySelectorAll("[data-copy]")) {
-  if (!navigator.clipboard) break;
-  button.hidden = false;
-  const label = button.textContent;
+// Buttons that copy: <button data-copy="ID of the element">, without an ID what stands before them. Where no scripts run
+// the style sheet hides them.
+const COPIED_MS = 2_000;
+async function copyBy(button) {
   const source = button.dataset.copy ? document.getElementById(button.dataset.copy) : button.previousElementSibling;
-  button.addEventListener("click", async () => {
-    try {
-      await navigator.clipboard.writeText(source.textContent.trim());
-      button.textContent = "Copied";
-    } catch {
-      button.textContent = "Not copied";
-    }
-    setTimeout(() => { button.textContent = label; }, 2000);
+  const label = (button.dataset.label ??= button.textContent);
+  try {
+    await navigator.clipboard.writeText(source.textContent.trim());
+    button.textContent = "Copied";
+  } catch {
+    button.textContent = "Not copied";
+  }
+  setTimeout(() => { button.textContent = label; }, COPIED_MS);
+}
+if (navigator.clipboard) {
+  addEventListener("click", (event) => {
+    const button = event.target.closest("[data-copy]");
+    if (button) copyBy(button);
   });
+} else {
+  for (const button of document.querySelectorAll("[data-copy]")) button.hidden = true;
 }
 
 // A form is sent once, however often its button is pressed. What does not come through may be sent again after a while,

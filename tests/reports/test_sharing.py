@@ -59,6 +59,11 @@ def test_a_shared_report_is_for_anybody_until_it_is_private_again(home: Member, 
             assert response.status_code == 200, part
             assert response["X-Robots-Tag"] == "noindex, nofollow"
             assert response["Cache-Control"].startswith("private") or "private" in response["Cache-Control"]
+    # Who has no account leaves nothing behind that another in the same browser may not see.
+    assert [each.get(f"/report/{scan.id}")["Cache-Control"] for each in others[:2]] == [
+        "private, no-cache",
+        "max-age=0, no-cache, no-store, must-revalidate, private",
+    ]
     assert switch(member, scan, "off") == 302
     for part in PARTS:
         statuses = [each.get(f"/report/{scan.id}{part}").status_code for each in others]

@@ -24,6 +24,8 @@ from scans.command.judged import Judged, Outcome
 from scans.engine.findings import ScanType
 
 STYLE_SHEETS = ("site.css", "report.css", "evidence.css")
+# Its policy allows no script, which no style sheet can ask.
+WITHOUT_SCRIPTS = "[data-copy] { display: none; }"
 LIBRARIES = {each: f"config.templatetags.{each}" for each in ("fast", "reading")}
 
 
@@ -40,7 +42,9 @@ def page(outcome: Outcome) -> str:
         "complaints": outcome.complaints,
         "title": f"Scan of {urls.pop()}" if len(urls) == 1 else "Scans of several pages",
         # Ours, so they hold no end of the element that they stand in.
-        "styles": SafeString("\n".join((folder / each).read_text(encoding="utf-8") for each in STYLE_SHEETS)),
+        "styles": SafeString(
+            "\n".join([*((folder / each).read_text(encoding="utf-8") for each in STYLE_SHEETS), WITHOUT_SCRIPTS])
+        ),
         "version": __version__,
     }
     return engine.get_template("report/file.html").render(Context(context))
