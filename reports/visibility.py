@@ -38,8 +38,10 @@ class Seen:
 
     @property
     def audit(self) -> Audit | None:
-        """The audit that the scan is part of; for those who hold a link only if it is shared itself."""
-        audit = self.scan.audit_page.audit if self.scan.audit_page else None
+        """The audit that the scan is part of; for those who hold a link only if it is shared itself. One query."""
+        if self.scan.audit_page_id is None:
+            return None
+        audit = access.rows(Audit, self.scan.organization_id).filter(pages=self.scan.audit_page_id).first()
         return audit if audit is not None and (self.membership or audit.shared_at) else None
 
     @property
@@ -62,7 +64,7 @@ def seen_by(request: HttpRequest, scan_id: str) -> Seen | None:
         return None
     now = timezone.now()
     unmet = None
-    scan = access.rows_of_member(Scan, request.user).select_related("audit_page__audit").filter(id=scan_id).first()
+    scan = access.rows_of_member(Scan, request.user).filter(id=scan_id).first()
     if scan is not None:
         membership = roles.membership_in(request, scan.organization_id)
         # It may have ended since the last query: then they are a stranger.
@@ -71,7 +73,7 @@ def seen_by(request: HttpRequest, scan_id: str) -> Seen | None:
             return Seen(scan, membership, now)
     shared = access.shared_rows(Report, part_of=AUDIT)
     shared = shared.filter(scan_id=scan_id, expires_at__gt=now, scan__status__in=Scan.REPORTED)
-    report = shared.select_related("scan__audit_page__audit").defer(*LARGE).first()
+    report = shared.select_related("scan").defer(*LARGE).first()
     if report is None and unmet is not None:
         raise unmet
     return Seen(report.scan, None, now) if report else None
