@@ -29,7 +29,7 @@ from reports.mutes.services import active_mutes
 from reports.page.explanations import advice, grade_meaning
 from reports.page.filters import Filter
 from reports.page.history import history, other_reports
-from reports.page.kept.parts import changes_of, parts_of
+from reports.page.kept.parts import history_of, parts_of
 from reports.page.pictures import Pictures, frame_of, pictures_of
 from reports.page.reader_muting import muting_of
 from reports.page.references import safe_link
@@ -99,9 +99,7 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
 
     if seen.membership:  # strangers learn nothing of other scans
         context["history"] = past = history(scan, lambda: whole().document, seen.now, mutes)
-        if past.previous:
-            kept_as = (past.previous.report_id, found.id, frozenset(mutes))
-            context["changes"] = changes_of(past.previous, key=kept_as)
+        context["past"] = history_of(past, scan, key=(found.id, frozenset(mutes)))
     # A report never changes. What its page shows of it depends on what is muted, and on what the reader may do.
     of_reader = (context["is_member"], context["may_scan"], context["muted_by"], context["muted_url"])
     context["parts"] = parts_of(of_parts, request, context, chosen, key=(found.id, frozenset(mutes), of_reader))

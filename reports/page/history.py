@@ -50,12 +50,16 @@ class Previous:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """`newer_url` is where the page's newest report is, if that is another one."""
+    """`recent` are newest first; `newer_url` is where the page's newest report is, if that is another one."""
 
-    trend: Trend[EarlierScan] | None
+    recent: tuple[EarlierScan, ...]
     previous: Previous | None
     newer_url: str | None
     newer_at: datetime | None
+
+    @property
+    def trend(self) -> Trend[EarlierScan] | None:
+        return trend(self.recent)
 
 
 def history(scan: Scan, document: Callable[[], dict[str, object]], now: datetime, mutes: Mutes = NO_MUTES) -> History:
@@ -71,7 +75,7 @@ def history(scan: Scan, document: Callable[[], dict[str, object]], now: datetime
     before = next((each for each in recent if each.id != scan.id), None)
     is_kept = before is not None and before.report_until is not None and before.report_until > now
     return History(
-        trend=trend([_earlier(each, scan, now) for each in recent]),
+        recent=tuple(_earlier(each, scan, now) for each in recent),
         previous=_previous(before, document, mutes) if before is not None and is_kept else None,
         newer_url=_url(newest.id) if newest else None,
         newer_at=newest.created_at if newest else None,

@@ -16,7 +16,8 @@ from django.utils.safestring import SafeString
 
 from config.web.kept_html import KeptHtml
 from reports.page.filters import Filter
-from reports.page.history import Previous
+from reports.page.history import History
+from scans.models import Scan
 
 PARTS = ("short", "contents", "full")  # report/_short.html and so on
 # In each process; of long reports some hundred parts.
@@ -57,17 +58,23 @@ class _Gone(Exception):
     """The previous report has been deleted since it was found."""
 
 
-def changes_of(previous: Previous, *, key: Hashable) -> SafeString:
-    """What has changed since the previous report, empty if it has just gone; `key` names both and what is muted."""
+def history_of(past: History, scan: Scan, *, key: Hashable) -> SafeString:
+    """The earlier scans of the page, and what has changed since the last; `key` names the report and what is muted."""
 
-    def made() -> SafeString:
-        changes = previous.changes()
-        if changes is None:
+    def changes() -> SafeString:
+        if past.previous is None:
+            return SafeString("")
+        found = past.previous.changes()
+        if found is None:
             raise _Gone
-        values = {"before_url": previous.url, "after_url": "", "is_trend": True, "changes": changes}
+        values = {"before_url": past.previous.url, "after_url": "", "is_trend": True, "changes": found}
         return render_to_string("report/_diff.html", values)
 
+    def made(changes: SafeString) -> SafeString:
+        return render_to_string("report/_history.html", {"scan": scan, "history": past, "changes": changes})
+
+    shown = (past.recent, past.previous and past.previous.report_id, past.newer_url)
     try:
-        return KEPT.get(("changes", key), made)
+        return KEPT.get(("history", key, shown), lambda: made(changes()))
     except _Gone:
-        return SafeString("")
+        return made(SafeString(""))

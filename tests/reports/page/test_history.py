@@ -6,12 +6,16 @@ import json
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from django.db import connection
 from django.utils import timezone
+from django.utils.safestring import SafeString
 
 from accounts.usage import month_of
+from reports import views
 from reports.models import Report
 from reports.page.history import History, history, same_page
+from reports.page.kept.parts import history_of
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of
@@ -157,3 +161,38 @@ def test_an_index_serves_the_question(home: Member) -> None:
         cursor.execute("ANALYZE scans_scan")
     plan = same_page(scan).filter(created_at__lte=scan.created_at)[:10].explain()
     assert "Index Scan using scan_of_page" in plan, plan
+
+
+def test_what_is_kept_of_a_page_follows_its_scans(home: Member) -> None:
+    first, client = aged(home, 3, score=60), person(home.organization)
+    assert "This is the first report of this page." in text_of(client.get(f"/report/{first.id}"))
+    second = aged(home, 2, score=71)
+    text = text_of(client.get(f"/report/{first.id}"))
+    assert "newer report" in text
+    assert "Compare with another report" in text
+    assert "+11 points since" in text_of(client.get(f"/report/{second.id}"))
+    assert "The last 2 scores" in text_of(client.get(f"/report/{second.id}"))
+    # Once the report of the earlier one has ended, its score stays, without a link.
+    Scan.objects.filter(id=first.id).update(kept_days=0, completed_at=timezone.now() - timedelta(hours=1))
+    Report.objects.filter(scan=first).update(expires_at=timezone.now())
+    response = client.get(f"/report/{second.id}")
+    assert "is no longer available" in text_of(response)
+    assert first.id not in response.content.decode()
+
+
+def test_a_previous_report_that_goes_while_it_is_compared_is_no_longer_available(home: Member) -> None:
+    before, scan = aged(home, 2), aged(home, 1)
+    past = history(scan, lambda: Report.objects.get(scan=scan).document, timezone.now())
+    Report.objects.filter(scan=before).delete()
+    assert "is no longer available" in history_of(past, scan, key="gone")
+
+
+def test_a_report_that_goes_while_it_is_read_is_not_found(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    scan = aged(home, 1)
+
+    def gone(*args: object, **kwargs: object) -> SafeString:
+        Report.objects.filter(scan=scan).delete()
+        return SafeString("")
+
+    monkeypatch.setattr(views, "history_of", gone)
+    assert person(home.organization).get(f"/report/{scan.id}").status_code == 404
