@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django.db.models import F, QuerySet, Value
 from django.db.models.functions import MD5
@@ -43,7 +42,6 @@ class Previous:
     """
 
     url: str
-    created_at: datetime
     report_id: str
     changes: Callable[[], Diff | None]
 
@@ -74,9 +72,10 @@ def history(scan: Scan, document: Callable[[], dict[str, object]], now: datetime
         recent = list(of_page.filter(created_at__lte=scan.created_at)[:SHOWN])
     before = next((each for each in recent if each.id != scan.id), None)
     is_kept = before is not None and before.report_until is not None and before.report_until > now
+    previous = _previous(before, before.report_id, document, mutes) if before is not None and is_kept else None
     return History(
         recent=tuple(_earlier(each, scan, now) for each in recent),
-        previous=_previous(before, document, mutes) if before is not None and is_kept else None,
+        previous=previous,
         newer_url=_url(newest.id) if newest else None,
         newer_at=newest.created_at if newest else None,
     )
@@ -112,13 +111,13 @@ def _earlier(each: Scan, scan: Scan, now: datetime) -> EarlierScan:
     return EarlierScan(each.score, each.grade, each.created_at, each.catalogue_version, url, is_this)
 
 
-def _previous(scan: Any, document: Callable[[], dict[str, object]], mutes: Mutes) -> Previous:
+def _previous(scan: Scan, report_id: str, document: Callable[[], dict[str, object]], mutes: Mutes) -> Previous:
     def changes() -> Diff | None:
-        kept = access.rows(Report, scan.organization_id).filter(id=scan.report_id)
+        kept = access.rows(Report, scan.organization_id).filter(id=report_id)
         export = kept.values_list("export", flat=True).first()
         return None if export is None else diff(json.loads(export), document(), mutes)
 
-    return Previous(url=_url(scan.id), created_at=scan.created_at, report_id=scan.report_id, changes=changes)
+    return Previous(url=_url(scan.id), report_id=report_id, changes=changes)
 
 
 def _url(scan_id: str) -> str:

@@ -60,14 +60,15 @@ def scan_start(request: HttpRequest) -> HttpResponse:
 def overview(request: MemberRequest) -> HttpResponse:
     """Where the organization stands: the month, what runs, what came of it."""
     member = request.membership
+    limits = member_caller(member).limits
     context = {
         "section": "overview",
-        "month": scan_lists.month(member.organization_id, member_caller(member).limits, timezone.now()),
+        "month": scan_lists.month(member.organization_id, limits, timezone.now()),
         "activity": scan_lists.activity(member.organization_id),
         "labels": LABELS,
         "sites": scan_lists.recent_sites(member.organization_id),
         "watch": watch(member.organization_id, timezone.now()),
-        "fields": _empty_fields(member_caller(member).limits.pages_per_audit),
+        "fields": _empty_fields(limits.pages_per_audit),
         "base_url": settings.BASE_URL,
     }
     return render(request, "dashboard/overview.html", context)
