@@ -7,11 +7,14 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import ExpressionWrapper, Q
 from django.utils import timezone
 
 from accounts.models import ApiKey, Organization
 from config.ids import new_mute_id, new_report_id
+
+# Whether there is one, without reading it.
+HAS_SCREENSHOT = ExpressionWrapper(Q(screenshot__isnull=False), output_field=models.BooleanField())
 
 
 class Report(models.Model):

@@ -10,7 +10,6 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import BadRequest
-from django.db.models import BooleanField, ExpressionWrapper, Q
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotModified
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -23,7 +22,7 @@ from config.documentation.checks import check_pages
 from config.web.shared_pages import for_who_may_see, surroundings
 from reports.diff import diff
 from reports.exports import FORMATS, rendered
-from reports.models import Report
+from reports.models import HAS_SCREENSHOT, Report
 from reports.mutes.matching import NO_MUTES
 from reports.mutes.services import active_mutes
 from reports.page.explanations import advice, grade_meaning
@@ -76,9 +75,8 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
     # Nearly all of a report is read only when nobody has lately: what is made of it is kept.
     @functools.cache
     def whole() -> Report:
-        has_screenshot = ExpressionWrapper(Q(screenshot__isnull=False), BooleanField())
         rows = seen.reports().defer("body", "screenshot", "page_picture", "film")
-        row = rows.annotate(has_screenshot=has_screenshot).first()
+        row = rows.annotate(has_screenshot=HAS_SCREENSHOT).first()
         if row is None:
             raise Http404  # it has ended, or is no longer shared, since it was found
         return row

@@ -8,13 +8,13 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import BooleanField, ExpressionWrapper, F, Q, QuerySet
+from django.db.models import F, QuerySet
 from django.urls import reverse
 from django.utils.text import capfirst
 
 from accounts import access
 from accounts.models import Membership
-from reports.models import Report
+from reports.models import HAS_SCREENSHOT, Report
 from reports.mutes.services import active_mutes
 from reports.page.evidence.fixes import Part, parts
 from reports.page.explanations import advice
@@ -192,10 +192,9 @@ def type_report(scan: Scan, now: datetime, membership: Membership | None) -> Typ
     if scan.status not in Scan.REPORTED:
         return TypeReport(scan, url, None, None, advice(scan.error_code) if scan.error_code else "")
     reports = access.rows(Report, scan.organization_id).filter(scan_id=scan.id, expires_at__gt=now)
-    has_screenshot = ExpressionWrapper(Q(screenshot__isnull=False), BooleanField())
     report = (
         reports.defer("body", "screenshot", "page_picture", "film", "pictures", "waterfall")
-        .annotate(has_screenshot=has_screenshot)
+        .annotate(has_screenshot=HAS_SCREENSHOT)
         .first()
     )
     page = None
