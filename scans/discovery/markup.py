@@ -12,7 +12,7 @@ from scans.engine.page.evidence import Page
 from scans.engine.page.fetch import parse_document
 from scans.engine.page.markup import parse_url
 from scans.engine.page.meta import refresh
-from scans.engine.time_limit import OutOfTime, alarm
+from scans.engine.time_limit import OutOfTime, limited
 
 # Of one page. Ordinary ones need hundredths.
 TIME_LIMIT_S = 10.0
@@ -35,8 +35,7 @@ class Markup:
 def read_markup(page: Page, agent: str) -> Markup | None:
     """What the page says to the crawler of this name; None where it is so intricate that reading it takes too long."""
     try:
-        with alarm(TIME_LIMIT_S, CPU_S):
-            return _read(page, agent)
+        return limited(lambda: _read(page, agent), TIME_LIMIT_S, CPU_S)
     except OutOfTime:
         return None
 

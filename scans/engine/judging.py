@@ -33,7 +33,7 @@ from scans.engine.result import (
     SkippedCheck,
 )
 from scans.engine.scoring import Cap
-from scans.engine.time_limit import OutOfTime, alarm
+from scans.engine.time_limit import OutOfTime, limited
 from scans.net.targets import Target
 
 logger = logging.getLogger(__name__)
@@ -95,8 +95,7 @@ class Judgement:
         limit_s = self._remaining_s() / 2
         began_s = time.thread_time()
         try:
-            with alarm(limit_s, COMPUTING_S):
-                finding = self._finding(each)
+            finding = limited(lambda: self._finding(each), limit_s, COMPUTING_S)
         except OutOfTime:
             # Whose processor time it was tells whose fault it is.
             return Missing(TOO_SLOW if time.thread_time() - began_s > min(COMPUTING_S, limit_s / 2) else BUSY)

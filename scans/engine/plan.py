@@ -11,7 +11,7 @@ from scans.engine.browser.visit import Browser
 from scans.engine.catalogue import CatalogueError, Check, Need, Probe, checks, probes
 from scans.engine.findings import ScanType
 from scans.engine.page.evidence import Clock, ScanTypes, ServedContent
-from scans.engine.time_limit import OutOfTime, alarm
+from scans.engine.time_limit import OutOfTime, limited
 from scans.net.client import Network
 from scans.net.targets import Target
 
@@ -139,7 +139,6 @@ def bring(probe: Probe, values: Mapping[str, object], seconds: float) -> object:
     cpu_s = ASKING_S if _asks(probe) else COMPUTING_S
     began_s = time.thread_time()
     try:
-        with alarm(seconds, cpu_s):
-            return probe.function(**values)
+        return limited(lambda: probe.function(**values), seconds, cpu_s)
     except OutOfTime:
         return Missing(TOO_SLOW if time.thread_time() - began_s >= cpu_s else OUT_OF_TIME)

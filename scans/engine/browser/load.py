@@ -190,7 +190,6 @@ class _Look:
         browser = self._context.browser
         product = f"Chromium {browser.version}" if browser else "Chromium"
         if not is_full:
-            self._refuse_another_page()
             return BrowserLoad(product, first)
         parts = self._visit.parts
         files = await self._try("files", self._coverage()) if Part.COVERAGE in parts else None
@@ -199,7 +198,6 @@ class _Look:
         screen = await self._try("first_screen", first_screen(self._cdp, self._world, named))
         host_ms = await self._try("host_ms", self._ask("host.js")) if Part.MACHINE_SPEED in parts else None
         axe = await self._try("axe", self._axe()) if Part.AXE in parts else None
-        self._refuse_another_page()
         found = self._found = BrowserLoad(
             product=product,
             first=first,
@@ -265,11 +263,6 @@ class _Look:
             await asyncio.sleep(POLL_S)
             if self._log.last_activity_s != last or self._log.in_flight:
                 last, quiet_since = self._log.last_activity_s, now
-
-    def _refuse_another_page(self) -> None:
-        """What was seen has to be the page that was asked for."""
-        if self._documents > 1:
-            raise BrowserFailed("The page leads elsewhere by a script or refresh while it is looked at.")
 
     async def _isolated_world(self) -> int:
         tree = await self._within(self._cdp.send("Page.getFrameTree"))
@@ -360,7 +353,12 @@ class _Look:
             await (self._context if self._popups > MAX_POPUPS else page).close()
 
     def _count_document(self, event: Mapping[str, Any]) -> None:
+        """End the look at the second document: what is seen has to be the page that was asked for, and whatever else
+        fails from then on fails because of it.
+        """
         self._documents += "parentId" not in event["frame"]
+        if self._documents > 1:
+            self._end(BrowserFailed("The page leads elsewhere by a script or refresh while it is looked at."))
 
     def _keep_sheet(self, event: Mapping[str, Any]) -> None:
         self._sheets[str(event["header"]["styleSheetId"])] = event["header"]
