@@ -127,7 +127,7 @@ $(DEV): requirements-dev.txt
 
 # Chromium, unless there is one: Playwright's own, else the system's package. Root's goes where another user can read it,
 # as whom it is started.
-FOUND := import sys; from scans.net.browser import find_browser; sys.exit(find_browser("auto") is None)
+FOUND := import sys; from scanner.net.browser import find_browser; sys.exit(find_browser("auto") is None)
 define chromium
 	if ! $(BIN)/python -c '$(FOUND)'; then \
 	  echo "Installing Chromium …"; \

@@ -5,7 +5,7 @@ import os
 import sys
 from importlib import import_module
 
-from scans.command.terminal import ended_by
+from scanner.command.terminal import ended_by
 
 LIGHT = {"up": "config.stack.management.commands.up"} | {
     name: f"scans.management.commands.{name}" for name in ("checks", "diff")
@@ -15,7 +15,7 @@ LIGHT = {"up": "config.stack.management.commands.up"} | {
 def execute(arguments: list[str]) -> int | None:
     """Run a command; one that needs the settings alone without the applications, which take a second to load."""
     if arguments[1:2] == ["scan"]:
-        from scans.command.main import run  # needs no Django at all
+        from scanner.command.main import run  # needs no Django at all
 
         return run(arguments[2:], "manage.py scan")
     if module := LIGHT.get("".join(arguments[1:2])):

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts import access
 from accounts.models import AuditEvent, Membership, Organization, User
-from config.ids import timestamp
+from scanner.timestamps import timestamp
 
 PAGE_SIZE = 50
 

@@ -16,8 +16,8 @@ from accounts.models import ApiKey, FormerKey, Membership
 from accounts.usage import TierLimits, limits_of
 from config.api.scopes import Scope
 from config.api.throttling import count, refuse_over
-from config.errors import Refusal
 from config.postgresql.statements import fetch
+from scanner.errors import Refusal
 
 FAILURES_PER_MINUTE = 30
 # Writing "last used" on every request would turn every read into a write.

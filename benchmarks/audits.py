@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 
 from benchmarks.installation import install, servers
-from scans.memory import give_back, use_one_heap
+from scanner.memory import give_back, use_one_heap
 from tests.sites.templated import FAULTS, TEMPLATES, page_paths, templated_site
 
 if TYPE_CHECKING:

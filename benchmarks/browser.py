@@ -17,18 +17,18 @@ from random import Random
 
 import psutil
 
-from scans.engine.browser.visit import Browser, Visit
-from scans.engine.browser.warm import WarmBrowser
-from scans.engine.findings import ScanType
-from scans.engine.result import Budget, ScanResult
-from scans.engine.run import scan
-from scans.memory import give_back, use_one_heap
-from scans.net.browser import find_browser
-from scans.net.client import Network
-from scans.net.policy import Policy
-from scans.net.proxy import BrowserProxy
-from scans.net.targets import parse_target
-from tests.scans.net.loopback import NETWORKS
+from scanner.browser.visit import Browser, Visit
+from scanner.browser.warm import WarmBrowser
+from scanner.findings import ScanType
+from scanner.memory import give_back, use_one_heap
+from scanner.net.browser import find_browser
+from scanner.net.client import Network
+from scanner.net.policy import Policy
+from scanner.net.proxy import BrowserProxy
+from scanner.net.targets import parse_target
+from scanner.result import Budget, ScanResult
+from scanner.run import scan
+from tests.scanner.net.loopback import NETWORKS
 from tests.sites.server import Answer, Site
 
 MIB = 1024 * 1024

@@ -25,7 +25,7 @@ from django.http import HttpRequest, HttpResponse
 
 from benchmarks.installation import BASE_DIR, install, servers
 from tests.e2e.service import free_port
-from tests.scans.net.tls_servers import Identity
+from tests.scanner.net.tls_servers import Identity
 
 EMAIL = "owner@dogfood.test"
 STRANGER, OWNER = "127.0.0.1", "127.0.0.2"

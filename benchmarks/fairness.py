@@ -104,7 +104,7 @@ def _claim_ms() -> dict[str, float]:
     """
     from django.db import connection
 
-    from scans.engine.findings import ScanType
+    from scanner.findings import ScanType
     from scans.models import Scan, Turn
     from scans.visits.claims import claim_next
     from scans.visits.overload import queue_age_s, refuse_when_overloaded
@@ -194,7 +194,7 @@ def _order(name: str, url: str, count: int, *, is_told: bool = True) -> list[str
     from accounts.models import Tier
     from accounts.services import ensure_organization
     from accounts.usage import month_of
-    from scans.engine.findings import ScanType
+    from scanner.findings import ScanType
     from scans.models import Scan
     from scans.visits.queue import enqueue
 

@@ -19,7 +19,7 @@ import psutil
 
 from benchmarks.installation import install, servers
 from benchmarks.soak import LOG_CHARACTERS, PATIENCE_S, Job, ends, scan_all, worker
-from scans.engine.findings import ScanType
+from scanner.findings import ScanType
 from tests.sites.server import Answer, Request, Site
 
 CONCURRENCY = 2

@@ -24,7 +24,7 @@ from tests.sites.sample import sample_site
 
 if TYPE_CHECKING:
     from accounts.authentication import Caller
-    from scans.engine.result import ScanResult
+    from scanner.result import ScanResult
     from tests.sites.server import Site
 
 SCANS = 800
@@ -119,12 +119,12 @@ def _caller(site: Site) -> Caller:
 
 
 def _results(site: Site) -> list[ScanResult]:
-    from scans.engine.findings import ScanType
-    from scans.engine.result import Budget
-    from scans.engine.run import scan
-    from scans.net.client import Network
-    from scans.net.policy import Policy
-    from scans.net.targets import parse_target
+    from scanner.findings import ScanType
+    from scanner.net.client import Network
+    from scanner.net.policy import Policy
+    from scanner.net.targets import parse_target
+    from scanner.result import Budget
+    from scanner.run import scan
 
     policy = Policy(allowed_networks=(ip_network("127.0.0.0/8"),), ca_bundle=site.ca_file)
     target = parse_target(site.url_as("localhost") + "/", policy)
@@ -149,7 +149,7 @@ def _one(caller: Caller, url: str, result: ScanResult) -> None:
     from dataclasses import replace
 
     from reports.models import Report
-    from scans.engine.result import Progress
+    from scanner.result import Progress
     from scans.models import Scan
     from scans.services import create_scan
     from scans.visits import claims

@@ -240,7 +240,7 @@ def _missed(due: list[datetime]) -> set[datetime]:
 
 
 def _spread() -> int:
-    from config.ids import new_monitor_id
+    from scans.models.monitor import new_monitor_id
     from scans.monitors.schedule import Interval, Schedule
 
     starts = Counter(Schedule(Interval.HOUR, new_monitor_id()).after(BEGIN).minute for _ in range(MONITORS))

@@ -11,13 +11,13 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from scans.engine.findings import ScanType
-from scans.engine.result import Budget
-from scans.engine.run import scan
-from scans.net.client import Network
-from scans.net.policy import Policy
-from scans.net.targets import parse_target
-from tests.scans.net.loopback import NETWORKS
+from scanner.findings import ScanType
+from scanner.net.client import Network
+from scanner.net.policy import Policy
+from scanner.net.targets import parse_target
+from scanner.result import Budget
+from scanner.run import scan
+from tests.scanner.net.loopback import NETWORKS
 from tests.sites.sample import PAGE
 from tests.sites.server import Answer, Certificate, Request, Site
 

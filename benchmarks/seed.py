@@ -12,13 +12,13 @@ from accounts.keys.services import create_api_key
 from accounts.models import Tier
 from accounts.services import ensure_organization
 from accounts.usage import month_of
-from scans.engine.findings import ScanType
-from scans.engine.result import Budget
-from scans.engine.run import scan
+from scanner.findings import ScanType
+from scanner.net.client import Network
+from scanner.net.policy import Policy
+from scanner.net.targets import parse_target
+from scanner.result import Budget
+from scanner.run import scan
 from scans.models import Scan
-from scans.net.client import Network
-from scans.net.policy import Policy
-from scans.net.targets import parse_target
 from scans.visits.claims import claim_scan, finish_scan
 from tests.sites.sample import sample_site
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import psutil
 
 from benchmarks.installation import BASE_DIR, install, servers
-from scans.engine.findings import ScanType
+from scanner.findings import ScanType
 from tests.sites.sample import sample_site
 from tests.sites.zoo import ZOO
 

@@ -16,19 +16,19 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from benchmarks.browser import POLICY, TIME_LIMIT_S, cpu_s
-from scans.engine.browser.visit import Browser
-from scans.engine.browser.warm import WarmBrowser
-from scans.engine.catalogue import Probe
-from scans.engine.findings import ScanType
-from scans.engine.kept_evidence import Kept
-from scans.engine.result import Budget
-from scans.engine.run import scan
-from scans.memory import give_back, use_one_heap
-from scans.net.browser import find_browser
-from scans.net.client import Network
-from scans.net.http.answers import Answers
-from scans.net.policy import Policy
-from scans.net.targets import parse_target
+from scanner.browser.visit import Browser
+from scanner.browser.warm import WarmBrowser
+from scanner.catalogue import Probe
+from scanner.findings import ScanType
+from scanner.kept_evidence import Kept
+from scanner.memory import give_back, use_one_heap
+from scanner.net.browser import find_browser
+from scanner.net.client import Network
+from scanner.net.http.answers import Answers
+from scanner.net.policy import Policy
+from scanner.net.targets import parse_target
+from scanner.result import Budget
+from scanner.run import scan
 from tests.sites.server import Certificate
 from tests.sites.templated import page_paths, templated_site
 

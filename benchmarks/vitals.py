@@ -8,14 +8,14 @@ from __future__ import annotations
 import multiprocessing
 from multiprocessing.connection import Connection
 
-from scans.engine.browser.visit import Visit
-from scans.engine.browser.warm import WarmBrowser
-from scans.engine.performance.vitals import Markup, Vitals, vitals
-from scans.net.browser import find_browser
-from scans.net.client import Network
-from scans.net.policy import Policy
-from scans.net.proxy import BrowserProxy
-from tests.scans.net.loopback import NETWORKS
+from scanner.browser.visit import Visit
+from scanner.browser.warm import WarmBrowser
+from scanner.net.browser import find_browser
+from scanner.net.client import Network
+from scanner.net.policy import Policy
+from scanner.net.proxy import BrowserProxy
+from scanner.performance.vitals import Markup, Vitals, vitals
+from tests.scanner.net.loopback import NETWORKS
 from tests.sites.load_pages import FONT, NAMES, SHELLS, load_pages
 from tests.sites.server import Site
 from tests.sites.slow_link import SlowLink

@@ -1,125 +1,23 @@
-"""Reads the process environment once, and remembers what was wrong instead of crashing half-way.
-
-A value that can't be used falls back to its default and becomes a `Problem`, which `config.system_checks` turns
-into a Django system check with an ID and a hint: nothing starts on a wrong setting, and nobody reads a
-traceback to learn which one.
-"""
+"""Parsers of the variables that only the service reads; each raises ValueError for a value that can't be used."""
 
 from __future__ import annotations
 
 import importlib.util
-import ipaddress
 import json
-import os
 import re
-import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from email.utils import parseaddr
-from pathlib import Path
-from typing import TypeVar
 from urllib.parse import urlsplit
 
-T = TypeVar("T")
+from scanner.environment import IPNetwork, Problem, is_set, networks, positive, problems, words
 
 MIN_SECRET_KEY_LENGTH = 32
-MIN_BROWSER_MIB = 500
 LONGEST_GAP_S = 300
 HOW_TO_MAKE_A_KEY = "A long random string; `manage.py up` makes one and keeps it in DATA_DIR."
-
-IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
-# A network on every port, or on one.
-Exemption = IPNetwork | tuple[IPNetwork, int]
 # How many there are, or where.
 Proxies = int | tuple[IPNetwork, ...]
 NO_PROXIES: Proxies = ()
-_NETWORK_AND_PORT = re.compile(r"(?:\[(?P<ipv6>[^\[\]]+)\]|(?P<ipv4>[^:\[\]]+)):(?P<port>[0-9]{1,5})")
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """A variable whose value can't be used, and what would be."""
-
-    name: str
-    message: str
-    hint: str
-
-    def __str__(self) -> str:
-        return f"{self.message} {self.hint} (environment.{self.name})"
-
-
-# What nobody should find in /proc/PID/environ of a process that other people's pages are loaded in may stand in a file
-# instead, whose name is in a variable with `_FILE` behind.
-SECRETS = frozenset(
-    (
-        "SECRET_KEY", "SECRET_KEY_FALLBACKS", "ENCRYPTION_KEYS", "DATABASE_URL", "REDIS_URL", "EMAIL_URL", "SENTRY_DSN",
-        "METRICS_TOKEN", "OIDC_PROVIDERS",
-    )
-)  # fmt: skip
-
-problems: list[Problem] = []
-# Every variable that was read, and what stands for those that are unset.
-names: list[str] = []
-instead: dict[str, str] = {}
-
-
-def given(name: str) -> str:
-    """What the variable is set to; as `given_in`."""
-    return given_in(os.environ, name)
-
-
-def given_in(variables: Mapping[str, str], name: str) -> str:
-    """What a variable is set to there, or the file holds that stands for it; empty where it is unset.
-
-    Raises ValueError when there are both, or the file cannot be read.
-    """
-    value = variables.get(name, "").strip()
-    path = variables.get(f"{name}_FILE", "").strip() if name in SECRETS else ""
-    if not path:
-        return value
-    if value:
-        raise ValueError(f"{name}_FILE is set as well.")
-    try:
-        return Path(path).read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no text"
-        raise ValueError(f"{path}, which {name}_FILE names, can't be read ({reason}).") from None
-
-
-def is_set(name: str) -> bool:
-    """Whether the variable is set, here or for the service that runs on the same data folder; to whatever it is."""
-    try:
-        return bool(_raw(name))
-    except ValueError:
-        return True
-
-
-def _raw(name: str) -> str:
-    return given(name) or instead.get(name, "")
-
-
-def read(name: str, parse: Callable[[str], T], default: T, hint: str) -> T:
-    """The variable's parsed value; the default when it is unset, empty, or `parse` raises ValueError."""
-    names.append(name)
-    try:
-        raw = _raw(name)
-        return parse(raw) if raw else default
-    except ValueError as error:
-        problems.append(Problem(name, f"{name} can't be used: {error}", hint))
-        return default
-
-
-def boolean(raw: str) -> bool:
-    """1/0, true/false, yes/no, on/off."""
-    values = {"1": True, "true": True, "yes": True, "on": True}
-    values |= {"0": False, "false": False, "no": False, "off": False}
-    if raw.lower() not in values:
-        raise ValueError(f"{raw!r} is neither true nor false")
-    return values[raw.lower()]
-
-
-def words(raw: str) -> list[str]:
-    return raw.replace(",", " ").split()
 
 
 def secret_key(raw: str) -> str:
@@ -155,45 +53,6 @@ def contact(raw: str) -> str:
     return f"mailto:{address}"
 
 
-def networks(raw: str) -> tuple[IPNetwork, ...]:
-    return tuple(ipaddress.ip_network(word) for word in words(raw))
-
-
-def exemptions(raw: str) -> tuple[Exemption, ...]:
-    """Networks, each with or without a port: `10.0.0.5/32:8080`, `[fd00::1/128]:8080`."""
-    return tuple(map(exemption, words(raw)))
-
-
-def exemption(word: str) -> Exemption:
-    """A network, on one port or on all."""
-    matched = _NETWORK_AND_PORT.fullmatch(word)
-    if matched is None:
-        return ipaddress.ip_network(word)
-    if not 0 < int(matched["port"]) < 65536:
-        raise ValueError(f"{word!r}: ports lie between 1 and 65535")
-    if matched["ipv6"]:
-        return ipaddress.IPv6Network(matched["ipv6"]), int(matched["port"])
-    return ipaddress.IPv4Network(matched["ipv4"]), int(matched["port"])
-
-
-def ip_addresses(raw: str) -> tuple[str, ...]:
-    return tuple(str(ipaddress.ip_address(word)) for word in words(raw))
-
-
-def ports(raw: str) -> frozenset[int]:
-    numbers = frozenset(int(word) for word in words(raw))
-    if not all(0 < number < 65536 for number in numbers):
-        raise ValueError("ports lie between 1 and 65535")
-    return numbers
-
-
-def positive(raw: str) -> int:
-    number = int(raw)
-    if number <= 0:
-        raise ValueError(f"{number} is not above zero")
-    return number
-
-
 def gap(raw: str) -> float:
     """Seconds between two visits of a site."""
     seconds = float(raw)
@@ -216,34 +75,6 @@ def base_url(raw: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise ValueError(f"{raw!r} is not an http or https address")
     return raw.rstrip("/")
-
-
-def certificates(raw: str) -> Path:
-    from cryptography.x509 import load_pem_x509_certificates  # loaded by those only who set such a variable
-
-    path = Path(raw).expanduser()
-    try:
-        load_pem_x509_certificates(path.read_bytes())
-    except OSError as error:
-        raise ValueError(f"{raw} can't be read ({error.strerror})") from None
-    except ValueError:
-        raise ValueError(f"{raw} holds no PEM certificate that can be read") from None
-    return path
-
-
-def browser(raw: str) -> str:
-    """`auto`, `off`, or a program that can be run."""
-    if raw not in ("auto", "off") and shutil.which(raw) is None:
-        raise ValueError(f"{raw} is no program that can be run")
-    return raw
-
-
-def browser_memory(raw: str) -> int:
-    """MiB. A browser holds 300 before it has loaded anything."""
-    number = int(raw)
-    if number < MIN_BROWSER_MIB:
-        raise ValueError(f"{number} is less than {MIN_BROWSER_MIB}")
-    return number
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,7 +167,7 @@ def refuse_problems() -> None:
     They need a key too: without one they would start, and fail with every request.
     """
     found = list(problems)
-    if not any(problem.name == "SECRET_KEY" for problem in found) and not _raw("SECRET_KEY"):
+    if not any(problem.name == "SECRET_KEY" for problem in found) and not is_set("SECRET_KEY"):
         found.append(Problem("SECRET_KEY", "SECRET_KEY is not set.", HOW_TO_MAKE_A_KEY))
     if found:
         raise SystemExit("\n".join(str(each) for each in found))

@@ -24,8 +24,8 @@ from gunicorn.http.errors import LimitRequestHeaders, ParseException
 from gunicorn.util import write_nonblock
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
-from config.ids import random_base62
 from config.operations.draining import DRAIN_S
+from scanner.ids import random_base62
 
 HEAD_S = 10.0  # from the connection, or a kept one's first byte, to the end of the request's head
 BODY_S = 20.0  # from there to the end of its body

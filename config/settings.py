@@ -10,13 +10,16 @@ from jinja2 import StrictUndefined
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from config import __version__, environment
+from config import environment
 from config.api.framework import REST_FRAMEWORK, SPECTACULAR_SETTINGS  # noqa: F401  # read as `settings.…`
-from config.environment import read
 from config.identity.settings import *  # noqa: F403  # read as `settings.…`
 from config.logging import logging_config
 from config.operations.draining import DRAIN_S  # noqa: F401  # used by config.gunicorn, which needs no settings
-from config.scanning import (  # noqa: F401  # read as `settings.…`
+from config.stack import running
+from config.telemetry import tracing
+from scanner import __version__
+from scanner.environment import IPNetwork, boolean, instead, networks, positive, read, words
+from scanner.settings import (  # noqa: F401  # read as `settings.…`
     SCAN_ALLOWED_NETWORKS,
     SCAN_ALLOWED_PORTS,
     SCAN_BROWSER,
@@ -27,15 +30,13 @@ from config.scanning import (  # noqa: F401  # read as `settings.…`
     SCAN_NAME_SERVERS,
     SCAN_TIME_LIMIT_S,
 )
-from config.stack import running
-from config.telemetry import tracing
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = read("DATA_DIR", lambda raw: Path(raw).expanduser().resolve(), BASE_DIR / "var", "A folder.")
-environment.instead.update(running.variables_of(DATA_DIR))
+instead.update(running.variables_of(DATA_DIR))
 WORKER_HEARTBEAT_FILE = read("WORKER_HEARTBEAT_FILE", Path, None, "A file that a worker may write.")
 
-DEBUG = read("DEBUG", environment.boolean, False, "Set it to 1 or 0.")
+DEBUG = read("DEBUG", boolean, False, "Set it to 1 or 0.")
 SECRET_KEY = read("SECRET_KEY", environment.secret_key, "", environment.HOW_TO_MAKE_A_KEY)
 SECRET_KEY_FALLBACKS: list[str] = read(
     "SECRET_KEY_FALLBACKS", environment.secret_keys, [], "Former keys, newest first, each of at least 32 characters."
@@ -48,11 +49,11 @@ ENCRYPTION_KEYS: list[str] = read(
 BASE_URL = read(
     "BASE_URL",
     environment.base_url,
-    f"http://localhost:{read('PORT', environment.positive, 8000, 'A port number.')}",
+    f"http://localhost:{read('PORT', positive, 8000, 'A port number.')}",
     "The address under which people reach the service, such as https://scan.example.com.",
 )
 ALLOWED_HOSTS = [
-    *read("ALLOWED_HOSTS", environment.words, ["localhost", "127.0.0.1", "[::1]"], "Host names."),
+    *read("ALLOWED_HOSTS", words, ["localhost", "127.0.0.1", "[::1]"], "Host names."),
     urlsplit(BASE_URL).hostname or "localhost",
 ]
 CSRF_TRUSTED_ORIGINS = [BASE_URL]
@@ -63,16 +64,14 @@ TRUSTED_PROXIES = read(
     "A number of proxies, or CIDRs separated by commas.",
 )
 
-SCAN_VISITS_PER_DOMAIN = read("SCAN_VISITS_PER_DOMAIN", environment.positive, 4, "How many visits, such as 4.")
+SCAN_VISITS_PER_DOMAIN = read("SCAN_VISITS_PER_DOMAIN", positive, 4, "How many visits, such as 4.")
 SCAN_GAP_PER_DOMAIN_S = read("SCAN_GAP_PER_DOMAIN", environment.gap, 1.0, "Seconds from 0 to 300, such as 1 or 0.5.")
-SCAN_QUEUE_LIMIT = read(
-    "SCAN_QUEUE_LIMIT", environment.positive, 10_000, "How many scans may wait before new ones get a 503."
-)
+SCAN_QUEUE_LIMIT = read("SCAN_QUEUE_LIMIT", positive, 10_000, "How many scans may wait before new ones get a 503.")
 SCAN_QUEUE_AGE_LIMIT_S = read(
-    "SCAN_QUEUE_AGE_LIMIT", environment.positive, 120, "Seconds that a scan may wait for its turn, such as 120."
+    "SCAN_QUEUE_AGE_LIMIT", positive, 120, "Seconds that a scan may wait for its turn, such as 120."
 )
 SCAN_LEASE_S = 20
-MAINTENANCE_MODE = read("MAINTENANCE_MODE", environment.boolean, False, "Set it to 1 or 0.")
+MAINTENANCE_MODE = read("MAINTENANCE_MODE", boolean, False, "Set it to 1 or 0.")
 MAIL_RETENTION_DAYS = 30
 
 INSTALLED_APPS = [
@@ -278,8 +277,8 @@ SECURITY_CONTACT = read(
 )
 
 SCAN_CONTACT = read("SCAN_CONTACT", environment.contact, "", "abuse@example.com, or the https address of a page.")
-SCAN_SOURCE_ADDRESSES: tuple[environment.IPNetwork, ...] = read(
-    "SCAN_SOURCE_ADDRESSES", environment.networks, (), "Addresses or CIDRs such as 203.0.113.7, separated by commas."
+SCAN_SOURCE_ADDRESSES: tuple[IPNetwork, ...] = read(
+    "SCAN_SOURCE_ADDRESSES", networks, (), "Addresses or CIDRs such as 203.0.113.7, separated by commas."
 )
 
 SECURE = BASE_URL.startswith("https://")
@@ -307,7 +306,7 @@ SECURE_CSP = {
 }
 
 LOG_FORMAT = read("LOG_FORMAT", str, "text", "text or json")
-ACCESS_LOG = read("ACCESS_LOG", environment.boolean, True, "Set it to 1 or 0.")
+ACCESS_LOG = read("ACCESS_LOG", boolean, True, "Set it to 1 or 0.")
 LOGGING = logging_config(LOG_FORMAT)
 # With it /metrics answers; without one it is not there.
 METRICS_TOKEN = read("METRICS_TOKEN", environment.secret_key, "", "A long random string for whoever may read /metrics.")

@@ -9,10 +9,11 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Info, Warning, register
 from django.core.exceptions import ImproperlyConfigured
 
-from config import environment
+from config.environment import HOW_TO_MAKE_A_KEY
 from config.web.mail import goes_to_log
+from scanner.environment import problems
+from scanner.net.browser import missing_packages, sandbox_problem
 from scans.browser import browser_program
-from scans.net.browser import missing_packages, sandbox_problem
 
 # Not asked by commands that print what a program reads: the browser is no fault of theirs.
 ENVIRONMENT, BROWSER = "environment", "browser"
@@ -21,9 +22,7 @@ ENVIRONMENT, BROWSER = "environment", "browser"
 @register(ENVIRONMENT)
 def environment_variables(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
     """One error for every variable whose value can't be used."""
-    return [
-        Error(problem.message, hint=problem.hint, id=f"environment.{problem.name}") for problem in environment.problems
-    ]
+    return [Error(problem.message, hint=problem.hint, id=f"environment.{problem.name}") for problem in problems]
 
 
 @register(ENVIRONMENT)
@@ -34,9 +33,9 @@ def secret_key(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMe
             return []
     except ImproperlyConfigured:
         pass  # Django's own answer to an empty key; ours below names the variable
-    if any(problem.name == "SECRET_KEY" for problem in environment.problems):
+    if any(problem.name == "SECRET_KEY" for problem in problems):
         return []
-    return [Error("SECRET_KEY is not set.", hint=environment.HOW_TO_MAKE_A_KEY, id="environment.SECRET_KEY")]
+    return [Error("SECRET_KEY is not set.", hint=HOW_TO_MAKE_A_KEY, id="environment.SECRET_KEY")]
 
 
 @register(ENVIRONMENT)

@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from config.web.admin import ReadOnlyAdmin, link
 from reports.models import Mute, Report
 from reports.visibility import LARGE
-from scans.engine import messages
+from scanner import messages
 
 
 @admin.register(Mute)

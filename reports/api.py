@@ -17,15 +17,15 @@ from config.api.pagination import choice
 from config.api.schema import FORMAT, headers, id_parameter, operation, responses
 from config.api.views import ApiView
 from config.documentation.checks import check_pages
-from reports import exports
-from reports.diff import diff
 from reports.diff_serializers import DiffSerializer
-from reports.mutes.matching import NO_MUTES
 from reports.mutes.serializers import ReportMutesSerializer
 from reports.mutes.services import active_mutes
-from reports.page.muting import muted_of_report
 from reports.serializers import ReportExportSerializer, ReportSerializer
 from reports.services import PREVIOUS, access_report, documents_to_compare, scoring_of
+from scanner.report import exports
+from scanner.report.diff import diff
+from scanner.report.mute_matching import NO_MUTES
+from scanner.report.muting import muted_of_report
 
 CACHE_CONTROL = "public, max-age=86400"
 DIFF_CACHE_CONTROL = "private, no-cache"

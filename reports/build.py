@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from config.ids import new_report_id
-from reports.documents import export_document, report_document
-from scans.engine.result import ScanResult
+from scanner.ids import new_report_id
+from scanner.report.documents import export_document, report_document
+from scanner.result import ScanResult
 
 if TYPE_CHECKING:
     from scans.models import Scan

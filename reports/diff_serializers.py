@@ -6,8 +6,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from reports.diff import Reason
 from reports.serializers import FINDING_STATUSES, GRADE, REPORT_STATUSES, SEVERITIES
+from scanner.report.diff import Reason
 
 
 class PlaceSerializer(serializers.Serializer):

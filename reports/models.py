@@ -11,10 +11,14 @@ from django.db.models import ExpressionWrapper, Q
 from django.utils import timezone
 
 from accounts.models import ApiKey, Organization
-from config.ids import new_mute_id, new_report_id
+from scanner.ids import new_id, new_report_id
 
 # Whether there is one, without reading it.
 HAS_SCREENSHOT = ExpressionWrapper(Q(screenshot__isnull=False), output_field=models.BooleanField())
+
+
+def new_mute_id() -> str:
+    return new_id("mute")
 
 
 class Report(models.Model):
@@ -33,7 +37,7 @@ class Report(models.Model):
     # What a browser saw: the load, and the first screen as WebP.
     waterfall = models.JSONField(null=True, blank=True)
     screenshot = models.BinaryField(null=True)
-    # `scans.engine.result.Pictures`; `pictures` says what is where in the others.
+    # `scanner.result.Pictures`; `pictures` says what is where in the others.
     page_picture = models.BinaryField(null=True)
     film = models.BinaryField(null=True)
     pictures = models.JSONField(null=True, blank=True)

@@ -1,10 +1,10 @@
-"""The report and its export as `reports.documents` writes them, once: what openapi.yaml says of them."""
+"""The report and its export as `scanner.report.documents` writes them, once: what openapi.yaml says of them."""
 
 from __future__ import annotations
 
 from rest_framework import serializers
 
-from scans.engine.findings import ScanType, Severity
+from scanner.findings import ScanType, Severity
 
 # Without models, so that commands load this before the applications are.
 TYPES = [(str(each), each.label) for each in ScanType]

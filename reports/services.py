@@ -9,11 +9,11 @@ from typing import Any, Literal
 from django.utils import timezone
 
 from accounts import access
-from config.errors import Refusal
-from config.ids import is_id
 from reports.models import Report
 from reports.page.history import previous_scan
-from scans.engine.messages import excerpt
+from scanner.errors import Refusal
+from scanner.ids import is_id
+from scanner.messages import excerpt
 from scans.models import Scan
 from scans.services import ScanNotFound
 

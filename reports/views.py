@@ -20,23 +20,23 @@ from django_htmx.http import HttpResponseClientRefresh
 from accounts.roles import page_of
 from config.documentation.checks import check_pages
 from config.web.shared_pages import for_who_may_see, surroundings
-from reports.diff import diff
-from reports.exports import FORMATS, rendered
 from reports.models import HAS_SCREENSHOT, Report
-from reports.mutes.matching import NO_MUTES
 from reports.mutes.services import active_mutes
-from reports.page.explanations import advice, grade_meaning
-from reports.page.filters import Filter
 from reports.page.history import history, other_reports
 from reports.page.kept.parts import history_of, parts_of
-from reports.page.pictures import Pictures, frame_of, pictures_of
 from reports.page.reader_muting import muting_of
-from reports.page.references import safe_link
-from reports.page.report_page import report_page
 from reports.page.sample import sample_of
 from reports.page.steps import steps_of
 from reports.services import ReportsNotComparable, require_comparable
 from reports.visibility import Seen, seen_by, set_sharing
+from scanner.report.diff import diff
+from scanner.report.explanations import advice, grade_meaning
+from scanner.report.exports import FORMATS, rendered
+from scanner.report.filters import Filter
+from scanner.report.mute_matching import NO_MUTES
+from scanner.report.pictures import Pictures, frame_of, pictures_of
+from scanner.report.references import safe_link
+from scanner.report.report_page import report_page
 from scans.models import Scan
 
 

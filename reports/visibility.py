@@ -14,8 +14,8 @@ from django.utils import timezone
 from accounts import access, audit, roles
 from accounts.identity import requirements
 from accounts.models import Membership
-from config.ids import is_id
 from reports.models import Report
+from scanner.ids import is_id
 from scans.models import Audit, Scan
 
 # From a report to what it is part of.

@@ -17,7 +17,7 @@ from config.api.pagination import choice, page_of
 from config.api.schema import PAGE_PARAMETERS, creation_parameters, headers, id_parameter, operation, responses
 from config.api.scopes import Scope
 from config.api.views import ApiView, json_body
-from config.ids import is_id
+from scanner.ids import is_id
 from scans import services
 from scans.listing import scan_counts, scan_list
 from scans.models import Scan

@@ -12,12 +12,12 @@ from django.conf import settings
 
 from config.telemetry.counters import count
 from config.telemetry.definitions import BROWSER_ENDS, BROWSER_STARTS
-from scans.engine.browser.visit import History
-from scans.net.browser import browser_to_drive
+from scanner.browser.visit import History
+from scanner.net.browser import browser_to_drive
 
 if TYPE_CHECKING:
-    from scans.engine.browser.visit import Browser
-    from scans.engine.browser.warm import WarmBrowser
+    from scanner.browser.visit import Browser
+    from scanner.browser.warm import WarmBrowser
 
 
 def browser_program() -> Path | None:
@@ -77,7 +77,7 @@ def _warm() -> WarmBrowser | None:
     program = browser_program()
     if program is None:
         return None
-    from scans.engine.browser.warm import WarmBrowser  # needs the extra
+    from scanner.browser.warm import WarmBrowser  # needs the extra
 
     found = WarmBrowser(program, memory_mib=settings.SCAN_BROWSER_MEMORY_MIB, sandbox=settings.SCAN_BROWSER_SANDBOX)
     atexit.register(found.close)

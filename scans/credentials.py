@@ -8,9 +8,9 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from scanner.net.credentials import OriginCredentials
+from scanner.net.targets import Target
 from scans.models import KEPT, Audit, Keyed, Scan
-from scans.net.credentials import OriginCredentials
-from scans.net.targets import Target
 
 BATCH = 1000
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from django.conf import settings
 
-from config.environment import Exemption
-from scans.net.policy import Policy, user_agent_at
+from scanner.environment import Exemption
+from scanner.net.policy import Policy, user_agent_at
 
 # The page for owners of sites; workers need not load all pages to know its address.
 ABOUT_OUR_SCANS = "/about-our-scans"

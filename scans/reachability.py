@@ -17,10 +17,10 @@ from contextlib import contextmanager
 from django.core.cache import cache
 from redis.exceptions import RedisError
 
-from scans.net.client import Network
-from scans.net.errors import Blocked, NetError, NotReachable, TlsFailed, Untrusted
-from scans.net.policy import Policy
-from scans.net.targets import Target, parse_target
+from scanner.net.client import Network
+from scanner.net.errors import Blocked, NetError, NotReachable, TlsFailed, Untrusted
+from scanner.net.policy import Policy
+from scanner.net.targets import Target, parse_target
 
 # Name and connection together; a lost packet is sent again after a second.
 TIMEOUT_S = 2.0

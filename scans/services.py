@@ -12,18 +12,18 @@ from django.utils import timezone
 from accounts import access, audit, usage
 from accounts.authentication import Caller
 from accounts.models import AuditEvent, Membership, User
-from config.errors import Refusal
-from config.ids import is_id
 from config.logging import request_id
-from scans.engine.findings import ScanType
-from scans.engine.result import ScanError
+from scanner.errors import Refusal
+from scanner.findings import ScanType
+from scanner.ids import is_id
+from scanner.net.credentials import Credentials
+from scanner.net.credentials import parse as parse_credentials
+from scanner.net.errors import Blocked
+from scanner.net.policy import Policy
+from scanner.net.targets import Target, parse_target
+from scanner.result import ScanError
 from scans.idempotency_records import Created, created_once
 from scans.models import Scan, sealed
-from scans.net.credentials import Credentials
-from scans.net.credentials import parse as parse_credentials
-from scans.net.errors import Blocked
-from scans.net.policy import Policy
-from scans.net.targets import Target, parse_target
 from scans.policy import scan_policy
 from scans.reachability import looking, refuse_unreachable
 from scans.serializers import ScanDetailSerializer
@@ -53,7 +53,7 @@ def create_scan(
 
     With an Idempotency-Key everything happens under its lock and in one transaction, the reachability test too:
     a second request with the key is told to wait instead of being accepted twice. `request` is what the target is
-    shown (`scans.net.credentials.parse`).
+    shown (`scanner.net.credentials.parse`).
     """
     policy = scan_policy()
     target, scan_type, credentials = _parse(url, type, request, policy)

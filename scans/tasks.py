@@ -17,28 +17,28 @@ from django.utils import timezone
 
 from config.api import idempotency
 from config.celery import delete_in_batches
-from config.errors import Refusal
 from config.logging import working_on
 from config.operations.heartbeat import beat
 from config.postgresql.silence import log_failure
 from config.telemetry import tracing
 from config.telemetry.counters import count, counters
 from config.telemetry.definitions import EGRESS_REFUSED
+from scanner.errors import Refusal
+from scanner.memory import give_back, use_one_heap
+from scanner.net.client import Network
+from scanner.net.policy import Policy
+from scanner.net.targets import parse_target
+from scanner.redaction import redacted
+from scanner.result import Budget, Progress, ScanError, ScanResult
+from scanner.run import failed_result, scan
 from scans import credentials
 from scans.audits import discovering, retention
 from scans.audits.release import release_pages
 from scans.audits.sweeping import sweep_audits
 from scans.browser import Spent, browser, close_browser
-from scans.engine.redaction import redacted
-from scans.engine.result import Budget, Progress, ScanError, ScanResult
-from scans.engine.run import failed_result, scan
-from scans.memory import give_back, use_one_heap
 from scans.models import IdempotencyRecord, MonitorRun
 from scans.monitors import beats, conclusion, notices, starting
 from scans.monitors import retention as retention_of_runs
-from scans.net.client import Network
-from scans.net.policy import Policy
-from scans.net.targets import parse_target
 from scans.policy import scan_policy
 from scans.visits import claims, tallies
 from scans.visits import retention as retention_of_scans

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 from playwright.sync_api import Browser, BrowserContext, Playwright, sync_playwright
 
-from scans.net.browser import context_options, find_browser, launch_options
-from scans.net.proxy import BrowserProxy
+from scanner.net.browser import context_options, find_browser, launch_options
+from scanner.net.proxy import BrowserProxy
 
 T = TypeVar("T")
 

@@ -31,15 +31,15 @@ from accounts.usage import month_of
 from config import encryption
 from config.api.scopes import Scope
 from reports.models import Mute, Report
-from reports.mutes.matching import host_and_path
-from scans.engine.browser.visit import Browser
-from scans.engine.findings import ScanType
-from scans.engine.result import Budget, CategoryResult, ScanResult
-from scans.engine.run import scan
+from scanner.browser.visit import Browser
+from scanner.findings import ScanType
+from scanner.net.client import Network
+from scanner.net.policy import Policy
+from scanner.net.targets import parse_target
+from scanner.report.mute_matching import host_and_path
+from scanner.result import Budget, CategoryResult, ScanResult
+from scanner.run import scan
 from scans.models import Audit, Scan
-from scans.net.client import Network
-from scans.net.policy import Policy
-from scans.net.targets import parse_target
 from scans.visits.claims import claim_scan, finish_scan
 from tests.furnished_audits import furnish_audits
 from tests.furnished_monitors import furnish_monitors

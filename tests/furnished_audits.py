@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from accounts.usage import month_of
+from scanner.findings import HIGH, ScanType
+from scanner.result import CheckResult, ScanError, ScanResult
 from scans.audits.services import add_pages
-from scans.engine.findings import HIGH, ScanType
-from scans.engine.result import CheckResult, ScanError, ScanResult
 from scans.models import Audit, AuditPage, Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.world import Member, make_result

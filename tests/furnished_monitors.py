@@ -7,8 +7,8 @@ from datetime import datetime, time, timedelta
 from typing import Any
 
 from accounts.models import User
-from scans.engine.findings import ScanType
-from scans.engine.result import ScanResult
+from scanner.findings import ScanType
+from scanner.result import ScanResult
 from scans.models import Badge, Monitor, MonitorRun, Scan
 from scans.monitors.requests import USUAL_ALERT
 from tests.furnished_audits import SITE, TYPES, look_at, make_audit, make_pages

@@ -13,11 +13,11 @@ from django.utils import timezone
 from accounts.models import Organization
 from accounts.usage import month_of
 from reports.page.sample import FOLDER
-from scans.engine import scoring
-from scans.engine.catalogue import Check, checks
-from scans.engine.findings import ScanType
-from scans.engine.illustrations import MAX_CROPS
-from scans.engine.result import CategoryResult, CheckResult, CheckStatus, Pictures, Waterfall, WaterfallRow
+from scanner import scoring
+from scanner.catalogue import Check, checks
+from scanner.findings import ScanType
+from scanner.illustrations import MAX_CROPS
+from scanner.result import CategoryResult, CheckResult, CheckStatus, Pictures, Waterfall, WaterfallRow
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.world import make_result

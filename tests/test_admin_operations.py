@@ -14,9 +14,10 @@ from django.utils import timezone
 from lxml import html
 
 from accounts.models import User
-from config import __version__, encryption
+from config import encryption
 from config.operations import heartbeat, state
 from config.operations.models import MaintenanceSwitch
+from scanner import __version__
 from scans import tasks
 from tests.world import Member, browser_of, make_scan
 from webhooks.models import Delivery, Event, Webhook

@@ -7,7 +7,6 @@ import graphlib
 import os
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,19 +16,16 @@ from importlinter import api as importlinter  # its import configures the librar
 from importlinter.application.use_cases import lint_imports
 
 from config.celery import app as celery
+from tests.house import PACKAGES, ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
-APPS = ("accounts", "config", "reports", "scans", "webhooks")
 MAX_LINES = 400
-MAX_FILES = 15
-MAX_FACE_LINES = 20
 VAGUE_NAMES = {"base", "common", "core", "helper", "helpers", "misc", "shared", "util", "utils"}
 # Django looks for a database engine under this name.
 NAMED_BY_DJANGO = {"config/postgresql/base.py"}
 
 
 def sources() -> Iterator[Path]:
-    for app in APPS:
+    for app in PACKAGES:
         yield from (path for path in (ROOT / app).rglob("*.py") if "migrations" not in path.parts)
 
 
@@ -49,23 +45,8 @@ def test_the_import_contracts_hold(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert f"Contracts: {len(contracts())} kept, 0 broken." in report
 
 
-def test_every_module_has_its_layer() -> None:
-    (layers,) = (each["layers"] for each in contracts() if each["id"] == "layers")
-    assert isinstance(layers, list)
-    placed = [module.strip() for layer in layers for module in layer.split(":")]
-    homeless = {
-        module
-        for path in sources()
-        if not any(f"{module_of(path)}.".startswith(f"{layer}.") for layer in placed)
-        # A package's own file says what the package is; what it holds has a layer.
-        and not (path.name == "__init__.py" and any(each.startswith(f"{module_of(path)}.") for each in placed))
-        for module in [module_of(path)]
-    }
-    assert not homeless, "name their layer in pyproject.toml"
-
-
 def test_no_two_files_import_each_other() -> None:
-    graph = grimp.build_graph(*APPS, cache_dir=None)
+    graph = grimp.build_graph(*PACKAGES, cache_dir=None)
     imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
     assert len(imports) > 100
     assert imports["scans.visits.claims"] >= {"reports.build", "webhooks.events"}
@@ -79,9 +60,9 @@ def test_the_engine_runs_without_django() -> None:
     """What the contract reads from the source, seen at run time, with the checks that are found by searching."""
     code = (
         "import sys\n"
-        "from scans.engine.run import scan\n"
-        "from scans.engine.catalogue import checks\n"
-        "from scans.engine.findings import ScanType\n"
+        "from scanner.run import scan\n"
+        "from scanner.catalogue import checks\n"
+        "from scanner.findings import ScanType\n"
         "assert all(checks(each) for each in ScanType)\n"
         "print(*sorted({name.partition('.')[0] for name in sys.modules}))\n"
     )
@@ -95,7 +76,7 @@ def test_the_engine_runs_without_django() -> None:
     )
     assert ran.returncode == 0, ran.stderr
     loaded = set(ran.stdout.split())
-    assert "scans" in loaded
+    assert "scanner" in loaded
     assert not loaded & {"django", "rest_framework", "celery", "psycopg", "redis"}
 
 
@@ -122,7 +103,7 @@ def test_views_reach_rows_through_accounts_access_only(path: Path) -> None:
 def test_tasks_are_called_by_names_that_exist() -> None:
     """Names stand for tasks where importing them would lead up the house; a wrong one would be lost in the queue."""
     celery.loader.import_default_modules()
-    known = {name for name in celery.tasks if name.partition(".")[0] in APPS}
+    known = {name for name in celery.tasks if name.partition(".")[0] in PACKAGES}
     called = {
         node.args[0].value
         for path in sources()
@@ -148,14 +129,6 @@ def test_tasks_are_called_by_names_that_exist() -> None:
 def test_no_file_has_grown_too_long() -> None:
     lines = {path: path.read_text(encoding="utf-8").count("\n") for path in sources()}
     assert not {module_of(path): count for path, count in lines.items() if count > MAX_LINES}
-
-
-def test_no_room_is_crowded_and_packages_have_a_small_face() -> None:
-    """More than that, and nobody sees at a glance what a room is about: make two of it."""
-    rooms = Counter(path.parent.relative_to(ROOT) for path in sources() if path.name != "__init__.py")
-    assert not {str(room): files for room, files in rooms.items() if files > MAX_FILES}
-    faces = {path: path.read_text(encoding="utf-8").count("\n") for path in sources() if path.name == "__init__.py"}
-    assert not {module_of(path): lines for path, lines in faces.items() if lines > MAX_FACE_LINES}
 
 
 def test_every_module_is_named_for_what_it_holds() -> None:

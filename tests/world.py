@@ -20,10 +20,10 @@ from accounts.models import ApiKey, Membership, Organization, User
 from accounts.services import ensure_organization
 from accounts.usage import limits_of, month_of
 from config.api.scopes import Scope
-from scans.engine.findings import HIGH, LOW, ScanType
-from scans.engine.result import CategoryResult, CheckResult, ScanResult, SkippedCheck
+from scanner.findings import HIGH, LOW, ScanType
+from scanner.net.resolver import Resolver
+from scanner.result import CategoryResult, CheckResult, ScanResult, SkippedCheck
 from scans.models import Scan
-from scans.net.resolver import Resolver
 from scans.policy import scan_policy
 from scans.visits.claims import claim_scan, finish_scan
 from webhooks.delivery.attempts import record

@@ -12,7 +12,7 @@ from django.db.models import Model
 
 from accounts import access
 from config import celery
-from config.ids import timestamp
+from scanner.timestamps import timestamp
 from webhooks.models import Delivery, Event, EventKind
 
 if TYPE_CHECKING:

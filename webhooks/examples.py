@@ -8,7 +8,10 @@ from typing import Any
 
 from django.conf import settings
 
-from config.ids import new_audit_id, new_id, new_monitor_id, timestamp
+from scanner.ids import new_id
+from scanner.timestamps import timestamp
+from scans.models.audit import new_audit_id
+from scans.models.monitor import new_monitor_id
 from webhooks.events import encoded
 from webhooks.models import EventKind
 

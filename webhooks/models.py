@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import Organization
-from config.ids import new_id
+from scanner.ids import new_id
 
 
 def new_webhook_id() -> str:

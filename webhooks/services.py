@@ -16,12 +16,12 @@ from accounts import access, audit, usage
 from accounts.authentication import Caller
 from config import encryption
 from config.api.errors import InvalidParams
-from config.errors import Refusal
-from config.ids import is_id
 from config.logging import request_id
-from scans.net.client import Network
-from scans.net.errors import NotReachable, TimedOut
-from scans.net.targets import Target, parse_target
+from scanner.errors import Refusal
+from scanner.ids import is_id
+from scanner.net.client import Network
+from scanner.net.errors import NotReachable, TimedOut
+from scanner.net.targets import Target, parse_target
 from scans.policy import scan_policy
 from scans.reachability import place
 from webhooks.delivery import notices

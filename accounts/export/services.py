@@ -23,8 +23,8 @@ from accounts.mailing import outbox
 from accounts.models import DataExport, DataExportChunk, DataExportPart, Membership, Organization
 from accounts.services import AccountRefused, lock
 from config import celery
-from config.ids import timestamp
 from config.postgresql.deletion import delete_with_what_refers
+from scanner.timestamps import timestamp
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import IO, Any, TypeAlias
 
 from accounts.export.kinds import Kind
-from config.ids import timestamp
+from scanner.timestamps import timestamp
 
 # Where a part ends and the next one goes on, as JSON: the number of the kind, how many files of the kind's there are
 # before, and the last row's place.

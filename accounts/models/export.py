@@ -6,7 +6,7 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models.organizations import Organization, User
-from config.ids import new_id
+from scanner.ids import new_id
 
 
 def new_export_id() -> str:

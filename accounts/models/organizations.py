@@ -13,7 +13,7 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 
 from config.api.scopes import Scope
-from config.ids import new_id
+from scanner.ids import new_id
 
 
 class UserManager(BaseUserManager["User"]):

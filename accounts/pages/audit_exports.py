@@ -9,8 +9,8 @@ from accounts.audit import Wanted, document
 from accounts.models import AuditEvent, Organization
 from accounts.pages.audit_log import line
 from config.web.downloads import in_time
-from config.web.spreadsheets import MEDIA_TYPE as CSV
-from config.web.spreadsheets import cell, lines
+from scanner.report.spreadsheets import MEDIA_TYPE as CSV
+from scanner.report.spreadsheets import cell, lines
 
 MEDIA_TYPES = {"csv": CSV, "json": "application/json"}
 BATCH = 500

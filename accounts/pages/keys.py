@@ -27,7 +27,7 @@ from accounts.pages.forms import KeyForm, KeyNameForm, KeyRegenerationForm
 from accounts.roles import MemberRequest, page_of, requires
 from accounts.services import AccountRefused
 from config.api.scopes import Scope
-from config.ids import is_id
+from scanner.ids import is_id
 
 Role = Membership.Role
 

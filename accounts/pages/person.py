@@ -28,7 +28,7 @@ from accounts.pages.login import (
 )
 from accounts.roles import login_needed
 from accounts.services import AccountRefused, create_organization, create_person
-from config.ids import is_id
+from scanner.ids import is_id
 
 
 @require_safe

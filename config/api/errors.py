@@ -12,11 +12,11 @@ from django.shortcuts import render
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-from config.errors import Refusal
 from config.operations.maintenance import maintenance_message
 from config.postgresql.silence import log_failure
 from config.telemetry.counters import count
 from config.telemetry.definitions import REFUSALS
+from scanner.errors import Refusal
 
 logger = logging.getLogger(__name__)
 

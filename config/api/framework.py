@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from config import __version__
-from config.ids import TIMESTAMP_FORMAT
+from scanner import __version__
+from scanner.timestamps import TIMESTAMP_FORMAT
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.authentication.BearerAuthentication"],

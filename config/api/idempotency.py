@@ -11,7 +11,7 @@ from typing import Any
 from django.db import connection
 
 from config.api.errors import InvalidParams
-from config.errors import Refusal
+from scanner.errors import Refusal
 
 MAX_KEY_LENGTH = 255
 LIFETIME = timedelta(hours=24)

@@ -11,7 +11,7 @@ from typing import IO, Any
 from rest_framework.parsers import BaseParser
 
 from config.api.errors import InvalidParams, PayloadTooLarge
-from config.errors import Refusal
+from scanner.errors import Refusal
 
 MAX_BODY_BYTES = 64 * 1024
 # Of requests that name many addresses; the server takes no more of any.

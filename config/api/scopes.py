@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db.models import TextChoices
 
-from config.errors import Refusal
+from scanner.errors import Refusal
 
 
 class Scope(TextChoices):

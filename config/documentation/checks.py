@@ -16,8 +16,8 @@ from config.documentation.contents import resolver
 from config.documentation.documents import chunks, inline
 from config.documentation.fixes import ServerFix, fixes
 from config.documentation.sources import source
-from reports.page.references import ReferenceLink, reference
-from scans.engine.findings import ScanType
+from scanner.findings import ScanType
+from scanner.report.references import ReferenceLink, reference
 
 DEVIATIONS = "checks-deviations.md"
 CELL = re.compile(r"(?<!\\)\|")

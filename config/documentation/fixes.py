@@ -14,7 +14,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from scans.engine.findings import ScanType
+from scanner.findings import ScanType
 
 SERVERS = {
     "nginx": "nginx",

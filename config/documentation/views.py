@@ -22,7 +22,7 @@ from config.documentation.checks import CheckEntry, entries, search
 from config.documentation.contents import GUIDES, OVERVIEW, Link, guide_of, navigation, rendered, resolver
 from config.documentation.documents import Heading, anchor_of, code_block, inline
 from config.documentation.reference import GROUPS, api
-from scans.engine.findings import ScanType
+from scanner.findings import ScanType
 
 MAX_DESCRIPTION = 155
 MAX_SEARCH = 60

@@ -6,8 +6,8 @@ Every account's address was proven before there was an account, so none is asked
 
 from __future__ import annotations
 
-from config import environment
-from config.environment import read
+from config.environment import IdentityProvider, identity_providers
+from scanner.environment import read
 
 ACCOUNT_ADAPTER = "accounts.adapters.account.AccountAdapter"
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
@@ -38,9 +38,9 @@ MFA_FORMS = {
     "edit_webauthn": "accounts.adapters.forms.EditPasskeyForm",
 }
 SOCIALACCOUNT_ADAPTER = "accounts.adapters.providers.ProviderAdapter"
-OIDC_PROVIDERS: list[environment.IdentityProvider] = read(
+OIDC_PROVIDERS: list[IdentityProvider] = read(
     "OIDC_PROVIDERS",
-    environment.identity_providers,
+    identity_providers,
     [],
     'JSON such as [{"id": "acme", "name": "Acme", "issuer": "https://id.example.com", "client_id": "…", '
     '"client_secret": "…", "domains": ["example.com"]}].',

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from config.environment import read, seconds
+from config.environment import seconds
+from scanner.environment import read
 
 # Read by settings as well, so that a wrong value is refused like any other.
 DRAIN_S = read("DRAIN_S", seconds, 0, "A whole number of seconds, such as 10.")

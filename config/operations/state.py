@@ -19,9 +19,9 @@ from kombu.exceptions import OperationalError
 from config.cache import outage
 from config.operations.heartbeat import last_beat
 from config.postgresql.statements import fetch
+from scanner.net.browser import missing_packages, sandbox_problem
 from scans.browser import browser_program
 from scans.models import WITHOUT_LEASE, Audit, AuditPage, Scan
-from scans.net.browser import missing_packages, sandbox_problem
 from scans.visits.queue import types_of
 from webhooks.models import Delivery, Webhook
 

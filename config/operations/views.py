@@ -12,10 +12,10 @@ from django.template.response import TemplateResponse
 from django.views.decorators.http import require_http_methods
 
 from accounts.models import User
-from config import __version__
 from config.operations.maintenance import MESSAGE, REFRESH_S
 from config.operations.models import MaintenanceSwitch, last_switches, switch_maintenance
 from config.operations.state import operations
+from scanner import __version__
 
 PERMISSION = "config.add_maintenanceswitch"
 SHOWN_SWITCHES = 5

@@ -33,5 +33,5 @@ def server_major() -> int:
 
 
 def sql_timestamp(column: str) -> str:
-    """An expression that writes a `timestamptz` column as the API writes moments; see `config.ids.timestamp`."""
+    """An expression that writes a `timestamptz` column as the API writes moments; see `scanner.ids.timestamp`."""
     return f"""to_char({column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')"""

@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from config import environment
 from config.stack import embedded
+from scanner import environment
 
 
 def run_on_own_database(data_dir: Path) -> int | None:

@@ -10,14 +10,14 @@ from django.db import DatabaseError, InterfaceError
 from django.utils import timezone
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
-from config import __version__
 from config.operations.heartbeat import last_beat
 from config.operations.maintenance import maintenance_message
 from config.operations.state import DUE, LATE, messages_in_queues, queues_of_workers
 from config.postgresql.silence import log_failure
 from config.postgresql.statements import fetch
 from config.telemetry.definitions import PREFIX
-from scans.engine.findings import ScanType
+from scanner import __version__
+from scanner.findings import ScanType
 from scans.models import LONGEST_LEASE, UNFINISHED
 from scans.visits import tallies
 from scans.visits.overload import queue_age_s

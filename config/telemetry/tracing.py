@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
+from scanner.tracing import trace_with
+
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
     from opentelemetry.trace import Tracer
@@ -45,6 +47,7 @@ def start(service: str, version: str, processor: SpanProcessor | None = None) ->
     _provider = TracerProvider(resource=resource, id_generator=IdGenerator())
     _provider.add_span_processor(processor or _batches())
     _tracer = _provider.get_tracer("website-scan-service")
+    trace_with(span)
 
 
 def is_on() -> bool:

@@ -6,7 +6,7 @@ from django import template
 from django.urls import reverse
 
 from config.documentation.checks import check_name as name_of
-from reports.page.references import page_url
+from scanner.report.references import page_url
 
 register = template.Library()
 

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 from django import forms
 
-from config.errors import Refusal
 from config.telemetry.counters import count
 from config.telemetry.definitions import REFUSALS
+from scanner.errors import Refusal
 
 
 @dataclass(frozen=True, slots=True)

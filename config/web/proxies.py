@@ -8,7 +8,7 @@ from collections.abc import Callable
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-from config.environment import IPNetwork
+from scanner.environment import IPNetwork
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 

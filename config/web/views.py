@@ -16,13 +16,13 @@ from django.views.decorators.http import require_safe
 
 from config.api import errors
 from config.documentation.views import addresses
-from config.ids import timestamp
 from config.logging import current_id
-from scans.engine.browser.visit import user_agent_of
-from scans.engine.catalogue import check_ids
-from scans.engine.findings import ScanType
-from scans.net.budget import Limits
-from scans.net.policy import PRODUCT
+from scanner.browser.visit import user_agent_of
+from scanner.catalogue import check_ids
+from scanner.findings import ScanType
+from scanner.net.budget import Limits
+from scanner.net.policy import PRODUCT
+from scanner.timestamps import timestamp
 from scans.policy import settings_policy
 
 LANDING_DESCRIPTION = (

@@ -1,4 +1,5 @@
-import config.ids
+import scanner.ids
+import reports.models
 import django.db.models.deletion
 import django.utils.timezone
 from django.conf import settings
@@ -19,7 +20,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Report',
             fields=[
-                ('id', models.CharField(default=config.ids.new_report_id, editable=False, max_length=40, primary_key=True, serialize=False)),
+                ('id', models.CharField(default=scanner.ids.new_report_id, editable=False, max_length=40, primary_key=True, serialize=False)),
                 ('body', models.TextField()),
                 ('export', models.TextField()),
                 ('facts', models.JSONField(default=dict)),
@@ -39,7 +40,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Mute',
             fields=[
-                ('id', models.CharField(default=config.ids.new_mute_id, editable=False, max_length=40, primary_key=True, serialize=False)),
+                ('id', models.CharField(default=reports.models.new_mute_id, editable=False, max_length=40, primary_key=True, serialize=False)),
                 ('check_id', models.CharField(max_length=80)),
                 ('host', models.CharField(help_text="With a port that is not the scheme's own.", max_length=300)),
                 ('path_prefix', models.CharField(blank=True, help_text='Empty: the whole host.', max_length=1000)),

@@ -18,14 +18,15 @@ from accounts import access, audit, usage
 from accounts.authentication import Caller
 from config.api.errors import InvalidParams
 from config.api.parsing import moment
-from config.errors import Refusal
-from config.ids import is_id, timestamp
 from reports.models import Mute
-from reports.mutes.matching import MuteRule, Mutes, host_and_path
-from scans.engine.catalogue import check_ids
-from scans.engine.findings import ScanType
-from scans.net.errors import Blocked
-from scans.net.targets import InvalidUrl, parse_target
+from scanner.catalogue import check_ids
+from scanner.errors import Refusal
+from scanner.findings import ScanType
+from scanner.ids import is_id
+from scanner.net.errors import Blocked
+from scanner.net.targets import InvalidUrl, parse_target
+from scanner.report.mute_matching import MuteRule, Mutes, host_and_path
+from scanner.timestamps import timestamp
 from scans.policy import scan_policy
 
 # Nothing is muted for ever: what nobody looks at again for a year shows again.

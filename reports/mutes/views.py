@@ -18,13 +18,13 @@ from accounts import access
 from accounts.authentication import member_caller
 from accounts.models import Membership
 from accounts.roles import MemberRequest, page_of, requires
-from config.errors import Refusal
-from config.ids import is_id
 from reports.models import Mute, Report
 from reports.mutes.forms import MuteForm
-from reports.mutes.matching import host_and_path
 from reports.mutes.services import MuteNotFound, end_mute, in_force, mute_places, rule_of
-from scans.engine.fingerprints import fingerprints
+from scanner.errors import Refusal
+from scanner.fingerprints import fingerprints
+from scanner.ids import is_id
+from scanner.report.mute_matching import host_and_path
 
 Role = Membership.Role
 

@@ -13,9 +13,9 @@ from django.urls import reverse
 
 from accounts import access
 from config.web.charts import Trend, trend
-from reports.diff import Diff, diff
 from reports.models import Report
-from reports.mutes.matching import NO_MUTES, Mutes
+from scanner.report.diff import Diff, diff
+from scanner.report.mute_matching import NO_MUTES, Mutes
 from scans.models import Scan
 
 SHOWN = 10

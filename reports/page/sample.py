@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from reports.mutes.matching import NO_MUTES
-from reports.page.filters import Filter
-from reports.page.muting import Muting
-from reports.page.pictures import frame_of, pictures_of
-from reports.page.report_page import ReportPage, report_page
+from scanner.report.filters import Filter
+from scanner.report.mute_matching import NO_MUTES
+from scanner.report.muting import Muting
+from scanner.report.pictures import frame_of, pictures_of
+from scanner.report.report_page import ReportPage, report_page
 
 FOLDER = Path(__file__).resolve().parent / "samples"
 SCREENSHOT = FOLDER / "screenshot.webp"

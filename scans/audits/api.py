@@ -18,8 +18,8 @@ from config.api.parsing import LongJSONParser
 from config.api.schema import FORMAT, PAGE_PARAMETERS, creation_parameters, headers, id_parameter, operation, responses
 from config.api.scopes import Scope
 from config.api.views import ApiView, json_body
-from reports.exports import FORMATS
 from reports.mutes.services import active_mutes
+from scanner.report.exports import FORMATS
 from scans.audits import services
 from scans.audits.exports import MEDIA_TYPES, export
 from scans.audits.muting import AuditMutes

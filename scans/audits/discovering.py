@@ -9,15 +9,15 @@ import time
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import InterfaceError, OperationalError, connection
 
-from config.errors import Refusal
 from config.postgresql.silence import log_failure
+from scanner.crawl.discovery.discover import Discovery, Wish, discover, discovery_limits
+from scanner.errors import Refusal
+from scanner.net.client import Network
+from scanner.net.targets import parse_target
+from scanner.result import ScanError
 from scans.audits import services
 from scans.credentials import shown_by
-from scans.discovery.discover import Discovery, Wish, discover, discovery_limits
-from scans.engine.result import ScanError
 from scans.models import Audit
-from scans.net.client import Network
-from scans.net.targets import parse_target
 from scans.policy import scan_policy
 from scans.visits.queue import Worker
 

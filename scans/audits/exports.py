@@ -13,13 +13,10 @@ from typing import Any
 
 from django.db.models import Q
 
-from config import __version__
 from config.documentation.checks import check_pages
-from config.ids import timestamp
 from config.web.downloads import TIME_LIMIT_S, in_time
-from config.web.spreadsheets import MEDIA_TYPE as CSV
-from config.web.spreadsheets import cell, lines
-from reports.exports import (
+from scanner import __version__
+from scanner.report.exports import (
     FORMATS,
     INFORMATION_URI,
     SARIF_LEVELS,
@@ -30,7 +27,10 @@ from reports.exports import (
     sarif_text,
     suppressions,
 )
-from reports.page.references import page_url
+from scanner.report.references import page_url
+from scanner.report.spreadsheets import MEDIA_TYPE as CSV
+from scanner.report.spreadsheets import cell, lines
+from scanner.timestamps import timestamp
 from scans.audits.muting import ALL, AuditMutes
 from scans.audits.serializers import AuditFindingSerializer, AuditPageSerializer, AuditSerializer
 from scans.models import Audit, AuditFinding, AuditPage

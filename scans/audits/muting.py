@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from django.db.models import QuerySet
 
-from reports.mutes.matching import NO_MUTES, MuteRule, Mutes, host_and_path
+from scanner.report.mute_matching import NO_MUTES, MuteRule, Mutes, host_and_path
 from scans.models import Audit, AuditFinding, AuditPage
 
 ALL, SOME, NONE = "all", "some", "none"

@@ -17,8 +17,8 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from accounts import access, usage
-from config.errors import Refusal
-from scans.engine.findings import ScanType
+from scanner.errors import Refusal
+from scanner.findings import ScanType
 from scans.models import Audit, AuditPage, Scan
 from scans.visits.queue import enqueue, running_visits
 from scans.visits.settling import end_if_done

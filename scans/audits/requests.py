@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from config.api.errors import InvalidParams
-from config.errors import Refusal
-from scans.discovery.patterns import pattern_fault
-from scans.engine.findings import ScanType
+from scanner.crawl.discovery.patterns import pattern_fault
+from scanner.errors import Refusal
+from scanner.findings import ScanType
+from scanner.net.credentials import Credentials, InvalidRequestField
+from scanner.net.credentials import parse as parse_credentials
+from scanner.net.errors import Blocked
+from scanner.net.policy import Policy
+from scanner.net.targets import InvalidUrl, Target, parse_target
 from scans.models import Audit
-from scans.net.credentials import Credentials, InvalidRequestField
-from scans.net.credentials import parse as parse_credentials
-from scans.net.errors import Blocked
-from scans.net.policy import Policy
-from scans.net.targets import InvalidUrl, Target, parse_target
 
 DISCOVER = ("sitemap", "links")
 MAX_LISTED = 1_000

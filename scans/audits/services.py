@@ -18,13 +18,13 @@ from accounts import audit as audit_log
 from accounts.authentication import Caller
 from accounts.models import Organization
 from config import celery
-from config.errors import Refusal
-from config.ids import is_id
 from config.logging import request_id
+from scanner.errors import Refusal
+from scanner.ids import is_id
+from scanner.result import ScanError
 from scans.audits.release import release_pages
 from scans.audits.requests import AuditRequest, parse_audit
 from scans.audits.serializers import AuditSerializer
-from scans.engine.result import ScanError
 from scans.idempotency_records import Created, created_once
 from scans.models import Audit, AuditPage, Scan, sealed
 from scans.policy import scan_policy

@@ -14,7 +14,7 @@ from accounts import access, roles
 from accounts import audit as audit_log
 from accounts.identity import requirements
 from accounts.models import Membership
-from config.ids import is_id
+from scanner.ids import is_id
 from scans.models import Audit
 
 

@@ -16,12 +16,12 @@ from accounts import access
 from accounts import audit as audit_log
 from accounts.authentication import Caller
 from config.api.errors import InvalidParams
-from config.errors import Refusal
-from config.ids import is_id
 from config.postgresql.statements import fetch
+from scanner.errors import Refusal
+from scanner.ids import is_id
+from scanner.net.targets import parse_target
 from scans.models import Badge, Monitor, Scan
 from scans.monitors.services import MonitorNotFound
-from scans.net.targets import parse_target
 from scans.policy import scan_policy
 
 # Of an organization. Several at the same moment may go a little beyond it, which harms nobody.

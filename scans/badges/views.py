@@ -19,8 +19,8 @@ from accounts.limits import client
 from accounts.models import Membership
 from accounts.roles import MemberRequest, page_of, requires
 from config.api import throttling
-from config.errors import Refusal
 from config.web.csp import csp_override
+from scanner.errors import Refusal
 from scans.badges.drawing import Drawing, draw, draw_note
 from scans.badges.services import badge_of_page, create_badge, delete_badge, shown_by
 from scans.models import Scan

@@ -16,10 +16,10 @@ from accounts import access
 from accounts.models import Membership
 from reports.models import HAS_SCREENSHOT, Report
 from reports.mutes.services import active_mutes
-from reports.page.evidence.fixes import Part, parts
-from reports.page.explanations import advice
 from reports.page.reader_muting import muting_of
-from reports.page.report_page import ReportPage, report_page
+from scanner.report.evidence.fixes import Part, parts
+from scanner.report.explanations import advice
+from scanner.report.report_page import ReportPage, report_page
 from scans.audits.muting import AuditMutes, MutedOn
 from scans.audits.progress import Progress, progress_of
 from scans.models import Audit, AuditFinding, AuditPage, Scan, path_of

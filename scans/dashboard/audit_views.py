@@ -14,9 +14,9 @@ from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
 from config.web.shared_pages import for_who_may_see, surroundings
-from reports.exports import FORMATS
 from reports.mutes.services import active_mutes
-from reports.page.references import safe_link
+from scanner.report.exports import FORMATS
+from scanner.report.references import safe_link
 from scans.audits import exports
 from scans.audits.muting import AuditMutes
 from scans.audits.visibility import SeenAudit, seen_by, set_sharing

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 from django import forms
 
 from config.web.forms import AddressField, HintedLabel, JudgedForm, TicksField
+from scanner.crawl.discovery.patterns import pattern_fault
+from scanner.net.credentials import InvalidRequestField
 from scans.audits.requests import DISCOVER, MAX_PATTERNS, USUAL_MAX_PAGES
-from scans.discovery.patterns import pattern_fault
 from scans.models import Audit, Scan
-from scans.net.credentials import InvalidRequestField
 
 HINTS = {
     Scan.Type.SECURITY: "TLS, headers, cookies, exposed files",

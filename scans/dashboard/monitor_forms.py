@@ -11,8 +11,8 @@ from django import forms
 from django.forms.boundfield import BoundWidget
 
 from accounts.models import Interval, Tier
-from config.errors import Refusal
 from config.web.forms import HintedLabel, TicksField
+from scanner.errors import Refusal
 from scans.audits.requests import MAX_LISTED
 from scans.dashboard.forms import TargetForm
 from scans.models import Audit, Monitor, Scan

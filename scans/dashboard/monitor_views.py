@@ -21,8 +21,8 @@ from accounts.roles import MemberRequest, page_of, requires
 from config.api.errors import refuse_in_maintenance
 from config.api.idempotency import IdempotencyConflict, IdempotencyMismatch
 from config.api.throttling import refuse_over_rate
-from config.errors import Refusal
-from reports.page.references import safe_link
+from scanner.errors import Refusal
+from scanner.report.references import safe_link
 from scans.audits.services import AuditNotFound, find_audit
 from scans.badges.services import badge_of_monitor, create_badge, delete_badge
 from scans.dashboard import monitor_lists

@@ -25,9 +25,9 @@ from accounts.models import Membership
 from accounts.roles import MemberRequest, current_membership, page_of, requires
 from config.api.errors import refuse_in_maintenance
 from config.api.throttling import refuse_over_rate
-from config.errors import Refusal
-from config.ids import is_id
 from config.web import charts
+from scanner.errors import Refusal
+from scanner.ids import is_id
 from scans import services
 from scans.audits.services import AuditNotFound, cancel_audit, find_audit
 from scans.badges.services import badge_of_page

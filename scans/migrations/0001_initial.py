@@ -1,4 +1,7 @@
-import config.ids
+import scanner.ids
+import scans.models.audit
+import scans.models.badge
+import scans.models.monitor
 import django.contrib.postgres.fields
 import django.core.validators
 import django.db.models.deletion
@@ -36,7 +39,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('credential_names', models.JSONField(blank=True, help_text='What of the credentials may be shown.', null=True)),
                 ('encrypted_credentials', models.BinaryField(blank=True, null=True)),
-                ('id', models.CharField(default=config.ids.new_audit_id, editable=False, max_length=40, primary_key=True, serialize=False)),
+                ('id', models.CharField(default=scans.models.audit.new_audit_id, editable=False, max_length=40, primary_key=True, serialize=False)),
                 ('kind', models.CharField(choices=[('page', 'Page'), ('pages', 'Pages'), ('site', 'Site')], max_length=8)),
                 ('url', models.CharField(help_text='The page, the first of the pages, or where the site begins.', max_length=8192)),
                 ('types', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=16), size=None)),
@@ -118,7 +121,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('credential_names', models.JSONField(blank=True, help_text='What of the credentials may be shown.', null=True)),
                 ('encrypted_credentials', models.BinaryField(blank=True, null=True)),
-                ('id', models.CharField(default=config.ids.new_monitor_id, editable=False, max_length=40, primary_key=True, serialize=False)),
+                ('id', models.CharField(default=scans.models.monitor.new_monitor_id, editable=False, max_length=40, primary_key=True, serialize=False)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('name', models.CharField(max_length=100)),
                 ('kind', models.CharField(choices=[('page', 'Page'), ('pages', 'Pages'), ('site', 'Site')], max_length=8)),
@@ -154,7 +157,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Badge',
             fields=[
-                ('id', models.CharField(default=config.ids.new_badge_id, editable=False, max_length=40, primary_key=True, serialize=False)),
+                ('id', models.CharField(default=scans.models.badge.new_badge_id, editable=False, max_length=40, primary_key=True, serialize=False)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('page', models.CharField(blank=True, default='', help_text="Its URL, where it is no monitor's.", max_length=8192)),
                 ('created_by', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
@@ -212,7 +215,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('credential_names', models.JSONField(blank=True, help_text='What of the credentials may be shown.', null=True)),
                 ('encrypted_credentials', models.BinaryField(blank=True, null=True)),
-                ('id', models.CharField(default=config.ids.new_scan_id, editable=False, max_length=40, primary_key=True, serialize=False)),
+                ('id', models.CharField(default=scanner.ids.new_scan_id, editable=False, max_length=40, primary_key=True, serialize=False)),
                 ('type', models.CharField(choices=[('security', 'Security'), ('performance', 'Performance'), ('accessibility', 'Accessibility'), ('seo', 'SEO')], max_length=16)),
                 ('url', models.CharField(help_text='Canonical, so it may be longer than what was sent.', max_length=8192)),
                 ('host', models.GeneratedField(db_persist=True, expression=django.db.models.functions.comparison.Coalesce(models.Func(models.F('url'), models.Value('^https?://([^/?#]+)'), function='substring'), models.Value('')), help_text="The URL's host, with its port where that is not the scheme's own: the site.", output_field=models.TextField())),

@@ -12,12 +12,16 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import REPORTS_KEPT_DAYS, ApiKey, Organization
-from config.ids import new_audit_id
-from scans.engine.scoring import mean_grade, rounded
+from scanner.ids import new_id
+from scanner.scoring import mean_grade, rounded
 from scans.models.keyed import Keyed
 from scans.models.scan import KEPT
 
 UNFINISHED = ("queued", "discovering", "running")
+
+
+def new_audit_id() -> str:
+    return new_id("aud")
 
 
 class AuditQuerySet(models.QuerySet["Audit"]):

@@ -9,8 +9,12 @@ from django.db.models.functions import MD5
 from django.utils import timezone
 
 from accounts.models import Organization
-from config.ids import new_badge_id
+from scanner.ids import new_id
 from scans.models.monitor import Monitor
+
+
+def new_badge_id() -> str:
+    return new_id("bdg")
 
 
 class Badge(models.Model):

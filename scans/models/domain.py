@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.db import models
 
-from scans.engine.page.registrable_domain import is_public_name, site_of
+from scanner.page.registrable_domain import is_public_name, site_of
 
 LONGEST_NAME = 253
 

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import models
 
 from config import encryption
-from scans.net.credentials import Credentials, InvalidRequestField, parse
+from scanner.net.credentials import Credentials, InvalidRequestField, parse
 
 
 class CredentialsForgotten(InvalidRequestField):

@@ -11,9 +11,13 @@ from django.db.models import Q, Value
 from django.utils import timezone
 
 from accounts.models import ApiKey, Interval, Organization
-from config.ids import new_monitor_id
+from scanner.ids import new_id
 from scans.models.audit import Audit
 from scans.models.keyed import Keyed
+
+
+def new_monitor_id() -> str:
+    return new_id("mon")
 
 
 class Monitor(Keyed):

@@ -13,7 +13,7 @@ from django.db.models.functions import MD5, Coalesce, Left, Now
 from django.utils import timezone
 
 from accounts.models import REPORTS_KEPT_DAYS, ApiKey, Organization
-from config.ids import new_scan_id
+from scanner.ids import new_scan_id
 from scans.models.domain import LONGEST_NAME, DomainField
 from scans.models.keyed import Keyed
 

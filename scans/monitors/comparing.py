@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
-from reports.diff import Change, Diff, Reason, diff
+from scanner.report.diff import Change, Diff, Reason, diff
 from scans.monitors.states import Document, has_browser, is_error, merged, silent_checks
 
 # How many runs are remembered of what came and went, and how many of a row are asked for at most.

@@ -17,7 +17,7 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 from django.db.models import Q
 
 from config import celery
-from config.ids import timestamp
+from scanner.timestamps import timestamp
 from scans.models import Audit, Monitor, MonitorRun
 from scans.monitors import news, notices
 from scans.monitors.looking import Looking, look

@@ -18,8 +18,8 @@ from django.db import connection
 
 from reports.models import Report
 from reports.mutes.services import active_mutes
-from scans.engine.catalogue import measured_checks
-from scans.engine.findings import ScanType
+from scanner.catalogue import measured_checks
+from scanner.findings import ScanType
 from scans.models import Audit, AuditPage, Monitor, MonitorState, Scan
 from scans.monitors.comparing import Compared, compare, is_down, runs_down
 from scans.monitors.news import IsMuted, Looked, News, cut

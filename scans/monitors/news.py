@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from reports.diff import SEVERITY_RANK, Change, Place
+from scanner.report.diff import SEVERITY_RANK, Change, Place
 from scans.monitors.comparing import Compared
 from scans.monitors.scores import Scored
 from scans.monitors.states import checks_of

@@ -17,9 +17,9 @@ from accounts import access
 from accounts.mailing import outbox
 from accounts.models import Organization, User
 from config.documentation.checks import check_pages
-from config.ids import timestamp
-from reports.page.references import page_url
-from scans.engine.messages import counted
+from scanner.messages import counted
+from scanner.report.references import page_url
+from scanner.timestamps import timestamp
 from scans.models import Monitor, MonitorRun
 
 # Of each kind of change, and of the pages of a finding.

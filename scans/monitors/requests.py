@@ -11,11 +11,11 @@ from typing import Any
 from accounts import access
 from accounts.models import Interval, Tier
 from config.api.errors import InvalidParams
+from scanner.findings import ScanType, Severity
+from scanner.net.policy import Policy
 from scans.audits.requests import AuditRequest, parse_audit
-from scans.engine.findings import ScanType, Severity
 from scans.models import Audit, Monitor
 from scans.monitors.schedule import PERIODS, time_zones
-from scans.net.policy import Policy
 
 NAME_LENGTH = 100
 MOST_EMAILS = 50

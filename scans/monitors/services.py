@@ -14,11 +14,12 @@ from accounts import audit as audit_log
 from accounts.authentication import Caller
 from accounts.models import Interval, Organization, Tier
 from config import celery
-from config.errors import Refusal
-from config.ids import is_id, new_monitor_id
+from scanner.errors import Refusal
+from scanner.ids import is_id
 from scans.audits.requests import AuditRequest
 from scans.idempotency_records import Created, created_once
 from scans.models import Monitor, MonitorRun, sealed
+from scans.models.monitor import new_monitor_id
 from scans.monitors.requests import MonitorRequest, audit_columns, is_shorter, parse_change, parse_new
 from scans.monitors.schedule import Schedule
 from scans.monitors.serializers import MonitorSerializer

@@ -10,11 +10,11 @@ from django.db import transaction
 
 from accounts import usage
 from config import celery
-from config.errors import Refusal
+from scanner.errors import Refusal
+from scanner.findings import ScanType
 from scans.audits.release import release_pages
 from scans.audits.requests import AuditRequest, parse_audit
 from scans.audits.services import has_enough_sites, insert_audit
-from scans.engine.findings import ScanType
 from scans.models import UNFINISHED, Audit, Monitor, MonitorRun
 from scans.monitors import notices
 from scans.monitors.requests import audit_body

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Set
 from typing import Any
 from urllib.parse import urlsplit
 
-from scans.engine.fingerprints import EVIDENCE_ITEMS, fingerprints
+from scanner.fingerprints import EVIDENCE_ITEMS, fingerprints
 
 Document = Mapping[str, Any]
 # The check whose evidence names the certificate, whatever its verdict.
@@ -22,7 +22,7 @@ def page_key(url: str) -> str:
 
 
 def reduced(export: Document, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What `reports.diff` reads of a JSON export, so that it finds the same changes; and what a monitor asks beside it.
+    """What `scanner.report.diff` reads of a JSON export, to find the same changes; and what a monitor asks beside it.
 
     `answer` is the HTTP status that the page answered with, None where it is not known; `certificate` the host and the
     end of its certificate, None where none was seen.

@@ -25,8 +25,8 @@ from config.logging import working_on
 from config.telemetry.access_log import scan_line
 from reports.build import build_report
 from reports.models import Report
-from scans.engine.findings import ScanType
-from scans.engine.result import Progress, ScanError, ScanResult
+from scanner.findings import ScanType
+from scanner.result import Progress, ScanError, ScanResult
 from scans.models import Scan
 from scans.models.domain import domain_of
 from scans.visits import tallies

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from scans.net.http.answers import Answers
+from scanner.net.http.answers import Answers
 
 AUDITS = 2
 KEPT_BYTES = 8 * 1024 * 1024  # for each; a worker has many processes

@@ -17,8 +17,8 @@ from django.core.cache import caches
 from django.utils.crypto import constant_time_compare, salted_hmac
 from redis import RedisError
 
-from scans.engine.catalogue import Probe
-from scans.engine.kept_evidence import Kept
+from scanner.catalogue import Probe
+from scanner.kept_evidence import Kept
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ SALT = "scans.visits.origin_evidence"
 
 
 class OriginEvidence:
-    """The evidence of one audit. Thread-safe. See `scans.engine.kept_evidence.KeptEvidence`.
+    """The evidence of one audit. Thread-safe. See `scanner.kept_evidence.KeptEvidence`.
 
     Nothing is raised here: without what is kept, a visit only asks the site once more.
     """

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from config.api.errors import ServiceUnavailable
 from config.operations.health import redis_answers
-from scans.engine.findings import ScanType
+from scanner.findings import ScanType
 from scans.models import LONGEST_LEASE, Scan
 from scans.visits.queue import BUSY, MAX_ATTEMPTS, RUN_OUT, queue_of, types_of
 

@@ -12,7 +12,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connection, transaction
 
-from scans.engine.findings import ScanType
+from scanner.findings import ScanType
 from scans.models import LONGEST_LEASE
 from scans.models.domain import domain_of, is_public
 from scans.visits.queue import RUN_OUT, enqueue, types_of

@@ -18,7 +18,7 @@ from django.db import connection
 
 from accounts import access
 from config import celery
-from scans.engine.findings import ScanType
+from scanner.findings import ScanType
 from scans.models import LONGEST_LEASE, Scan
 
 SCAN_QUEUE, BROWSER_QUEUE = QUEUES = ("scans", "browser")

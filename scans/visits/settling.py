@@ -11,8 +11,8 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from config import celery
-from scans.engine.fingerprints import fingerprints
-from scans.engine.result import ScanResult
+from scanner.fingerprints import fingerprints
+from scanner.result import ScanResult
 from scans.models import Audit, AuditFinding, AuditPage, MonitorRun, Scan
 from webhooks.events import record_audit_end
 

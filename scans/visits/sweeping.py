@@ -11,8 +11,8 @@ from django.db.models import F, Max, Q
 from django.utils import timezone
 from redis import RedisError
 
-from scans.engine.findings import ScanType
-from scans.engine.result import ScanError
+from scanner.findings import ScanType
+from scanner.result import ScanError
 from scans.models import Scan, Turn
 from scans.visits import queue
 from scans.visits.claims import fail_scans

@@ -1,4 +1,4 @@
-// Filters and keys of the report page. The server answers the same addresses without scripts (reports/page/filters.py):
+// Filters and keys of the report page. The server answers the same addresses without scripts (scanner/report/filters.py):
 // there as here, findings that do not fit are `hidden`, and so is what only holds such.
 
 const STATUS_OF = { failed: "fail", warnings: "warn", passed: "pass" };

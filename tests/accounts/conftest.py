@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, sync_playwright
 
 from config.environment import IdentityProvider
-from scans.net.browser import find_browser
+from scanner.net.browser import find_browser
 from tests.config.stack.processes import wait_until
 from tests.e2e.service import free_port, get_status
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from config.environment import SECRETS
-from scans.net.client import DEFAULT_LIMITS
-from scans.net.targets import RESERVED_SUFFIXES
+from scanner.environment import SECRETS
+from scanner.net.client import DEFAULT_LIMITS
+from scanner.net.targets import RESERVED_SUFFIXES
 from tests.config.test_docs_operations import read_variables
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -108,14 +108,14 @@ def test_a_check_that_is_added_as_contributing_says_is_complete(tmp_path: Path) 
     """The shown check, added to its category's file, is found; that file's tests pass with the shown one among them."""
     check, test = steps()
     for entry in ROOT.iterdir():
-        if entry.name in ("scans", "tests"):
+        if entry.name in ("scanner", "tests"):
             shutil.copytree(entry, tmp_path / entry.name, ignore=shutil.ignore_patterns("__pycache__"))
         elif entry.is_file():
             shutil.copy(entry, tmp_path)
         elif entry.name not in (".git", "var"):
             (tmp_path / entry.name).symlink_to(entry)
-    tests = Path("tests", "scans", "engine", "security", "checks", "test_headers.py")
-    for path, added in ((Path("scans", "engine", "security", "checks", "headers.py"), check), (tests, test)):
+    tests = Path("tests", "scanner", "security", "checks", "test_headers.py")
+    for path, added in ((Path("scanner", "security", "checks", "headers.py"), check), (tests, test)):
         with (tmp_path / path).open("a", encoding="utf-8") as file:
             file.write(f"\n\n{added}")
 

@@ -20,18 +20,19 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import DELIVERIES_KEPT_DAYS, REPORTS_KEPT_DAYS, Tier
-from config.errors import Refusal
-from config.ids import new_report_id, new_scan_id
 from reports.models import Report
+from scanner.catalogue import probes
+from scanner.errors import Refusal
+from scanner.ids import new_report_id, new_scan_id
+from scanner.net.errors import NetError
+from scanner.net.targets import InvalidUrl
+from scanner.result import ScanFailed
 from scans import tasks
 from scans.audits.requests import parse_audit
-from scans.engine.catalogue import probes
-from scans.engine.result import ScanFailed
 from scans.models import Audit, Scan
-from scans.net.errors import NetError
-from scans.net.targets import InvalidUrl
 from scans.policy import scan_policy
 from tests.generated import description
+from tests.house import PACKAGES
 from tests.sites.sample import sample_site
 from tests.sites.server import Answer
 from tests.world import attempt_deliveries, finished_scan, make_scan, member_of
@@ -280,8 +281,7 @@ def subclasses(of: type[Refusal]) -> Iterator[type[Refusal]]:
 
 
 def sources() -> str:
-    apps = ("accounts", "config", "reports", "scans", "webhooks")
-    return "\n".join(path.read_text(encoding="utf-8") for app in apps for path in (ROOT / app).rglob("*.py"))
+    return "\n".join(path.read_text(encoding="utf-8") for app in PACKAGES for path in (ROOT / app).rglob("*.py"))
 
 
 def test_the_table_of_errors_is_complete() -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from scans.command.arguments import FORMATS, options_from, parser
-from scans.command.configuration import KEYS, NAME
-from scans.command.errors import EXIT_FAILED, EXIT_GATE, EXIT_USAGE
+from scanner.command.arguments import FORMATS, options_from, parser
+from scanner.command.configuration import KEYS, NAME
+from scanner.command.errors import EXIT_FAILED, EXIT_GATE, EXIT_USAGE
 
 ROOT = Path(__file__).resolve().parents[2]
 DOC = (ROOT / "docs" / "command.md").read_text(encoding="utf-8")

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
+from tests.house import PACKAGES
+
 ROOT = Path(__file__).resolve().parents[2]
 DOC = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 
@@ -22,7 +24,7 @@ OF_TERMINALS = {"NO_COLOR", "TERM"}
 # Reads the settings as they are without any environment, and notes what they ask for.
 NOTING = """
 import json, pathlib
-from config import environment
+from scanner import environment
 
 asked = {}
 
@@ -84,7 +86,7 @@ def test_no_module_reads_the_environment_behind_the_settings_back() -> None:
     reading = re.compile(r"""os\.(?:environ(?:\.get\(|\[)|getenv\()\s*["'](\w+)["']""")
     found = {
         name
-        for app in ("accounts", "config", "reports", "scans", "webhooks")
+        for app in PACKAGES
         for path in (ROOT / app).rglob("*.py")
         for name in reading.findall(path.read_text(encoding="utf-8"))
     }
@@ -101,10 +103,9 @@ def test_every_query_runs(query: str, db: None) -> None:
 
 
 def test_every_log_line_is_written_somewhere() -> None:
-    apps = ("accounts", "config", "reports", "scans", "webhooks")
     logging_calls = [
         call
-        for app in apps
+        for app in PACKAGES
         for path in (ROOT / app).rglob("*.py")
         for call in re.findall(r'logger\.(\w+)\("([^"]+)"', path.read_text(encoding="utf-8"))
     ]

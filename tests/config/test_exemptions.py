@@ -6,7 +6,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from config.environment import Exemption, exemptions
+from scanner.environment import Exemption, exemptions
 
 
 @pytest.mark.parametrize(

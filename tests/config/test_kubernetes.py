@@ -11,7 +11,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from config.environment import SECRETS
+from scanner.environment import SECRETS
 from tests.config.test_containers import KEYS, NOT_FOR_OPERATORS, OURS, ROOT, SERVICES, WORKERS, command_of
 from tests.config.test_docs_operations import read_variables
 

@@ -17,7 +17,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from config.celery import app, enqueue
 from config.logging import Outage
 from tests.config.stack.processes import wait_until
-from tests.scans.net.tls_servers import self_signed, tls_server
+from tests.scanner.net.tls_servers import self_signed, tls_server
 
 
 @pytest.mark.parametrize(("task", "queue"), [("scans.tasks.run_scan", "scans"), ("webhooks.tasks.deliver", "webhooks")])

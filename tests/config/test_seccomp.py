@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from scans.net.browser import find_browser, sandbox_problem
+from scanner.net.browser import find_browser, sandbox_problem
 from tests.config.test_containers import ROOT
 
 PROFILE = ROOT / "deploy" / "seccomp.json"

@@ -23,9 +23,9 @@ from django.utils.http import urlsafe_base64_encode
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Route, ViewportSize, sync_playwright
 
 from accounts.models import DataExport, DataExportPart, User
-from scans.engine.browser.warm import WarmBrowser
-from scans.engine.findings import ScanType
-from scans.net.browser import find_browser, launch_options
+from scanner.browser.warm import WarmBrowser
+from scanner.findings import ScanType
+from scanner.net.browser import find_browser, launch_options
 from tests.furnished import Furnished, furnish, real_result
 from tests.world import browser_of, member_of, person_of
 

@@ -16,14 +16,14 @@ from playwright.sync_api import Page, ViewportSize
 
 from reports.models import Report
 from reports.page.sample import FILM, FOLDER, PAGE_PICTURE, SCREENSHOT, sample_of
-from scans.engine.browser.warm import WarmBrowser
-from scans.engine.findings import ScanType
-from scans.engine.result import Budget
-from scans.engine.run import scan
-from scans.net.browser import find_browser
-from scans.net.client import Network
-from scans.net.policy import Policy
-from scans.net.targets import parse_target
+from scanner.browser.warm import WarmBrowser
+from scanner.findings import ScanType
+from scanner.net.browser import find_browser
+from scanner.net.client import Network
+from scanner.net.policy import Policy
+from scanner.net.targets import parse_target
+from scanner.result import Budget
+from scanner.run import scan
 from tests.e2e.pages import PICTURE as PICTURES
 from tests.e2e.pages import Rendering, Shown, ask, window
 from tests.furnished import finish_with

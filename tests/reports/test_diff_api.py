@@ -12,8 +12,8 @@ import pytest
 from django.utils import timezone
 
 from reports.models import Report
-from scans.engine.findings import HIGH, LOW, Severity
-from scans.engine.result import CategoryResult, CheckResult
+from scanner.findings import HIGH, LOW, Severity
+from scanner.result import CategoryResult, CheckResult
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.world import Api, Member, finished_scan, make_result, make_scan

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from reports.models import Report
 from reports.tasks import delete_expired
-from scans.engine.result import OmittedCheck
+from scanner.result import OmittedCheck
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.world import Member, browser_of, finished_scan, make_result, make_scan, person_of

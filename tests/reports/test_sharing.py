@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts.models import AuditEvent, Membership
 from config.web import shared_pages
 from reports.models import Report
-from scans.engine.result import Pictures
+from scanner.result import Pictures
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of

@@ -8,9 +8,9 @@ import re
 
 import pytest
 
-from scans.engine.catalogue import Category, catalogue_version, checks
-from scans.engine.findings import ScanType
-from scans.engine.plan import needs_browser
+from scanner.catalogue import Category, catalogue_version, checks
+from scanner.findings import ScanType
+from scanner.plan import needs_browser
 from tests.command_line import run, run_here, start
 
 CATALOGUE = [check for scan_type in ScanType for check in checks(scan_type)]

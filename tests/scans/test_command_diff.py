@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.command_line import run, run_here
-from tests.reports.test_diff import document
+from tests.scanner.report.test_diff import document
 from tests.sites.sample import sample_site
 from tests.sites.server import Answer, Site
 

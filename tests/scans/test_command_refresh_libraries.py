@@ -10,8 +10,8 @@ import pytest
 import pytest_django
 from django.core.management import CommandError, call_command
 
-from scans.engine.security import javascript_libraries
-from tests.scans.net.loopback import NETWORKS
+from scanner.security import javascript_libraries
+from tests.scanner.net.loopback import NETWORKS
 from tests.sites.server import Answer, Request, Site
 
 ADVISORIES = {

@@ -10,8 +10,8 @@ import pytest
 import pytest_django
 from django.core.management import CommandError, call_command
 
-from scans.engine.seo import structured_data
-from tests.scans.net.loopback import NETWORKS
+from scanner.seo import structured_data
+from tests.scanner.net.loopback import NETWORKS
 from tests.sites.server import Answer, Site
 
 RELEASE = {

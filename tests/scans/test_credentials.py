@@ -16,16 +16,16 @@ from django.test import Client, override_settings
 from django.utils import timezone
 
 from accounts.models import REPORTS_KEPT_DAYS
-from reports.exports import FORMATS
+from scanner.findings import ScanType
+from scanner.net.credentials import Credentials, parse
+from scanner.report.exports import FORMATS
 from scans.browser import _warm, close_browser
 from scans.closing import stop_scans
-from scans.engine.findings import ScanType
 from scans.models import Scan, sealed
-from scans.net.credentials import Credentials, parse
 from scans.services import requeue_scan
 from scans.tasks import forget_credentials, run_scan
 from tests.database_dump import dump_of_database
-from tests.scans.net.loopback import NETWORKS
+from tests.scanner.net.loopback import NETWORKS
 from tests.sites.repeating import OTHER, Canaries, site_that_repeats_everything
 from tests.sites.server import Answer, Site
 from tests.world import Member, attempt_deliveries, browser_of, make_scan, person_of, register_webhook

@@ -10,11 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import pytest_django
 
+from scanner.net.errors import NotReachable
+from scanner.net.policy import Policy
+from scanner.net.targets import Target, parse_target
 from scans import reachability
-from scans.net.errors import NotReachable
-from scans.net.policy import Policy
-from scans.net.targets import Target, parse_target
-from tests.scans.net.loopback import NETWORKS
+from tests.scanner.net.loopback import NETWORKS
 from tests.world import Member
 
 PATIENCE_S = 30
@@ -106,7 +106,7 @@ def test_while_many_look_a_scan_is_accepted_without_a_look(
 @pytest.mark.django_db
 def test_while_many_look_a_webhook_is_registered_without_a_look(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each attempt judges the receiver's address again."""
-    monkeypatch.setattr("scans.net.client.Network.addresses", lambda *_: pytest.fail("looked"))
+    monkeypatch.setattr("scanner.net.client.Network.addresses", lambda *_: pytest.fail("looked"))
     with reachability.place(1), reachability.place(2):
         answer = home.api.post("/api/webhooks", {"url": "https://hooks.example.com/", "events": ["scan.completed"]})
     assert answer.status_code == 201

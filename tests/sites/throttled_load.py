@@ -11,8 +11,8 @@ from typing import Any
 
 from playwright.async_api import Browser, async_playwright
 
-from scans.engine.browser.load import PIXEL_RATIO, SCREEN
-from scans.net.browser import launch_options
+from scanner.browser.load import PIXEL_RATIO, SCREEN
+from scanner.net.browser import launch_options
 
 SLOWDOWN = 4
 LIMIT_S = 60.0

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from scans.engine.findings import ScanType
+from scanner.findings import ScanType
 from tests.sites.server import Answer, Certificate, Request, Route, Site
 
 KIB = 1024

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import brotli
 import zstandard
 
-from scans.engine.findings import ScanType
+from scanner.findings import ScanType
 from tests.sites.server import Answer, Request, Site
 from tests.sites.zoo_cage import (
     ACCESSIBILITY,

@@ -14,14 +14,14 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from scans.engine.findings import ScanType
-from scans.engine.result import Budget
-from scans.engine.run import scan
-from scans.memory import give_back, use_one_heap
-from scans.net.client import Network
-from scans.net.policy import Policy
-from scans.net.targets import parse_target
-from tests.scans.net.loopback import NETWORKS
+from scanner.findings import ScanType
+from scanner.memory import give_back, use_one_heap
+from scanner.net.client import Network
+from scanner.net.policy import Policy
+from scanner.net.targets import parse_target
+from scanner.result import Budget
+from scanner.run import scan
+from tests.scanner.net.loopback import NETWORKS
 
 
 @dataclass(frozen=True)

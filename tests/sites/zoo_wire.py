@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from scans.engine.findings import ScanType
+from scanner.findings import ScanType
 from tests.sites.server import Answer, Request
 from tests.sites.zoo_cage import (
     COMPLETED,

@@ -11,8 +11,8 @@ import pytest
 from django.utils import timezone
 from standardwebhooks.webhooks import Webhook as StandardWebhook
 
-from scans.net import client
-from tests.scans.net.seams import PUBLIC, Names
+from scanner.net import client
+from tests.scanner.net.seams import PUBLIC, Names
 from tests.sites.server import Answer, Site
 from tests.world import ALL_EVENTS, Member, attempt_deliveries, finished_scan, key_caller, make_due, register_webhook
 from webhooks import services

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from accounts.models import DELIVERIES_KEPT_DAYS
-from scans.net import errors
-from scans.net.targets import InvalidUrl
+from scanner.net import errors
+from scanner.net.targets import InvalidUrl
 from tests.sites.server import Answer, Site
 from webhooks import services
 from webhooks.delivery import claims, schedule, sending

@@ -19,7 +19,7 @@ from config.logging import working_on
 from config.postgresql import statements
 from config.postgresql.silence import log_failure
 from config.telemetry.tracing import job_span
-from scans.net.policy import Policy
+from scanner.net.policy import Policy
 from scans.policy import scan_policy
 from webhooks.delivery.attempts import record
 from webhooks.delivery.claims import DeliveryClaim, claim, next_due

@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 from cryptography.fernet import InvalidToken
 
 from config import encryption
-from scans.net.client import Network
-from scans.net.errors import Blocked, NetError
-from scans.net.http.response import Response
-from scans.net.policy import Policy
-from scans.net.resolver import Resolver
-from scans.net.targets import InvalidUrl
+from scanner.net.client import Network
+from scanner.net.errors import Blocked, NetError
+from scanner.net.http.response import Response
+from scanner.net.policy import Policy
+from scanner.net.resolver import Resolver
+from scanner.net.targets import InvalidUrl
 from webhooks.delivery.claims import DeliveryClaim
 from webhooks.delivery.formats import sent_body
 from webhooks.delivery.signing import signature_headers

@@ -15,8 +15,8 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 from config.web.kept_html import KeptHtml
-from reports.page.filters import Filter
 from reports.page.history import History
+from scanner.report.filters import Filter
 from scans.models import Scan
 
 PARTS = ("short", "contents", "full")  # report/_short.html and so on

@@ -13,11 +13,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from scans.engine import catalogue
-from scans.engine.catalogue import Check, caps, catalogue_version, checks, measured_checks
-from scans.engine.findings import ScanType
-from scans.engine.plan import needs_browser
-from scans.engine.scoring import SEVERITY_WEIGHT
+from scanner import catalogue
+from scanner.catalogue import Check, caps, catalogue_version, checks, measured_checks
+from scanner.findings import ScanType
+from scanner.plan import needs_browser
+from scanner.scoring import SEVERITY_WEIGHT
 
 # The evidence that checks read, in words for people.
 EVIDENCE = Path(catalogue.__file__).with_name("evidence.toml")

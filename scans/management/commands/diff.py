@@ -11,9 +11,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from reports.diff import Change, Diff, NotCompared, diff
 from reports.diff_serializers import DiffSerializer
-from scans.command.terminal import printable, show_what_can_be_shown
+from scanner.command.terminal import printable, show_what_can_be_shown
+from scanner.report.diff import Change, Diff, NotCompared, diff
 
 EXIT_WORSE = 1
 EXIT_USAGE = 2

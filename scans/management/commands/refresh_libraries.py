@@ -9,10 +9,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from scans.engine.security import javascript_libraries
-from scans.net.client import Network
-from scans.net.errors import NetError
-from scans.net.targets import InvalidUrl
+from scanner.net.client import Network
+from scanner.net.errors import NetError
+from scanner.net.targets import InvalidUrl
+from scanner.security import javascript_libraries
 from scans.policy import settings_policy
 
 API = "https://api.osv.dev/v1/query"
@@ -21,7 +21,7 @@ TIME_LIMIT_S = 300.0
 
 
 class Command(BaseCommand):
-    """Rewrites `scans/engine/security/javascript_libraries.json`; the list of libraries and their banners stays."""
+    """Rewrites `scanner/security/javascript_libraries.json`; the list of libraries and their banners stays."""
 
     help = "Bring the known holes of JavaScript libraries up to date, from the OSV database."
 

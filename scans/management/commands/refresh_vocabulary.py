@@ -8,11 +8,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from scans.engine.seo import structured_data
-from scans.net.budget import Limits
-from scans.net.client import Network
-from scans.net.errors import NetError
-from scans.net.targets import InvalidUrl
+from scanner.net.budget import Limits
+from scanner.net.client import Network
+from scanner.net.errors import NetError
+from scanner.net.targets import InvalidUrl
+from scanner.seo import structured_data
 from scans.policy import settings_policy
 
 RELEASE = "https://schema.org/version/latest/schemaorg-current-https.jsonld"
@@ -20,7 +20,7 @@ MAX_BYTES = 40 * 1024 * 1024
 
 
 class Command(BaseCommand):
-    """Rewrites `scans/engine/seo/schema_org.json`."""
+    """Rewrites `scanner/seo/schema_org.json`."""
 
     help = "Bring the vocabulary of schema.org up to date, from its newest release."
 

@@ -15,9 +15,9 @@ from lxml import html
 from config.documentation.checks import entries, search
 from config.documentation.fixes import SERVERS, fixes
 from config.documentation.sources import SOURCES
-from scans.engine import catalogue
-from scans.engine.catalogue import checks
-from scans.engine.findings import ScanType
+from scanner import catalogue
+from scanner.catalogue import checks
+from scanner.findings import ScanType
 from scans.management.commands.checks import EVIDENCE
 
 CATALOGUE = {check.id: check for scan_type in ScanType for check in checks(scan_type)}

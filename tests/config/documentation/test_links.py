@@ -8,12 +8,12 @@ import pytest
 from django.template import engines
 
 from config.documentation.checks import check_name, check_pages
-from reports.exports import sarif_run
-from reports.page.cards import card_of
-from reports.page.references import page_url
-from scans.command.formats.markdown import markdown
-from scans.command.formats.sarif import sarif
-from scans.command.judged import Judged, Outcome
+from scanner.command.formats.markdown import markdown
+from scanner.command.formats.sarif import sarif
+from scanner.command.judged import Judged, Outcome
+from scanner.report.cards import card_of
+from scanner.report.exports import sarif_run
+from scanner.report.references import page_url
 
 PAGES = "https://scan.acme.test/docs/checks/"
 

@@ -144,11 +144,11 @@ def test_pages_of_an_audit_carry_it_too(home: Member, target: str) -> None:
 def test_lines_of_a_probe_say_of_which_scan_they_are(home: Member) -> None:
     """Probes run in threads of their own."""
     from config.logging import current_job, working_on
-    from scans.engine.findings import ScanType
-    from scans.engine.result import Budget
-    from scans.engine.run import scan
-    from scans.net.client import Network
-    from scans.net.targets import parse_target
+    from scanner.findings import ScanType
+    from scanner.net.client import Network
+    from scanner.net.targets import parse_target
+    from scanner.result import Budget
+    from scanner.run import scan
     from scans.policy import scan_policy
 
     seen: set[str] = set()

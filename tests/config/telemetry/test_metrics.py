@@ -17,9 +17,9 @@ from django.utils import timezone
 from prometheus_client.metrics_core import Metric
 
 from config.telemetry import counters, rows, views
-from scans.engine.findings import ScanType
-from scans.engine.result import ScanError
-from scans.engine.run import failed_result
+from scanner.findings import ScanType
+from scanner.result import ScanError
+from scanner.run import failed_result
 from scans.models import EndedScan, Scan, ScanTally
 from scans.visits import claims, tallies
 from tests.config.stack.processes import wait_until

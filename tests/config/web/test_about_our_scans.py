@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from scans.engine.crawling.robots import product_token
-from scans.net.policy import PRODUCT, Policy
+from scanner.crawl.robots import product_token
+from scanner.net.policy import PRODUCT, Policy
 from scans.policy import scan_policy, settings_policy
 
 pytestmark = pytest.mark.django_db

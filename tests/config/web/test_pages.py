@@ -18,13 +18,13 @@ from django.test import Client
 from lxml import etree, html
 
 from accounts.models import Membership, User
-from config import __version__
 from config.environment import contact
 from config.web import views
 from config.web.csp import policy
 from reports.page.sample import sample_of
-from scans.engine.catalogue import checks
-from scans.engine.findings import ScanType
+from scanner import __version__
+from scanner.catalogue import checks
+from scanner.findings import ScanType
 from tests.world import Member, finished_scan, make_scan
 
 

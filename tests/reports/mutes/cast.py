@@ -8,11 +8,11 @@ from typing import Any
 
 from accounts.authentication import Caller, member_caller
 from accounts.models import Membership
-from reports.mutes.matching import MuteRule
-from scans.engine.catalogue import caps
-from scans.engine.findings import CRITICAL, HIGH, MEDIUM, ScanType
-from scans.engine.result import AppliedCap, CategoryResult, CheckResult
-from scans.engine.scoring import basis, score
+from scanner.catalogue import caps
+from scanner.findings import CRITICAL, HIGH, MEDIUM, ScanType
+from scanner.report.mute_matching import MuteRule
+from scanner.result import AppliedCap, CategoryResult, CheckResult
+from scanner.scoring import basis, score
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.world import Member, make_result, make_scan

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from config.ids import timestamp
 from reports.models import Mute, Report
-from scans.engine.fingerprints import fingerprints
+from scanner.fingerprints import fingerprints
+from scanner.timestamps import timestamp
 from tests.reports.mutes.cast import CHECKS, URL, reported
 from tests.reports.sarif import assert_sarif
 from tests.world import Member

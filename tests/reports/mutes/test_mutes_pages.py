@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.models import AuditEvent, Membership
 from reports.models import Mute, Report
 from reports.mutes import services
-from scans.engine.fingerprints import fingerprints
+from scanner.fingerprints import fingerprints
 from scans.models import Scan
 from tests.reports.mutes.cast import CHECKS, URL, reported
 from tests.reports.people import page_of, person, text_of

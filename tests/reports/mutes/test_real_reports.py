@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from scans.engine.findings import ScanType
-from scans.engine.scoring import score_without
+from scanner.findings import ScanType
+from scanner.scoring import score_without
 from tests.furnished import real_result
 
 

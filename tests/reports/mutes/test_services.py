@@ -13,7 +13,7 @@ from config.api.errors import InvalidParams
 from reports.models import Mute
 from reports.mutes import services
 from reports.mutes.services import MuteLimit, MuteNotFound, active_mutes, create_mute, end_mute
-from scans.engine.fingerprints import fingerprint
+from scanner.fingerprints import fingerprint
 from tests.reports.mutes.cast import caller_with_key
 from tests.world import Member, member_of
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reports.page.explanations import ADVICE, CATEGORIES, GRADES, advice, category_meaning, grade_meaning
-from reports.page.metrics import METRICS, metrics
 from reports.serializers import GRADES as LETTERS
-from scans.engine.catalogue import checks
-from scans.engine.findings import ScanType
+from scanner.catalogue import checks
+from scanner.findings import ScanType
+from scanner.report.explanations import ADVICE, CATEGORIES, GRADES, advice, category_meaning, grade_meaning
+from scanner.report.metrics import METRICS, metrics
 
 
 def test_every_grade_of_every_type_has_its_meaning() -> None:
@@ -27,7 +27,7 @@ def test_meanings_are_of_categories_that_exist() -> None:
 
 
 def test_advice_is_for_codes_that_exist() -> None:
-    source = "".join(path.read_text() for path in (Path(__file__).parents[3] / "scans").rglob("*.py"))
+    source = "".join(path.read_text() for path in (Path(__file__).parents[3] / "scanner").rglob("*.py"))
     assert [code for code in ADVICE if f'"{code}"' not in source] == []
     assert "scan ID" in advice("SOMETHING_NEW")
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from django.http import HttpResponse
 
-from reports.page.filters import Filter
-from reports.page.metrics import CONCERNED, METRICS
-from scans.engine.catalogue import checks
-from scans.engine.findings import HIGH, LOW, ScanType
-from scans.engine.result import CategoryResult, CheckResult
+from scanner.catalogue import checks
+from scanner.findings import HIGH, LOW, ScanType
+from scanner.report.filters import Filter
+from scanner.report.metrics import CONCERNED, METRICS
+from scanner.result import CategoryResult, CheckResult
 from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of
 from tests.world import Member, finished_scan, make_result, make_scan

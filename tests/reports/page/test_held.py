@@ -7,10 +7,10 @@ from dataclasses import replace
 from django.http import HttpResponse
 
 from reports.models import Report
-from scans.engine import scoring
-from scans.engine.findings import CRITICAL, HIGH, LOW, Severity
-from scans.engine.result import AppliedCap, CategoryResult, CheckResult, CheckStatus
-from scans.engine.scoring import Cap
+from scanner import scoring
+from scanner.findings import CRITICAL, HIGH, LOW, Severity
+from scanner.result import AppliedCap, CategoryResult, CheckResult, CheckStatus
+from scanner.scoring import Cap
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of

@@ -9,11 +9,11 @@ from django.test import Client
 from django.utils import timezone
 
 from reports.models import Report
-from reports.page.pictures import NO_PICTURES, frame_of, pictures_in_file, pictures_of
-from scans.engine.browser.evidence import Box, BrowserLoad, Frame, Load, PagePicture
-from scans.engine.findings import HIGH, ScanType
-from scans.engine.illustrations import MAX_CROPS, pictures
-from scans.engine.result import CheckResult, Pictures
+from scanner.browser.evidence import Box, BrowserLoad, Frame, Load, PagePicture
+from scanner.findings import HIGH, ScanType
+from scanner.illustrations import MAX_CROPS, pictures
+from scanner.report.pictures import NO_PICTURES, frame_of, pictures_in_file, pictures_of
+from scanner.result import CheckResult, Pictures
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from reports.models import Report
 from reports.page.steps import NAMES
-from scans.engine.result import Phase
+from scanner.result import Phase
 from tests.reports.people import page_of, person, text_of
 from tests.world import Member, finished_scan, make_scan
 

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from accounts.models import Membership, User
 from reports.models import Report
-from reports.page.report_page import report_page
-from reports.page.waterfall import waterfall
-from scans.engine.findings import CRITICAL, HIGH, LOW
-from scans.engine.result import AppliedCap, CategoryResult, CheckResult, OmittedCheck, Waterfall, WaterfallRow
+from scanner.findings import CRITICAL, HIGH, LOW
+from scanner.report.report_page import report_page
+from scanner.report.waterfall import waterfall
+from scanner.result import AppliedCap, CategoryResult, CheckResult, OmittedCheck, Waterfall, WaterfallRow
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from reports.page.report_page import report_page
-from scans.engine.findings import CRITICAL, HIGH, LOW
-from scans.engine.result import AppliedCap, CategoryResult, CheckResult, SkippedCheck
+from scanner.findings import CRITICAL, HIGH, LOW
+from scanner.report.report_page import report_page
+from scanner.result import AppliedCap, CategoryResult, CheckResult, SkippedCheck
 from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of
 from tests.world import Member, make_result, make_scan

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Tier
-from scans.engine.result import ScanError
+from scanner.result import ScanError
 from tests.scans.audits.test_life import created, pages, shown, visit
 from tests.world import Member, attempt_deliveries, browser_of, key_caller, make_due, person_of
 from webhooks.delivery.schedule import PAUSES

@@ -12,10 +12,10 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Tier
+from scanner.findings import HIGH, LOW, Severity
+from scanner.result import CategoryResult, CheckResult, ScanError
 from scans.audits import exports
 from scans.audits.muting import AuditMutes
-from scans.engine.findings import HIGH, LOW, Severity
-from scans.engine.result import CategoryResult, CheckResult, ScanError
 from scans.models import Audit, AuditFinding, AuditPage
 from tests.reports.sarif import assert_sarif
 from tests.scans.audits.test_life import created, pages, shown, visit

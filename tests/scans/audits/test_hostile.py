@@ -17,13 +17,13 @@ from kombu.exceptions import OperationalError as BrokerError
 from accounts.closing.services import close_organization
 from accounts.models import MonthlyUsage, Tier
 from accounts.usage import month_of
+from scanner.crawl.discovery.discover import Discovery
+from scanner.findings import HIGH, ScanType
+from scanner.result import CategoryResult, CheckResult
 from scans import tasks
 from scans.audits import discovering, release, services
 from scans.audits.release import release_pages
 from scans.audits.sweeping import sweep_audits
-from scans.discovery.discover import Discovery
-from scans.engine.findings import HIGH, ScanType
-from scans.engine.result import CategoryResult, CheckResult
 from scans.models import Audit, AuditFinding, AuditPage, BlockedDomain, IdempotencyRecord, Scan
 from scans.visits import overload
 from scans.visits.claims import claim_next, finish_scan

@@ -13,8 +13,8 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from reports.mutes.services import active_mutes
+from scanner.fingerprints import fingerprint
 from scans.audits.muting import AuditMutes
-from scans.engine.fingerprints import fingerprint
 from scans.models import Audit, AuditFinding, AuditPage
 from tests.reports.people import page_of, person, text_of
 from tests.reports.sarif import assert_sarif

@@ -13,10 +13,10 @@ from django.db.models import Count
 
 from accounts.closing.services import close_organization
 from accounts.models import MonthlyUsage, Tier
+from scanner.findings import ScanType
+from scanner.result import ScanError
 from scans.audits.release import release_pages
 from scans.audits.sweeping import sweep_audits
-from scans.engine.findings import ScanType
-from scans.engine.result import ScanError
 from scans.models import Audit, AuditPage, Scan
 from scans.visits.claims import claim_next, finish_scan
 from scans.visits.queue import Worker, running_visits

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.closing.services import close_organization
 from accounts.models import AuditEvent, Membership, MonthlyUsage, Tier, User
-from scans.engine.result import ScanError
+from scanner.result import ScanError
 from scans.models import Audit, AuditPage, Scan
 from tests.furnished_audits import FAILED, SITE, look_at, make_audit, make_pages, release
 from tests.scans.dashboard.test_pages import browser_of, page_of, rows_of, text_of, used

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.diff import diff
-from scans.engine.catalogue import measured_checks
-from scans.engine.findings import ScanType
+from scanner.catalogue import measured_checks
+from scanner.findings import ScanType
+from scanner.report.diff import diff
 from scans.monitors.comparing import Compared, compare, is_down
 from scans.monitors.states import reduced, silent_checks
-from tests.reports.test_diff import STATES, document
+from tests.scanner.report.test_diff import STATES, document
 
 DOCS = Path(__file__).parents[3] / "docs" / "monitors.md"
 PLACES = st.lists(st.sampled_from([f"#place-{each}" for each in "abcdefghijklmnopqrstuvwx"]), max_size=22, unique=True)

@@ -18,11 +18,11 @@ from django.utils import timezone
 from accounts.models import Tier
 from config import celery
 from reports.models import Mute
+from scanner.findings import CRITICAL, HIGH, LOW, MEDIUM
+from scanner.fingerprints import fingerprints
+from scanner.result import ScanError, SkippedCheck
 from scans import tasks
 from scans.audits.services import cancel_audit
-from scans.engine.findings import CRITICAL, HIGH, LOW, MEDIUM
-from scans.engine.fingerprints import fingerprints
-from scans.engine.result import ScanError, SkippedCheck
 from scans.models import Monitor, MonitorRun, MonitorState
 from scans.monitors import conclusion, looking
 from scans.monitors.conclusion import conclude_missed, conclude_run

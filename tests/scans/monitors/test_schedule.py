@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounts.models import Interval
-from config.ids import new_monitor_id
+from scans.models.monitor import new_monitor_id
 from scans.monitors.schedule import PERIODS, Schedule, time_zones
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from accounts.models import Tier
+from scanner import catalogue, judging
+from scanner.net.errors import TimedOut
+from scanner.performance.evidence import Timing
+from scanner.security.evidence import Exposure
 from scans import tasks
-from scans.engine import catalogue, judging
-from scans.engine.performance.evidence import Timing
-from scans.engine.security.evidence import Exposure
-from scans.net.errors import TimedOut
 from tests.scans.monitors.cast import make_monitor
 from tests.scans.monitors.watching import Watch, told
 from tests.sites.changing import Revision, changing_site

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
+from scanner.findings import HIGH, ScanType, Severity
+from scanner.result import CategoryResult, CheckResult, CheckStatus, ScanError, ScanResult
+from scanner.run import failed_result
 from scans.audits.release import release_pages
-from scans.engine.findings import HIGH, ScanType, Severity
-from scans.engine.result import CategoryResult, CheckResult, CheckStatus, ScanError, ScanResult
-from scans.engine.run import failed_result
 from scans.models import Monitor, MonitorRun, Scan
 from scans.monitors.conclusion import conclude_run
 from scans.monitors.starting import start_run

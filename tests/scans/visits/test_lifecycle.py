@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from accounts.models import MonthlyUsage
 from reports.models import Report
-from scans.engine.findings import ScanType
-from scans.engine.result import Checked, Phase, Progress, ScanError
+from scanner.findings import ScanType
+from scanner.result import Checked, Phase, Progress, ScanError
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan, renew_claim
 from scans.visits.queue import MAX_ATTEMPTS

@@ -11,19 +11,19 @@ from django.core.cache import cache
 from django.test import override_settings
 from redis import RedisError
 
-from scans.engine.catalogue import Probe, probes
-from scans.engine.findings import ScanType
-from scans.engine.kept_evidence import Kept
-from scans.engine.result import Budget, ScanResult
-from scans.engine.run import scan
-from scans.net.client import Network
-from scans.net.deadline import Deadline
-from scans.net.dns_records import DnsAnswer
-from scans.net.policy import Policy
-from scans.net.targets import parse_target
+from scanner.catalogue import Probe, probes
+from scanner.findings import ScanType
+from scanner.kept_evidence import Kept
+from scanner.net.client import Network
+from scanner.net.deadline import Deadline
+from scanner.net.dns_records import DnsAnswer
+from scanner.net.policy import Policy
+from scanner.net.targets import parse_target
+from scanner.result import Budget, ScanResult
+from scanner.run import scan
 from scans.visits import origin_evidence
 from scans.visits.origin_evidence import OriginEvidence
-from tests.scans.engine.cast import POLICY
+from tests.scanner.cast import POLICY
 from tests.sites.sample import sample_site
 from tests.sites.server import Answer, Site
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from standardwebhooks.webhooks import Webhook as StandardWebhook
 
 from config import celery
-from scans.engine.result import ScanError
+from scanner.result import ScanError
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.config.stack.processes import wait_until

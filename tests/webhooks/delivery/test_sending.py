@@ -11,8 +11,8 @@ from ipaddress import ip_network
 import pytest
 
 from config import encryption
-from scans.net import resolver
-from scans.net.policy import Policy
+from scanner.net import resolver
+from scanner.net.policy import Policy
 from tests.sites.name_server import hosts, name_server
 from tests.sites.server import Answer, Certificate, Site
 from tests.world import Member, attempt_deliveries, finished_scan, listening, make_due, register_webhook

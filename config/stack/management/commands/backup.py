@@ -14,12 +14,13 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
-from config import __version__, encryption
+from config import encryption
 from config.postgresql.statements import server_major
 from config.stack import backup
 from config.stack.clients import NoClients, address_of, clients_for
 from config.stack.embedded import EmbeddedError
 from config.stack.own_database import run_on_own_database
+from scanner import __version__
 
 SHOWN_BYTES = 2000
 

@@ -17,12 +17,13 @@ from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from psycopg import sql
 
-from config import __version__, encryption
+from config import encryption
 from config.postgresql.statements import fetch, server_major
 from config.stack import backup
 from config.stack.clients import NoClients, address_of, clients_for
 from config.stack.embedded import EmbeddedError
 from config.stack.own_database import run_on_own_database
+from scanner import __version__
 
 SHOWN_BYTES = 2000
 IS_EMPTY = "SELECT NOT EXISTS (SELECT FROM pg_class WHERE relnamespace = 'public'::regnamespace)"

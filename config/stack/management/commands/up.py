@@ -31,12 +31,12 @@ from django.core.management.base import BaseCommand, CommandParser
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from config import environment
 from config.stack import embedded, running
 from config.stack.demo import DemoLogin, demo_path, login_to_show, write_private
 from config.stack.processes import spawn
 from config.stack.supervisor import Program, Supervisor
 from config.web.mail import goes_to_log
+from scanner import environment
 from scans.browser import browser_program
 
 HOST = "127.0.0.1"

@@ -1,0 +1,101 @@
+"""Faults of roles: unknown and deprecated ones, those that their element does not allow, or that lack a part."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from selectolax.lexbor import LexborNode
+
+from scanner.accessibility.aria.allowed_roles import unallowed_roles
+from scanner.accessibility.aria.framework_bindings import may_be_written
+from scanner.accessibility.aria.native_roles import has_native_role
+from scanner.accessibility.aria.ownership import Ownership
+from scanner.accessibility.document import AccessibleDocument
+from scanner.accessibility.roles import explicit_role, overrides_none, sole_role
+from scanner.accessibility.verdicts import Faults
+from scanner.accessibility.wai_aria import (
+    ABSTRACT,
+    DEPRECATED,
+    REQUIRED_CHILDREN,
+    REQUIRED_PARENTS,
+    ROLES,
+)
+from scanner.page.markup import attribute
+
+
+def unknown_roles(document: AccessibleDocument) -> Faults:
+    """Role attributes without a valid role, or with an abstract one."""
+    return Faults.find(
+        document,
+        _with_role(document),
+        lambda node: _is_unknown(attribute(node, "role") or ""),
+        _may_change,
+        words=lambda node: [attribute(node, "role") or ""],
+    )
+
+
+def deprecated_roles(document: AccessibleDocument) -> Faults:
+    """Elements whose role is deprecated."""
+    return Faults.find(
+        document,
+        _with_role(document),
+        lambda node: explicit_role(node) in DEPRECATED,
+        _may_change,
+        words=lambda node: [explicit_role(node) or ""],
+    )
+
+
+def disallowed_roles(document: AccessibleDocument) -> Faults:
+    """Elements with a role that they are not allowed to have."""
+    found = partial(unallowed_roles, document)
+    nodes = (each for each in document.exposed("[role]") if explicit_role(each) is not None)
+    return Faults.find(document, nodes, found, _may_change, words=found)
+
+
+def conflicting_presentation(document: AccessibleDocument) -> Faults:
+    """Elements with role none that are focusable or have a global ARIA attribute, so that the role does not hold."""
+    nodes = (each for each in document.exposed("img, [role]") if _is_decoration(document, each))
+    return Faults.find(document, nodes, overrides_none, _may_change)
+
+
+def missing_required_children(document: AccessibleDocument) -> Faults:
+    """Elements whose role requires others in it, where these are missing or there are others."""
+    nodes = (each for each in document.exposed("[role]") if _own(each) in REQUIRED_CHILDREN)
+    ownership = Ownership(document)
+    return Faults.find(document, nodes, lambda node: not ownership.has_required_children(node), _may_change)
+
+
+def missing_required_parents(document: AccessibleDocument) -> Faults:
+    """Elements whose role requires another around it, which is missing."""
+    nodes = (each for each in document.exposed("[role]") if _own(each) in REQUIRED_PARENTS)
+    ownership = Ownership(document)
+    return Faults.find(
+        document,
+        nodes,
+        lambda node: not ownership.has_required_parent(node),
+        _may_change,
+        words=lambda node: [_own(node)],
+    )
+
+
+def _with_role(document: AccessibleDocument) -> list[LexborNode]:
+    return [each for each in document.exposed("[role]") if (attribute(each, "role") or "").strip()]
+
+
+def _own(node: LexborNode) -> str:
+    return sole_role(node) or ""
+
+
+def _is_unknown(value: str) -> bool:
+    tokens = value.split()
+    known = ROLES | ABSTRACT
+    return not ABSTRACT.isdisjoint(tokens) or not any(each.lower() in known for each in tokens)
+
+
+def _is_decoration(document: AccessibleDocument, node: LexborNode) -> bool:
+    says_none = attribute(node, "role") in ("none", "presentation")
+    return (says_none or (node.tag == "img" and attribute(node, "alt") == "")) and has_native_role(document, node)
+
+
+def _may_change(node: LexborNode) -> bool:
+    return may_be_written(node, "role")

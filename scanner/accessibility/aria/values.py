@@ -1,0 +1,100 @@
+"""Whether values of ARIA attributes are such as they have to be (WAI-ARIA 1.2, section 6.2.4), as axe-core."""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+
+from selectolax.lexbor import LexborNode
+
+from scanner.accessibility.document import AccessibleDocument
+from scanner.accessibility.roles import sole_role
+from scanner.accessibility.wai_aria import ATTRIBUTES, Type
+from scanner.page.markup import attribute
+
+
+class Verdict(IntEnum):
+    """Of one attribute; the worst is the greatest."""
+
+    VALID = 0
+    UNCERTAIN = 1  # what assistive technology makes of it differs, or a script may still make it valid
+    INVALID = 2
+
+
+INTEGER = re.compile(r"[-+]?[0-9]+")
+NUMBER = re.compile(r"[-+]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)")
+REFERENCES = frozenset({Type.ID, Type.IDS})
+# An invalid one is no error: other words and other names take its place.
+HARMLESS = frozenset({"aria-current", "aria-describedby", "aria-labelledby"})
+DEEPEST_HEADING = 6
+ANNOUNCED = frozenset({"assertive", "polite"})
+
+
+def judge_value(document: AccessibleDocument, node: LexborNode, name: str) -> Verdict:
+    """Judge an attribute that the element has; one that ARIA does not know is VALID here."""
+    value = attribute(node, name) or ""
+    if name not in ATTRIBUTES:
+        return Verdict.VALID
+    if name == "aria-errormessage":
+        return _error_message(document, node, value)
+    if _is_valid(document, node, name, value):
+        return Verdict.UNCERTAIN if name == "aria-level" and float(value) > DEEPEST_HEADING else Verdict.VALID
+    if _need_not_be(node, name):
+        return Verdict.VALID
+    is_empty = value == "" and ATTRIBUTES[name].type is not Type.STRING
+    return Verdict.UNCERTAIN if is_empty or name in HARMLESS else Verdict.INVALID
+
+
+def is_reference(name: str) -> bool:
+    """Whether the attribute's value is one ID or several."""
+    return name in ATTRIBUTES and ATTRIBUTES[name].type in REFERENCES
+
+
+def _is_valid(document: AccessibleDocument, node: LexborNode, name: str, value: str) -> bool:
+    defined = ATTRIBUTES[name]
+    if defined.may_be_empty and not value.strip():
+        return True
+    match defined.type:
+        case Type.BOOLEAN:
+            return value.lower() in ("true", "false")
+        case Type.TOKEN:
+            return value.lower() in defined.tokens
+        case Type.TOKENS:
+            return bool(value.split()) and defined.tokens.issuperset(value.split())
+        case Type.ID:
+            return len(value.split()) == 1 and bool(document.referenced(node, name))
+        case Type.IDS:
+            return bool(document.referenced(node, name))
+        case Type.INTEGER:
+            return INTEGER.fullmatch(value) is not None and float(value) >= defined.least
+        case Type.NUMBER:
+            return NUMBER.fullmatch(value) is not None
+        case Type.STRING:
+            return bool(value.strip())
+
+
+def _need_not_be(node: LexborNode, name: str) -> bool:
+    """Whether what the attribute refers to may come later: with a pop-up, or when the element opens."""
+    if name not in ("aria-controls", "aria-owns"):
+        return False
+    if attribute(node, "aria-expanded") == "false":
+        return True
+    if name == "aria-owns":
+        return False
+    return attribute(node, "aria-selected") == "false" or attribute(node, "aria-haspopup") not in (None, "false")
+
+
+def _error_message(document: AccessibleDocument, node: LexborNode, value: str) -> Verdict:
+    """An error message has to be there, and announced, once the element is marked as invalid."""
+    if attribute(node, "aria-invalid") in (None, "false") or not value.strip():
+        return Verdict.VALID
+    if len(value.split()) > 1:
+        return Verdict.INVALID
+    messages = document.referenced(node, "aria-errormessage")
+    if not messages:
+        return Verdict.UNCERTAIN
+    if document.visibility.is_hidden_from_at(messages[0]):
+        return Verdict.INVALID
+    is_announced = sole_role(messages[0]) == "alert" or attribute(messages[0], "aria-live") in ANNOUNCED
+    is_description = value.strip() in (attribute(node, "aria-describedby") or "").split()
+    return Verdict.VALID if is_announced or is_description else Verdict.INVALID

@@ -1,0 +1,88 @@
+"""axe-core's verdict on the rendered page as a finding: it decides wherever there is one."""
+
+from __future__ import annotations
+
+import re
+
+from scanner.accessibility.verdicts import places
+from scanner.browser.evidence import AxeReport, AxeRule
+from scanner.catalogue import Check
+from scanner.findings import (
+    CRITICAL,
+    HIGH,
+    LOW,
+    MEDIUM,
+    EvidenceItem,
+    Fail,
+    Finding,
+    NotApplicable,
+    Pass,
+    Severity,
+    Warn,
+)
+from scanner.messages import counted, excerpt
+
+IMPACTS = {"critical": CRITICAL, "serious": HIGH, "moderate": MEDIUM, "minor": LOW}
+LEVELS = re.compile(r"wcag2\d?(a{1,3})")
+CRITERIA = re.compile(r"wcag(\d)(\d)(\d{1,2})")
+BEST_PRACTICE = "best-practice"
+# Incomplete where axe-core found no style sheet to read, so that there is nothing to review.
+NEVER_REVIEWED = frozenset({"css-orientation-lock"})
+# Experimental in axe-core, and wrong on pages of the W3C's own tests (ACT 2ee8b8): icon fonts, abbreviations.
+NEVER_CERTAIN = frozenset({"label-content-name-mismatch"})
+INAPPLICABLE = NotApplicable("The rendered page has nothing to judge.")
+
+
+def axe_verdict(check: Check, axe: AxeReport) -> Finding | None:
+    """What axe-core found for the rule of the check's ID; None where it knows no such rule, or has it off."""
+    if rule := axe.violations.get(check.id):
+        return (Warn if check.id in NEVER_CERTAIN else Fail)(
+            f"{_elements(rule)} this check: {_places(rule)}.",
+            severity=_severity(rule, check.severity),
+            evidence=_evidence(rule),
+        )
+    if check.id in axe.incomplete and check.id in NEVER_REVIEWED:
+        return INAPPLICABLE
+    if rule := axe.incomplete.get(check.id):
+        return Warn(
+            f"{counted(rule.count, 'element', 'elements')} could not be judged automatically; check "
+            f"by hand: {_places(rule)}.",
+            # Not a finding yet, so it costs nothing.
+            severity=LOW,
+            evidence=_evidence(rule),
+            weighs=False,
+        )
+    if check.id in axe.passes:
+        return Pass("No element fails this check.")
+    return INAPPLICABLE if check.id in axe.inapplicable else None
+
+
+def _elements(rule: AxeRule) -> str:
+    return f"{counted(rule.count, 'element fails', 'elements fail')}"
+
+
+def _places(rule: AxeRule) -> str:
+    return places(((node.snippet, node.selector) for node in rule.nodes), rule.count)
+
+
+def _severity(rule: AxeRule, declared: Severity) -> Severity:
+    severity = IMPACTS.get(rule.impact, declared)
+    if BEST_PRACTICE in rule.tags and severity in (CRITICAL, HIGH):
+        return MEDIUM
+    return severity
+
+
+def _evidence(rule: AxeRule) -> list[EvidenceItem]:
+    criterion = next((".".join(match.groups()) for tag in rule.tags if (match := CRITERIA.fullmatch(tag))), None)
+    level = next((match[1].upper() for tag in rule.tags if (match := LEVELS.fullmatch(tag))), None)
+    return [
+        {
+            "selector": excerpt(node.selector, 300),
+            "ancestry": excerpt(node.ancestry, 300),
+            "snippet": excerpt(node.snippet, 300),
+            "why": excerpt(node.why, 300),
+            "wcag": criterion,
+            "level": level,
+        }
+        for node in rule.nodes
+    ]

@@ -1,0 +1,14 @@
+"""Accessibility checks: static rules, and axe-core's verdicts on the rendered page, which decide where they are."""
+
+from scanner.accessibility.axe import axe_verdict
+from scanner.findings import CRITICAL
+from scanner.scoring import Cap
+
+CAPS = (
+    Cap(79, "Three or more critical checks failed.", severity=CRITICAL, count=3),
+    Cap(89, "A critical check failed.", severity=CRITICAL),
+    Cap(79, "The page's content was not judged, so at most a C.", count=0, is_unseen=True),
+    Cap(96, "Judged without a browser, so at most an A.", count=0, is_static=True),
+)
+
+VERDICT = axe_verdict

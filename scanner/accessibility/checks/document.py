@@ -1,0 +1,341 @@
+"""Language and document: what the page declares as a whole, and whether it lets people read it undisturbed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from selectolax.lexbor import LexborNode
+
+from scanner.accessibility.document import AccessibleDocument
+from scanner.accessibility.languages import (
+    LANGUAGE_ATTRIBUTES,
+    has_text_of_its_language,
+    invalid_languages,
+    is_registered,
+    primary_subtag,
+)
+from scanner.accessibility.verdicts import Faults, evidence_item, judge, start_tag
+from scanner.accessibility.viewport import forbids_zoom, limits_zoom, viewports
+from scanner.accessibility.wcag import (
+    AUDIO_CONTROL,
+    BEST_PRACTICE,
+    CAPTIONS,
+    LANGUAGE_OF_PAGE,
+    LANGUAGE_OF_PARTS,
+    PAGE_TITLED,
+    PAUSE_STOP_HIDE,
+    RESIZE_TEXT,
+    TIMING_ADJUSTABLE,
+    Criterion,
+)
+from scanner.catalogue import Category, check
+from scanner.findings import CRITICAL, HIGH, LOW, MEDIUM, Fail, Finding, NotApplicable, Pass
+from scanner.messages import excerpt
+from scanner.page.evidence import Document, Page
+from scanner.page.markup import attribute, elements, enclosing, http_equivs, live, select, texts
+from scanner.page.meta import refresh
+
+CATEGORY = Category("Language and document", weight=5, html=True)
+
+NO_ROOT = NotApplicable("The page has no html element.")
+# Attributes of a player that makes no sound; HTML has no `paused`, but some scripts do.
+SILENT = ("muted", "paused")
+
+# A page that reloads after more than 20 hours is excepted (WCAG 2.2.1).
+LONG_REFRESH_S = 72_000
+
+
+@check(
+    "html-has-lang",
+    name="Page declares its language",
+    found="Page does not declare its language",
+    why="Screen readers pronounce the page in the user's language instead of the page's.",
+    severity=HIGH,
+    fix='Declare the language of the page: <html lang="en">',
+    references=(f"{LANGUAGE_OF_PAGE}", "axe-core: html-has-lang"),
+)
+def html_has_lang(document: Document) -> Finding:
+    root = document.tree.root
+    if root is None:
+        return NO_ROOT
+    if language := _language(root, "lang"):
+        return Pass(f"The html element has lang=“{excerpt(language, 40)}”.")
+    missing = "no" if attribute(root, "lang") is None else "an empty"
+    elsewhere = ", and xml:lang does not count in HTML" if _language(root, "xml:lang") else ""
+    return Fail(
+        f"The html element has {missing} lang attribute{elsewhere}, so screen readers guess how to pronounce the page.",
+        evidence=[evidence_item(root, LANGUAGE_OF_PAGE)],
+    )
+
+
+@check(
+    "html-lang-valid",
+    name="Language of the page is valid",
+    found="Language of the page is invalid",
+    why="Screen readers do not know the language, and pronounce the page wrongly.",
+    severity=HIGH,
+    fix='Use a language tag from the IANA registry: <html lang="en">, "de", "pt-BR", …',
+    references=(f"{LANGUAGE_OF_PAGE}", "RFC 5646, section 2.2.1", "axe-core: html-lang-valid"),
+)
+def html_lang_valid(document: Document) -> Finding:
+    root = document.tree.root
+    if root is None:
+        return NO_ROOT
+    if not any(attribute(root, name) for name in LANGUAGE_ATTRIBUTES):
+        return NotApplicable("The html element has no language.")
+    if invalid := invalid_languages(root):
+        shown = " and ".join(excerpt(each, 60) for each in invalid)
+        return Fail(
+            f"The html element has {shown}, which is not a language, so screen readers guess how to pronounce the "
+            "page.",
+            evidence=[evidence_item(root, LANGUAGE_OF_PAGE)],
+        )
+    return Pass(f"The language of the page is registered: {excerpt(start_tag(root), 80)}.")
+
+
+@check(
+    "valid-lang",
+    name="Languages of parts are valid",
+    found="Languages of parts are invalid",
+    why="Screen readers pronounce the part wrongly.",
+    severity=HIGH,
+    fix='Use a language tag from the IANA registry: <q lang="fr">, or remove the attribute.',
+    references=(f"{LANGUAGE_OF_PARTS}", "RFC 5646, section 2.2.1", "axe-core: valid-lang"),
+    content=True,
+)
+def valid_lang(document: AccessibleDocument) -> Finding:
+    parts = (
+        each
+        for each in document.exposed(r"[lang], [xml\:lang]")
+        if each.tag != "html" and any(attribute(each, name) is not None for name in LANGUAGE_ATTRIBUTES)
+    )
+    return judge(
+        Faults.find(document, parts, lambda each: invalid_languages(each) and has_text_of_its_language(document, each)),
+        LANGUAGE_OF_PARTS,
+        "parts with a language of their own",
+        passed="have a registered one",
+        failed="have one that does not exist, so screen readers guess how to pronounce them",
+    )
+
+
+@check(
+    "html-xml-lang-mismatch",
+    name="lang and xml:lang agree",
+    found="lang and xml:lang differ",
+    why="Which of the two languages is used depends on the browser.",
+    severity=MEDIUM,
+    fix="Remove xml:lang, or give it the same language as lang.",
+    references=(f"{LANGUAGE_OF_PAGE}", "axe-core: html-xml-lang-mismatch"),
+)
+def html_xml_lang_mismatch(document: Document) -> Finding:
+    root = document.tree.root
+    if root is None:
+        return NO_ROOT
+    language, xml_language = _language(root, "lang"), _language(root, "xml:lang")
+    if not language or not xml_language:
+        return NotApplicable("The html element does not have both lang and xml:lang.")
+    if not (is_registered(primary_subtag(language)) and is_registered(primary_subtag(xml_language))):
+        return NotApplicable("One of the html element's languages does not exist; html-lang-valid reports that.")
+    shown = f"lang is “{excerpt(language, 40)}”, xml:lang “{excerpt(xml_language, 40)}”"
+    if primary_subtag(language) == primary_subtag(xml_language):
+        return Pass(f"The html element has the same language twice: {shown}.")
+    return Fail(f"The html element has two languages: {shown}.", evidence=[evidence_item(root, LANGUAGE_OF_PAGE)])
+
+
+@check(
+    "document-title",
+    name="Page has a title",
+    found="Page title is missing or empty",
+    why="The title is the first thing that screen readers announce, and it names the tab.",
+    severity=HIGH,
+    fix="Write a <title> in the head that says what the page is.",
+    references=(f"{PAGE_TITLED}", "axe-core: document-title"),
+)
+def document_title(document: Document) -> Finding:
+    titles = (node for node in live(document, "title") if enclosing(node, "svg") is None)
+    first = next(titles, None)
+    text = " ".join((first.text() or "").split()) if first is not None else ""
+    if text:
+        return Pass(f"The page's title is “{excerpt(text, 80)}”.")
+    what = "no title" if first is None else "an empty title"
+    return Fail(f"The page has {what}, so screen readers do not announce which page it is.")
+
+
+@check(
+    "meta-refresh",
+    name="No timed refresh within 20 hours",
+    found="Timed refresh within 20 hours",
+    why="The page changes while people are still reading, and screen readers start again from the top.",
+    severity=CRITICAL,
+    fix="Redirect on the server (status 301), or let visitors reload the page themselves.",
+    references=(f"{TIMING_ADJUSTABLE}", "axe-core: meta-refresh"),
+)
+def meta_refresh(page: Page, document: Document) -> Finding:
+    found = refresh(page, document)
+    if found is None and http_equivs(document, "refresh", anywhere=True):
+        return Pass("The page's refresh is invalid, so browsers ignore it.")
+    if found is None:
+        return NotApplicable("The page has no refresh.")
+    does = f"goes to {excerpt(found.url)}" if found.url else "reloads"
+    if 0 < found.seconds <= LONG_REFRESH_S:
+        return Fail(
+            f"The page {does} after {found.seconds:,} s, whether or not people have finished reading it.",
+            evidence=[{"seconds": found.seconds, "wcag": TIMING_ADJUSTABLE.number, "level": TIMING_ADJUSTABLE.level}],
+        )
+    when = "at once" if found.seconds == 0 else f"only after {found.seconds:,} s"
+    return Pass(f"The page {does} {when}, so nobody is interrupted.")
+
+
+@check(
+    "meta-viewport",
+    name="Page can be zoomed to 200%",
+    found="Zooming to 200% is disabled",
+    why="People with low vision cannot enlarge the page.",
+    severity=MEDIUM,
+    fix='Allow zooming: <meta name="viewport" content="width=device-width, initial-scale=1">',
+    references=(f"{RESIZE_TEXT}", "axe-core: meta-viewport"),
+)
+def meta_viewport(document: Document) -> Finding:
+    return _judged_viewport(document, forbids_zoom, RESIZE_TEXT, "200%")
+
+
+@check(
+    "meta-viewport-large",
+    name="No zoom limit between 200% and 500%",
+    found="Zoom is limited to less than 500%",
+    why="People with low vision cannot enlarge the page as far as they need.",
+    severity=LOW,
+    fix='Do not limit zooming: <meta name="viewport" content="width=device-width, initial-scale=1">',
+    references=("axe-core: meta-viewport-large (best practice)",),
+)
+def meta_viewport_large(document: Document) -> Finding:
+    finding = _judged_viewport(document, limits_zoom, BEST_PRACTICE, "500%")
+    if isinstance(finding, Pass) and any(forbids_zoom(properties) for _, properties in viewports(document)):
+        return Pass("The viewport already disables zooming to 200%; meta-viewport reports that.")
+    return finding
+
+
+@check(
+    "blink",
+    name="No blinking text",
+    found="Blinking text",
+    why="Blinking text is hard to read, and draws attention away from everything else.",
+    severity=HIGH,
+    fix="Replace the <blink> element, for example with <strong>.",
+    references=(f"{PAUSE_STOP_HIDE}", "axe-core: blink"),
+    content=True,
+)
+def blink(document: AccessibleDocument) -> Finding:
+    return _judged_motion(document, "blink", lambda _: True)
+
+
+@check(
+    "marquee",
+    name="No scrolling text",
+    found="Scrolling text",
+    why="Moving text is hard to read and to click, and visitors cannot stop it.",
+    severity=HIGH,
+    fix="Replace the <marquee> element with static text.",
+    references=(f"{PAUSE_STOP_HIDE}", "axe-core: marquee"),
+    content=True,
+)
+def marquee(document: AccessibleDocument) -> Finding:
+    return _judged_motion(document, "marquee", _has_content)
+
+
+@check(
+    "video-caption",
+    name="Videos have captions",
+    found="Videos without a captions track",
+    why="Deaf people cannot follow what is said.",
+    severity=CRITICAL,
+    fix='Add captions: <track kind="captions" src="talk.vtt" srclang="en" label="English">',
+    references=(f"{CAPTIONS}", "axe-core: video-caption"),
+    content=True,
+)
+def video_caption(document: AccessibleDocument) -> Finding:
+    videos = [each for each in document.exposed("video") if attribute(each, "muted") is None]
+    bare = [each for each in videos if not any(_is_captions(track) for track in select(each, "track"))]
+    return judge(
+        Faults(document, videos, review=bare),
+        CAPTIONS,
+        "videos with sound",
+        passed="have a captions track",
+        failed="without a captions track",
+        # Captions may also be burnt into the picture or come by script, and a film may have no sound.
+        caveat="Check by hand whether they have captions in another form.",
+    )
+
+
+@check(
+    "no-autoplay-audio",
+    name="Audio that plays automatically can be stopped",
+    found="Audio plays automatically without controls",
+    why="The sound drowns out the screen reader, and there is no control to stop it.",
+    severity=MEDIUM,
+    fix="Remove autoplay, or add muted, so that sound starts only when the visitor wants it.",
+    references=(f"{AUDIO_CONTROL}", "axe-core: no-autoplay-audio"),
+    content=True,
+)
+def no_autoplay_audio(document: AccessibleDocument) -> Finding:
+    # A hidden one is audible all the same.
+    players = [
+        each
+        for each in live(document.document, "audio[autoplay], video[autoplay]")
+        if all(attribute(each, name) is None for name in SILENT) and _has_source(each)
+    ]
+    return judge(
+        Faults(document, players, review=[each for each in players if attribute(each, "controls") is None]),
+        AUDIO_CONTROL,
+        "players that start by themselves",
+        passed="have controls to stop them",
+        failed="have sound and no controls",
+        # How long the sound is, only a player knows.
+        caveat="That is allowed for at most three seconds.",
+    )
+
+
+def _judged_viewport(
+    document: Document, is_faulty: Callable[[dict[str, str]], bool], criterion: Criterion, size: str
+) -> Finding:
+    metas = viewports(document)
+    if not metas:
+        return NotApplicable("The page has no meta viewport.")
+    if faulty := [node for node, properties in metas if is_faulty(properties)]:
+        return Fail(
+            f"The viewport keeps people from zooming to {size}: {excerpt(start_tag(faulty[0]))}.",
+            evidence=[evidence_item(node, criterion) for node in faulty],
+        )
+    return Pass(f"No maximum-scale keeps people from zooming to {size}: {excerpt(start_tag(metas[0][0]))}.")
+
+
+def _judged_motion(document: AccessibleDocument, tag: str, takes_room: Callable[[LexborNode], bool]) -> Finding:
+    return judge(
+        # Who sees it is disturbed by it, also where assistive technology does not meet it.
+        Faults.find(
+            document,
+            live(document.document, tag),
+            lambda each: takes_room(each) and not document.visibility.is_hidden(each),
+        ),
+        PAUSE_STOP_HIDE,
+        f"<{tag}> elements",
+        passed="are empty or hidden",
+        failed="move, and nobody can stop them" if tag == "marquee" else "blink, and nobody can stop them",
+    )
+
+
+def _has_content(node: LexborNode) -> bool:
+    return any(texts(node)) or any(True for _ in elements(node))
+
+
+def _is_captions(track: LexborNode) -> bool:
+    return (attribute(track, "kind") or "").lower() == "captions"
+
+
+def _has_source(player: LexborNode) -> bool:
+    sources = (each for each in elements(player) if each.tag == "source")
+    return any(attribute(each, "src") for each in (player, *sources))
+
+
+def _language(root: LexborNode, name: str) -> str:
+    return (attribute(root, name) or "").strip()

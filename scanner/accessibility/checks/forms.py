@@ -1,0 +1,292 @@
+"""Forms: whether everybody learns what to fill in, and browsers can help with it.
+
+The rules are axe-core's of the same ID; where it would look at rendered style sheets, or at what scripts have
+made of the page, or where it asks a person to review, only a warning is given.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from selectolax.lexbor import LexborNode
+
+from scanner.accessibility.aria.framework_bindings import may_be_named
+from scanner.accessibility.axe import INAPPLICABLE
+from scanner.accessibility.controls.autocomplete import Purpose, purpose
+from scanner.accessibility.controls.widgets import widgets
+from scanner.accessibility.document import AccessibleDocument
+from scanner.accessibility.names import (
+    accessible_name,
+    has_author_name,
+    has_content_name,
+    label_text,
+    shown_text,
+    visible_text,
+)
+from scanner.accessibility.roles import explicit_role, has_negative_tabindex, is_presentational
+from scanner.accessibility.verdicts import Faults, judge
+from scanner.accessibility.wai_aria import WIDGETS
+from scanner.accessibility.wcag import BEST_PRACTICE, INPUT_PURPOSE, LABELS, NAME_ROLE_VALUE
+from scanner.browser.evidence import AxeReport
+from scanner.catalogue import Category, check
+from scanner.findings import CRITICAL, HIGH, MEDIUM, Finding, Pass
+from scanner.page.markup import attribute, enclosing
+
+CATEGORY = Category("Forms", weight=15, html=True, content=True)
+
+# Input types that are named otherwise, or not shown at all.
+UNLABELLED_TYPES = frozenset({"hidden", "image", "button", "submit", "reset"})
+WITHOUT_AUTOFILL = frozenset({"hidden", "button", "submit", "reset"})
+FIELDS = "input, select, textarea"
+MAX_FIELDS = 5_000  # more than any form has
+
+
+@check(
+    "label",
+    name="Form fields have a label",
+    found="Form fields without a label",
+    why="Screen reader users are not told what to enter, and clicking the text does not focus the field.",
+    severity=CRITICAL,
+    fix='Label each field: <label for="mail">E-mail</label> <input id="mail" type="email">',
+    references=(f"{NAME_ROLE_VALUE}", "axe-core: label"),
+)
+def label(document: AccessibleDocument) -> Finding:
+    return judge(
+        Faults.find(
+            document,
+            _labelled_fields(document, "input, textarea"),
+            lambda each: not _is_named_field(document, each, takes_placeholder=True),
+            may_be_named,
+        ),
+        NAME_ROLE_VALUE,
+        "form fields",
+        passed="have a label or another name",
+        failed="without a label, so screen readers do not announce what to fill in",
+    )
+
+
+@check(
+    "select-name",
+    name="Select elements have a label",
+    found="Select elements without a label",
+    why="Screen reader users hear the options without knowing what they are choosing.",
+    severity=CRITICAL,
+    fix='Label each field: <label for="size">Size</label> <select id="size">…',
+    references=(f"{NAME_ROLE_VALUE}", "axe-core: select-name"),
+)
+def select_name(document: AccessibleDocument) -> Finding:
+    return judge(
+        Faults.find(
+            document,
+            document.exposed("select"),
+            lambda each: not _is_named_field(document, each, takes_placeholder=False),
+            may_be_named,
+        ),
+        NAME_ROLE_VALUE,
+        "select elements",
+        passed="have a label or another name",
+        failed="without a label, so screen readers do not announce what to choose",
+    )
+
+
+@check(
+    "aria-input-field-name",
+    name="ARIA input fields have a name",
+    found="ARIA input fields without a name, or with one unlike their label",
+    why="Screen reader users are not told what to enter, and voice control cannot find the field by its label.",
+    severity=HIGH,
+    fix='Say what to fill in: <div role="textbox" aria-label="Comment" contenteditable>',
+    references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-input-field-name"),
+)
+def aria_input_field_name(document: AccessibleDocument) -> Finding:
+    fields = widgets(document, "combobox", "listbox", "searchbox", "slider", "spinbutton", "textbox")
+    nameless = Faults.find(document, fields, lambda each: not has_author_name(document, each), may_be_named)
+    return _judged_by_role(nameless, "ARIA input fields")
+
+
+@check(
+    "aria-toggle-field-name",
+    name="ARIA toggle fields have a name",
+    found="ARIA toggle fields without a name, or with one unlike their label",
+    why='Screen readers announce "on" or "off" without saying of what, and voice control cannot find the control.',
+    severity=HIGH,
+    fix='Say what is chosen: <span role="checkbox" aria-checked="false" tabindex="0">Gift wrap</span>',
+    references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-toggle-field-name"),
+)
+def aria_toggle_field_name(document: AccessibleDocument) -> Finding:
+    nameless = Faults.find(
+        document,
+        widgets(document, "checkbox", "menuitemcheckbox", "menuitemradio", "radio", "switch", "option"),
+        lambda each: not (has_author_name(document, each) or has_content_name(document, each)),
+        may_be_named,
+    )
+    return _judged_by_role(nameless, "ARIA toggle fields")
+
+
+@check(
+    "autocomplete-valid",
+    name="Autocomplete attributes are valid",
+    found="Invalid autocomplete attributes",
+    why="Browsers cannot fill in the field, which people with motor or cognitive disabilities rely on.",
+    severity=HIGH,
+    fix='Use tokens from the HTML standard: <input autocomplete="email">, "given-name", "shipping street-address", …',
+    references=(f"{INPUT_PURPOSE}", "axe-core: autocomplete-valid"),
+)
+def autocomplete_valid(document: AccessibleDocument) -> Finding:
+    fields = [each for each in document.exposed(FIELDS) if _asks_for_autofill(each)]
+    purposes = [(each, purpose(attribute(each, "autocomplete") or "")) for each in fields]
+    invalid = [each for each, found in purposes if found is Purpose.INVALID]
+    uncertain = [each for each, found in purposes if found is Purpose.UNCERTAIN]
+    return judge(
+        Faults(document, fields, invalid, uncertain),
+        INPUT_PURPOSE,
+        "autocomplete attributes",
+        passed="have a value that browsers support",
+        failed="have a value that browsers do not support" if invalid else "have a value that HTML does not define",
+        caveat="",
+    )
+
+
+@check(
+    "form-field-multiple-labels",
+    name="Form fields have at most one label",
+    found="Form fields with several labels",
+    why="Screen readers announce some of the labels, and which ones depends on the browser.",
+    severity=MEDIUM,
+    fix="Keep one <label> for each field, and put the rest into an element referenced by aria-describedby.",
+    references=(f"{LABELS}", "axe-core: form-field-multiple-labels"),
+)
+def form_field_multiple_labels(document: AccessibleDocument) -> Finding:
+    fields = _labelled_fields(document, FIELDS)
+    return judge(
+        Faults(document, fields, review=[each for each in fields if _has_rival_labels(document, each)]),
+        LABELS,
+        "form fields",
+        passed="have at most one label",
+        failed="have several labels, of which some screen readers announce only one",
+    )
+
+
+@check(
+    "label-title-only",
+    name="Form fields have a visible label",
+    found="Form fields labelled by title or description only",
+    why="A title shows only to people who use a mouse, and some screen readers skip it.",
+    severity=MEDIUM,
+    fix='Write a visible label: <label for="mail">E-mail</label>; title and aria-describedby only add to it.',
+    references=("axe-core: label-title-only (best practice)",),
+)
+def label_title_only(document: AccessibleDocument) -> Finding:
+    fields = _labelled_fields(document, FIELDS)
+    return judge(
+        Faults(document, fields, uncertain=[each for each in fields if _has_only_a_title(document, each)]),
+        BEST_PRACTICE,
+        "form fields",
+        passed="have more than a title or aria-describedby",
+        failed="have only a title or aria-describedby for a label, which most people never see",
+        caveat="",
+    )
+
+
+@check(
+    "label-content-name-mismatch",
+    name="Names contain the visible text",
+    found="Names that do not contain the visible text",
+    why="People who use voice control say what they see, and nothing happens.",
+    severity=HIGH,
+    fix="Begin the accessible name with the control's visible text, so that people who use voice control can say it.",
+    references=("WCAG 2.5.3 Label in Name (A)", "axe-core: label-content-name-mismatch"),
+)
+def label_content_name_mismatch(axe: AxeReport) -> Finding:
+    return INAPPLICABLE
+
+
+def _judged_by_role(nameless: Faults, what: str) -> Finding:
+    finding = judge(
+        nameless,
+        NAME_ROLE_VALUE,
+        what,
+        passed="have a name",
+        failed="without a name, so screen readers do not announce what they are for",
+    )
+    if not isinstance(finding, Pass):
+        return finding
+    document, fields = nameless.document, nameless.judged
+    return judge(
+        Faults(document, fields, uncertain=[each for each in fields if _differs_from_label(document, each)]),
+        NAME_ROLE_VALUE,
+        what,
+        passed="have a name",
+        failed="have a <label> that their name does not contain, and that browsers ignore here",
+        caveat="",
+    )
+
+
+def _labelled_fields(document: AccessibleDocument, selector: str) -> list[LexborNode]:
+    return list(islice((each for each in document.exposed(selector) if _takes_a_label(each)), MAX_FIELDS))
+
+
+def _takes_a_label(node: LexborNode) -> bool:
+    return node.tag != "input" or (attribute(node, "type") or "").lower() not in UNLABELLED_TYPES
+
+
+def _is_named_field(document: AccessibleDocument, node: LexborNode, *, takes_placeholder: bool) -> bool:
+    explicit = document.explicit_labels(node)
+    # A label that is named to the field, but hidden, is none; unless something else names the field.
+    if explicit and document.visibility.is_hidden_from_at(explicit[0]) and not accessible_name(document, node):
+        return False
+    return (
+        has_author_name(document, node)
+        or any(label_text(document, each, node) for each in document.labels(node))
+        or any(document.visibility.is_hidden(each) for each in explicit)
+        or (takes_placeholder and bool((attribute(node, "placeholder") or "").strip()))
+        or is_presentational(node)
+    )
+
+
+def _differs_from_label(document: AccessibleDocument, node: LexborNode) -> bool:
+    text = " ".join(label_text(document, each, node) for each in document.labels(node)).strip()
+    return bool(text) and text.lower() not in accessible_name(document, node).lower()
+
+
+def _asks_for_autofill(node: LexborNode) -> bool:
+    if not (attribute(node, "autocomplete") or "").strip():
+        return False
+    if node.tag == "input" and (attribute(node, "type") or "").lower() in WITHOUT_AUTOFILL:
+        return False
+    for state in ("disabled", "readonly"):
+        if attribute(node, state) is not None or (attribute(node, f"aria-{state}") or "").lower() == "true":
+            return False
+    is_no_widget = attribute(node, "role") is not None and explicit_role(node) not in WIDGETS
+    return not (has_negative_tabindex(node) and is_no_widget)
+
+
+def _has_rival_labels(document: AccessibleDocument, node: LexborNode) -> bool:
+    labels = [each for each in document.explicit_labels(node) if not document.visibility.is_hidden(each)]
+    known = {each.mem_id for each in labels}
+    labels += [each for each in _labels_around(node) if each.mem_id not in known]
+    if len(labels) < 2:
+        return False
+    announced = [each.mem_id for each in labels if not document.visibility.is_hidden_from_at(each)]
+    referenced = {each.mem_id for each in document.referenced(node, "aria-labelledby")}
+    return len(announced) != 1 or announced[0] not in referenced
+
+
+def _labels_around(node: LexborNode) -> list[LexborNode]:
+    found = []
+    current = enclosing(node, "label")
+    while current is not None:
+        found.append(current)
+        current = enclosing(current, "label")
+    return found
+
+
+def _has_only_a_title(document: AccessibleDocument, node: LexborNode) -> bool:
+    if not (attribute(node, "title") or attribute(node, "aria-describedby")) or is_presentational(node):
+        return False
+    if (attribute(node, "aria-label") or "").strip():
+        return False
+    if any(shown_text(document, each) for each in document.referenced(node, "aria-labelledby")):
+        return False
+    explicit, labels = document.explicit_labels(node), document.labels(node)
+    return not any(visible_text(document, each) for each in (*explicit[:1], *labels[len(explicit) :]))

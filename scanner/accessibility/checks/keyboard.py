@@ -1,0 +1,253 @@
+"""Keyboard and navigation: whether people without a mouse get where they want, and by a way that they expect.
+
+The rules are axe-core's of the same ID; where it would look at rendered style sheets, or at what scripts have
+made of the page, only a warning is given.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from selectolax.lexbor import LexborNode
+
+from scanner.accessibility.ancestors import Inherited
+from scanner.accessibility.aria.native_roles import role
+from scanner.accessibility.axe import INAPPLICABLE
+from scanner.accessibility.document import AccessibleDocument
+from scanner.accessibility.names import visible_text
+from scanner.accessibility.roles import is_focusable, tab_index
+from scanner.accessibility.structure.headings import plain_headings
+from scanner.accessibility.structure.skip_links import SkipLinks
+from scanner.accessibility.verdicts import (
+    NO_TEXT,
+    Faults,
+    judge,
+    shows_text,
+    warn_at_most,
+)
+from scanner.accessibility.wai_aria import WIDGETS
+from scanner.accessibility.wcag import BEST_PRACTICE, BYPASS_BLOCKS, KEYBOARD, NAME_ROLE_VALUE
+from scanner.browser.evidence import AxeReport
+from scanner.catalogue import Category, check
+from scanner.findings import HIGH, LOW, MEDIUM, Finding, NotApplicable, Pass, Warn
+from scanner.page.markup import attribute, live
+
+CATEGORY = Category("Keyboard and navigation", weight=10, html=True, content=True)
+
+# "Children Presentational: True", WAI-ARIA 1.2, section 5.2.8, and Graphics-ARIA 1.0; as axe-core 4.12.
+OPAQUE = frozenset(
+    {"button", "checkbox", "graphics-symbol", "img", "math", "menuitemcheckbox", "menuitemradio", "meter", "option"}
+    | {"progressbar", "radio", "scrollbar", "separator", "slider", "switch", "tab"}
+)
+# Elements that may have such a role, and those that may be widgets.
+OPAQUE_ELEMENTS = "[role], button, hr, img, input, math, meter, option, progress, summary"
+WIDGET_ELEMENTS = "[role], a[href], button, input, option, select, summary, textarea"
+# A link that leads somewhere on the page; what single-page applications write for their pages is none.
+IN_PAGE = re.compile(r"#[^/!]")
+# What marks links for keyboards and screen readers that are out of sight until they receive focus.
+OUT_OF_SIGHT = re.compile(
+    r"skip|jump|visually-?hidden|visuallyhidden|sr-only|screen-?reader|off-?screen|a11y|element-invisible",
+    re.IGNORECASE,
+)
+MOVED_AWAY = re.compile(
+    r"(?:left|top|right|bottom|margin|transform|clip)[^;]{0,80}?(?:-\d{2}|\(0|\(1px)", re.IGNORECASE
+)
+LEVELS = 4  # such as div > ul > li > a
+SKIPPING = re.compile(r"\b(?:skip|jump)\b", re.IGNORECASE)
+# What the fragment `top` leads to is the top of the page.
+TOP = frozenset({"#top"})
+
+
+@check(
+    "tabindex",
+    name="No tabindex above 0",
+    found="Tabindex above 0",
+    why="The Tab key moves through the page in an unexpected order.",
+    severity=MEDIUM,
+    fix='Use tabindex="0" or none at all, and put the elements in the HTML into the order of use.',
+    references=("axe-core: tabindex (best practice)",),
+)
+def tabindex(document: AccessibleDocument) -> Finding:
+    return judge(
+        Faults.find(document, document.exposed("[tabindex]"), lambda each: (tab_index(each) or 0) > 0),
+        BEST_PRACTICE,
+        "elements with a tabindex",
+        passed="have 0 or less",
+        failed="have more than 0, so that the Tab key reaches them before everything else",
+    )
+
+
+@check(
+    "accesskeys",
+    name="Access keys are unique",
+    found="Duplicate access keys",
+    why="A key with two meanings does one of them, and which one depends on the browser.",
+    severity=MEDIUM,
+    fix="Use each accesskey for one element only, or remove them: they conflict with screen readers' own keys.",
+    references=("axe-core: accesskeys (best practice)",),
+)
+def accesskeys(document: AccessibleDocument) -> Finding:
+    owners: dict[str, list[LexborNode]] = {}
+    for node in live(document.document, "[accesskey]"):
+        key = (attribute(node, "accesskey") or "").upper()
+        if key and not document.visibility.is_hidden(node):
+            owners.setdefault(key, []).append(node)
+    certain: list[LexborNode] = []
+    uncertain: list[LexborNode] = []
+    for sharing in owners.values():
+        shown = [each for each in sharing if not document.visibility.may_be_hidden(each)]
+        if len(shown) > 1:
+            certain += shown
+        elif len(sharing) > 1:
+            uncertain += sharing
+    return judge(
+        Faults(document, [each for sharing in owners.values() for each in sharing], certain, uncertain),
+        BEST_PRACTICE,
+        "elements with an access key",
+        passed="have a key of their own",
+        failed="share their key with another, so that it leads to only one of them",
+    )
+
+
+@check(
+    "bypass",
+    name="Repeated content can be bypassed",
+    found="No way to bypass repeated content",
+    why="Keyboard users have to tab through the same navigation on every page.",
+    severity=HIGH,
+    fix='Put the main content into <main>, give it headings, or start with <a href="#content">Skip to content</a>.',
+    references=(f"{BYPASS_BLOCKS}", "axe-core: bypass"),
+)
+def bypass(document: AccessibleDocument) -> Finding:
+    links = list(live(document.document, "a[href]"))
+    if not links:
+        return NotApplicable("The page has no links.")
+    if any(document.exposed("main, [role=main]")):
+        return Pass("The page has a main landmark to jump to.")
+    if plain_headings(document):
+        return Pass("The page has headings to jump to.")
+    if any(IN_PAGE.match(attribute(each, "href") or "") for each in links):
+        return Pass("The page has links within it.")
+    if not shows_text(document):
+        return NO_TEXT
+    return Warn(
+        "The page has no main landmark, no heading and no link within it, so people with a keyboard or a screen "
+        "reader go through all repeated content on each page, unless there is a way that a program does not see.",
+        severity=LOW,
+        weighs=False,
+        evidence=[{"wcag": BYPASS_BLOCKS.number, "level": BYPASS_BLOCKS.level}],
+    )
+
+
+@check(
+    "skip-link",
+    name="Skip links have a target",
+    found="Skip links without a target",
+    why="The link that should let keyboard users skip the navigation leads nowhere.",
+    severity=MEDIUM,
+    fix='Give the target the ID that the link refers to: <a href="#content">Skip to content</a> … <main id="content">.',
+    references=("axe-core: skip-link (best practice)",),
+)
+def skip_link(document: AccessibleDocument) -> Finding:
+    skip_links = SkipLinks(document)
+    found = (
+        each
+        for each in document.exposed("a[href]")
+        if each.mem_id in skip_links.links
+        and (attribute(each, "href") or "").startswith(("#", "/#"))
+        and (_is_out_of_sight(document, each) or skip_links.is_moved_away(each))
+    )
+    return warn_at_most(
+        Faults.find(document, found, lambda each: not _has_target(document, each, skip_links.target(each))),
+        BEST_PRACTICE,
+        "skip links",
+        passed="have a target on the page",
+        failed="have no target, or a hidden one",
+    )
+
+
+@check(
+    "nested-interactive",
+    name="Interactive controls are not nested",
+    found="Nested interactive controls",
+    why="Screen readers announce only the outer control, and may not reach the inner one.",
+    severity=HIGH,
+    fix="Put one control beside the other instead of inside it, or remove the role from the outer one.",
+    references=(f"{NAME_ROLE_VALUE}", "axe-core: nested-interactive"),
+)
+def nested_interactive(document: AccessibleDocument) -> Finding:
+    found = [each for each in document.exposed(OPAQUE_ELEMENTS) if role(document, each) in OPAQUE]
+    return warn_at_most(
+        Faults(document, found, _around_widgets(document, found)),
+        NAME_ROLE_VALUE,
+        "controls and images",
+        passed="contain no other control",
+        failed="contain another control, which screen readers do not announce",
+    )
+
+
+@check(
+    "scrollable-region-focusable",
+    name="Scrollable regions are keyboard accessible",
+    found="Scrollable regions without keyboard access",
+    why="Keyboard users cannot scroll the region, so they never see the rest of it.",
+    severity=HIGH,
+    fix='Make the region focusable: <div tabindex="0" role="region" aria-label="…">, or put a focusable control '
+    "inside it.",
+    references=(f"{KEYBOARD}", "axe-core: scrollable-region-focusable"),
+)
+def scrollable_region_focusable(axe: AxeReport) -> Finding:
+    return INAPPLICABLE
+
+
+@check(
+    "frame-focusable-content",
+    name="Frames with controls are keyboard accessible",
+    found="Frames with controls and a negative tabindex",
+    why="Keyboard users cannot reach the controls inside the frame.",
+    severity=HIGH,
+    fix='Remove tabindex="-1" from the frame: it makes everything in it unreachable by keyboard.',
+    references=(f"{KEYBOARD}", "axe-core: frame-focusable-content"),
+)
+def frame_focusable_content(axe: AxeReport) -> Finding:
+    return INAPPLICABLE
+
+
+def _has_target(document: AccessibleDocument, link: LexborNode, target: LexborNode | None) -> bool:
+    if target is None:
+        return attribute(link, "href") in TOP
+    return not document.visibility.is_hidden_from_at(target)
+
+
+def _around_widgets(document: AccessibleDocument, opaque: list[LexborNode]) -> list[LexborNode]:
+    """Those of the elements that have a focusable widget in them."""
+    by_id = {each.mem_id: each for each in opaque}
+    nearest: Inherited[LexborNode | None] = Inherited(None, lambda node, above: by_id.get(node.mem_id, above))
+    found: dict[int, LexborNode] = {}
+    for node in live(document.document, WIDGET_ELEMENTS):
+        around = nearest.of(node.parent)
+        if around is None or around.mem_id in found:
+            continue
+        is_shown = not (document.visibility.is_hidden(node) or document.visibility.may_be_hidden(node))
+        if is_shown and role(document, node) in WIDGETS and is_focusable(node):
+            found[around.mem_id] = around
+    return list(found.values())
+
+
+@lru_cache(maxsize=100)
+def _names_hiding(classes: str) -> bool:
+    return OUT_OF_SIGHT.search(classes) is not None
+
+
+def _is_out_of_sight(document: AccessibleDocument, link: LexborNode) -> bool:
+    """Whether it looks like a link that is shown to keyboards only; how it is drawn, a browser knows."""
+    current: LexborNode | None = link
+    for _ in range(LEVELS):
+        if current is None:
+            break
+        if _names_hiding((attribute(current, "class") or "")[:1_000]):
+            return True
+        current = current.parent
+    style = (attribute(link, "style") or "")[:1_000]
+    return MOVED_AWAY.search(style) is not None or SKIPPING.search(visible_text(document, link)[:200]) is not None

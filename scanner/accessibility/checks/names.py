@@ -1,0 +1,336 @@
+"""Names and labels of controls: whether everybody learns what links, buttons and other parts of the page are for.
+
+The rules are axe-core's of the same ID; where it would look at rendered style sheets, or at what scripts have
+made of the page, only a warning is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from selectolax.lexbor import LexborNode
+
+from scanner.accessibility.aria.framework_bindings import may_be_named
+from scanner.accessibility.axe import INAPPLICABLE
+from scanner.accessibility.controls.widgets import widgets
+from scanner.accessibility.document import AccessibleDocument
+from scanner.accessibility.names import has_author_name, has_content_name, is_labelled
+from scanner.accessibility.roles import (
+    explicit_role,
+    has_global_attribute,
+    has_negative_tabindex,
+    is_focusable,
+    is_presentational,
+)
+from scanner.accessibility.verdicts import Faults, judge
+from scanner.accessibility.wai_aria import NAME_REQUIRED
+from scanner.accessibility.wcag import (
+    BEST_PRACTICE,
+    LINK_PURPOSE,
+    NAME_ROLE_VALUE,
+    NON_TEXT_CONTENT,
+    Criterion,
+)
+from scanner.browser.evidence import AxeReport
+from scanner.catalogue import Category, check
+from scanner.findings import CRITICAL, HIGH, LOW, MEDIUM, Finding
+from scanner.page.markup import attribute, enclosing
+
+CATEGORY = Category("Names and labels of controls", weight=20, html=True, content=True)
+
+INPUT_BUTTONS = frozenset({"button", "submit", "reset"})
+HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+Named = Callable[[AccessibleDocument, LexborNode], bool]
+
+
+@check(
+    "link-name",
+    name="Links have a name",
+    found="Links without a name",
+    why='Screen readers announce only "link", or read out the URL.',
+    severity=HIGH,
+    fix='Add text that says where the link leads, or an aria-label: <a href="/cart" aria-label="Shopping cart"><svg '
+    "…></a>",
+    references=(f"{LINK_PURPOSE}", f"{NAME_ROLE_VALUE}", "axe-core: link-name"),
+)
+def link_name(document: AccessibleDocument) -> Finding:
+    found = (each for each in document.exposed("a[href]") if attribute(each, "href") is not None)
+    return _judged(document, found, _is_named_by_content, LINK_PURPOSE, "links", "where they lead")
+
+
+@check(
+    "button-name",
+    name="Buttons have a name",
+    found="Buttons without a name",
+    why='Screen readers announce only "button", so nobody knows what it does.',
+    severity=CRITICAL,
+    fix='Add text that says what the button does, or an aria-label: <button aria-label="Close"><svg …></button>',
+    references=(f"{NAME_ROLE_VALUE}", "axe-core: button-name"),
+)
+def button_name(document: AccessibleDocument) -> Finding:
+    found = (each for each in document.exposed("button") if _is_judged_as_button(each))
+    return _judged(document, found, _is_named_button, NAME_ROLE_VALUE, "buttons", "what they do")
+
+
+@check(
+    "input-button-name",
+    name="Input buttons have a name",
+    found="Input buttons without a name",
+    why='Screen readers announce only "button", so nobody knows what it does.',
+    severity=CRITICAL,
+    fix='Say what the button does: <input type="button" value="Add to cart">',
+    references=(f"{NAME_ROLE_VALUE}", "axe-core: input-button-name"),
+)
+def input_button_name(document: AccessibleDocument) -> Finding:
+    inputs = (each for each in document.exposed("input[type]") if attribute(each, "type") in INPUT_BUTTONS)
+    found = (each for each in inputs if _is_judged_as_button(each))
+    return _judged(document, found, _is_named_input_button, NAME_ROLE_VALUE, "input buttons", "what they do")
+
+
+@check(
+    "summary-name",
+    name="Summaries have a name",
+    found="Summaries without a name",
+    why="Screen readers cannot say what the element opens.",
+    severity=HIGH,
+    fix="Say what it opens: <details><summary>Delivery</summary>…",
+    references=(f"{NAME_ROLE_VALUE}", "axe-core: summary-name"),
+)
+def summary_name(document: AccessibleDocument) -> Finding:
+    found = (each for each in document.exposed("summary") if _is_first_summary(each))
+    return _judged(document, found, _is_named_by_content, NAME_ROLE_VALUE, "summary elements", "what they open")
+
+
+@check(
+    "frame-title",
+    name="Frames have a title",
+    found="Frames without a title",
+    why="Screen reader users have to enter a frame to find out what is in it.",
+    severity=HIGH,
+    fix='Say what the frame shows: <iframe src="…" title="Map of our shops">',
+    references=(f"{NAME_ROLE_VALUE}", "axe-core: frame-title"),
+)
+def frame_title(document: AccessibleDocument) -> Finding:
+    found = (each for each in document.exposed("frame, iframe") if not has_negative_tabindex(each))
+    return _judged(document, found, _is_named_frame, NAME_ROLE_VALUE, "frames", "what they contain")
+
+
+@check(
+    "empty-heading",
+    name="Headings have text",
+    found="Headings without text",
+    why="Screen reader users jump from heading to heading; an empty one leads nowhere.",
+    severity=LOW,
+    fix="Give the heading text, or remove it.",
+    references=("axe-core: empty-heading (best practice)",),
+)
+def empty_heading(document: AccessibleDocument) -> Finding:
+    found = _headings(document)
+    return _judged(document, found, _is_named_by_content, BEST_PRACTICE, "headings", "what comes below them")
+
+
+@check(
+    "empty-table-header",
+    name="Table headers have text",
+    found="Table headers without text",
+    why="Screen readers announce the header with each cell, but this one is empty.",
+    severity=LOW,
+    fix="Say what the column or row contains, or use <td> for an empty corner.",
+    references=("axe-core: empty-table-header (best practice)",),
+)
+def empty_table_header(document: AccessibleDocument) -> Finding:
+    found = _table_headers(document)
+    return _judged(document, found, has_content_name, BEST_PRACTICE, "table headers", "what their cells mean")
+
+
+@check(
+    "aria-command-name",
+    name="ARIA links, buttons and menu items have a name",
+    found="ARIA links, buttons or menu items without a name",
+    why="Screen readers announce the role alone, so nobody knows what the control does.",
+    severity=HIGH,
+    fix='Say what it does: <div role="button" aria-label="Close" …>, or write it as text.',
+    references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-command-name"),
+)
+def aria_command_name(document: AccessibleDocument) -> Finding:
+    found = widgets(document, "link", "button", "menuitem")
+    return _judged(
+        document, found, _is_named_by_content, NAME_ROLE_VALUE, "ARIA links, buttons and menu items", "what they do"
+    )
+
+
+@check(
+    "aria-dialog-name",
+    name="ARIA dialogs have a name",
+    found="ARIA dialogs without a name",
+    why="When the dialog opens, screen reader users are not told what it is about.",
+    severity=MEDIUM,
+    fix='Name the dialog after its heading: <div role="dialog" aria-labelledby="dialog-heading">',
+    references=("axe-core: aria-dialog-name (best practice)",),
+)
+def aria_dialog_name(document: AccessibleDocument) -> Finding:
+    found = widgets(document, "dialog", "alertdialog")
+    return _judged(document, found, has_author_name, BEST_PRACTICE, "ARIA dialogs", "which one has opened")
+
+
+@check(
+    "aria-meter-name",
+    name="ARIA meters have a name",
+    found="ARIA meters without a name",
+    why="Screen readers announce a value without saying what it measures.",
+    severity=HIGH,
+    fix='Say what is measured: <div role="meter" aria-label="Disk space" …>',
+    references=(f"{NON_TEXT_CONTENT}", "axe-core: aria-meter-name"),
+)
+def aria_meter_name(document: AccessibleDocument) -> Finding:
+    found = widgets(document, "meter")
+    return _judged(document, found, has_author_name, NON_TEXT_CONTENT, "ARIA meters", "what they measure")
+
+
+@check(
+    "aria-progressbar-name",
+    name="ARIA progress bars have a name",
+    found="ARIA progress bars without a name",
+    why="Screen readers announce progress without saying of what.",
+    severity=HIGH,
+    fix='Say what is in progress: <div role="progressbar" aria-label="Upload" …>',
+    references=(f"{NON_TEXT_CONTENT}", "axe-core: aria-progressbar-name"),
+)
+def aria_progressbar_name(document: AccessibleDocument) -> Finding:
+    found = widgets(document, "progressbar")
+    return _judged(document, found, has_author_name, NON_TEXT_CONTENT, "ARIA progress bars", "what is in progress")
+
+
+@check(
+    "aria-tab-name",
+    name="ARIA tabs have a name",
+    found="ARIA tabs without a name",
+    why='Screen readers announce "tab" without saying what it shows.',
+    severity=HIGH,
+    fix='Say what the tab shows: <div role="tab" aria-label="Reviews" …>, or write it as text.',
+    references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-tab-name"),
+)
+def aria_tab_name(document: AccessibleDocument) -> Finding:
+    found = widgets(document, "tab")
+    return _judged(document, found, _is_named_by_content, NAME_ROLE_VALUE, "ARIA tabs", "what they show")
+
+
+@check(
+    "aria-tooltip-name",
+    name="ARIA tooltips have a name",
+    found="ARIA tooltips without a name",
+    why="Screen readers have nothing to announce for the tooltip.",
+    severity=HIGH,
+    fix='Put the text of the tooltip inside the element with role="tooltip".',
+    references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-tooltip-name"),
+)
+def aria_tooltip_name(document: AccessibleDocument) -> Finding:
+    found = widgets(document, "tooltip")
+    return _judged(document, found, _is_named_by_content, NAME_ROLE_VALUE, "ARIA tooltips", "what they explain")
+
+
+@check(
+    "aria-treeitem-name",
+    name="ARIA tree items have a name",
+    found="ARIA tree items without a name",
+    why="Screen readers announce the level of the item without saying which one it is.",
+    severity=MEDIUM,
+    fix='Say what the item is: <li role="treeitem">Documents</li>, or use aria-label.',
+    references=("axe-core: aria-treeitem-name (best practice)",),
+)
+def aria_treeitem_name(document: AccessibleDocument) -> Finding:
+    found = widgets(document, "treeitem")
+    return _judged(document, found, _is_named_by_content, BEST_PRACTICE, "ARIA tree items", "what they are")
+
+
+@check(
+    "frame-title-unique",
+    name="Frame titles are unique",
+    found="Frames with the same title",
+    why="Screen reader users cannot tell frames with the same title apart.",
+    severity=HIGH,
+    fix='Give each frame a title that differs from the others: <iframe title="Map of our shops" …>.',
+    references=(f"{NAME_ROLE_VALUE}", "axe-core: frame-title-unique"),
+)
+def frame_title_unique(axe: AxeReport) -> Finding:
+    return INAPPLICABLE
+
+
+def _judged(
+    document: AccessibleDocument,
+    elements: Iterable[LexborNode],
+    is_named: Named,
+    criterion: Criterion,
+    what: str,
+    purpose: str,
+) -> Finding:
+    return judge(
+        Faults.find(document, elements, lambda each: not is_named(document, each), may_be_named),
+        criterion,
+        what,
+        passed="have a name",
+        failed=f"without a name, so screen readers do not announce {purpose}",
+    )
+
+
+def _is_named_by_content(document: AccessibleDocument, node: LexborNode) -> bool:
+    return has_author_name(document, node) or has_content_name(document, node)
+
+
+def _is_named_button(document: AccessibleDocument, node: LexborNode) -> bool:
+    return _is_named_by_content(document, node) or is_labelled(document, node) or is_presentational(node)
+
+
+def _is_named_input_button(document: AccessibleDocument, node: LexborNode) -> bool:
+    value = attribute(node, "value")
+    has_default = value is None and attribute(node, "type") != "button"
+    return (
+        has_default
+        or bool(value and value.strip())
+        or has_author_name(document, node)
+        or is_labelled(document, node)
+        or is_presentational(node)
+    )
+
+
+def _is_named_frame(document: AccessibleDocument, node: LexborNode) -> bool:
+    if has_author_name(document, node):
+        return True
+    attributes = node.attributes
+    is_none = explicit_role(node) == "none" and not has_global_attribute(node)
+    return is_none and "title" not in attributes and "tabindex" not in attributes
+
+
+def _is_judged_as_button(node: LexborNode) -> bool:
+    """Not where a disabled button has another role, that needs no name."""
+    role = explicit_role(node)
+    return role in (None, "none") or role in NAME_REQUIRED or is_focusable(node)
+
+
+def _is_first_summary(node: LexborNode) -> bool:
+    if node.parent is None or node.parent.tag != "details":
+        return False
+    before = node.prev
+    while before is not None and before.tag != "summary":
+        before = before.prev
+    return before is None
+
+
+def _headings(document: AccessibleDocument) -> Iterable[LexborNode]:
+    for node in document.exposed(", ".join((*HEADINGS, "[role=heading]"))):
+        role = explicit_role(node)
+        if role == "heading" or (
+            node.tag in HEADINGS and (role is None or (role == "none" and not is_presentational(node)))
+        ):
+            yield node
+
+
+def _table_headers(document: AccessibleDocument) -> Iterable[LexborNode]:
+    for node in document.exposed("th, [role=rowheader], [role=columnheader]"):
+        if attribute(node, "role") is not None:
+            if attribute(node, "role") in ("rowheader", "columnheader"):
+                yield node
+            continue
+        table = enclosing(node, "table")
+        if table is None or not is_presentational(table):  # a layout's headers are none
+            yield node

@@ -1,0 +1,241 @@
+"""Text alternatives: whether everybody learns what images and other media show.
+
+The rules are axe-core's of the same ID; where it would look at rendered style sheets, only a warning is given.
+"""
+
+from __future__ import annotations
+
+from selectolax.lexbor import LexborNode
+
+from scanner.accessibility.document import AccessibleDocument
+from scanner.accessibility.images import is_judged_as_image, is_named, judge_image_alternatives
+from scanner.accessibility.names import accessible_name, has_content, is_labelled, visible_text
+from scanner.accessibility.roles import explicit_role, is_presentational
+from scanner.accessibility.verdicts import Faults, judge
+from scanner.accessibility.wcag import BEST_PRACTICE, KEYBOARD, LINK_PURPOSE, NAME_ROLE_VALUE, NON_TEXT_CONTENT
+from scanner.catalogue import Category, check
+from scanner.findings import CRITICAL, HIGH, LOW, Finding
+from scanner.page.markup import MAX_DEPTH, attribute, elements, enclosing, live
+
+CATEGORY = Category("Text alternatives", weight=15, html=True, content=True)
+
+# Elements whose own rules ask for a name.
+NATIVE_IMAGES = frozenset({"img", "area", "input", "object"})
+SVG_ROLES = frozenset({"img", "graphics-document", "graphics-symbol"})
+# What browsers show by themselves in place of an object; other types lead to its fallback.
+PLUGIN_TYPES = ("application/x-shockwave-flash", "application/x-java-applet", "application/x-silverlight")
+# Text that an image's alternative would only repeat.
+REPEATING = frozenset({"button", "p", "li", "td", "th"})
+
+
+@check(
+    "image-alt",
+    name="Images have alternative text",
+    found="Images without alternative text",
+    why="Screen readers read out the file name, or nothing, instead of what the image shows.",
+    severity=CRITICAL,
+    fix='Say what the image shows: <img alt="Red running shoe, side view">; use alt="" if it is decorative.',
+    references=(f"{NON_TEXT_CONTENT}", "axe-core: image-alt"),
+)
+def image_alt(document: AccessibleDocument) -> Finding:
+    return judge_image_alternatives(document)
+
+
+@check(
+    "input-image-alt",
+    name="Image buttons have alternative text",
+    found="Image buttons without alternative text",
+    why='Screen readers announce only "button", or the file name.',
+    severity=CRITICAL,
+    fix='Say what the button does: <input type="image" src="go.png" alt="Search">',
+    references=(f"{NON_TEXT_CONTENT}", f"{NAME_ROLE_VALUE}", "axe-core: input-image-alt"),
+)
+def input_image_alt(document: AccessibleDocument) -> Finding:
+    return judge(
+        Faults.find(
+            document,
+            document.exposed("input[type=image i]"),
+            lambda each: not (is_named(document, each, "alt") or is_labelled(document, each)),
+        ),
+        NON_TEXT_CONTENT,
+        "image buttons",
+        passed="have alternative text",
+        failed="without alternative text",
+    )
+
+
+@check(
+    "area-alt",
+    name="Areas of image maps have alternative text",
+    found="Areas of image maps without alternative text",
+    why="Screen readers cannot say where this part of the image leads.",
+    severity=CRITICAL,
+    fix='Say where each area leads: <area href="/north" alt="Shops in the north" …>',
+    references=(f"{LINK_PURPOSE}", f"{NAME_ROLE_VALUE}", "axe-core: area-alt"),
+)
+def area_alt(document: AccessibleDocument) -> Finding:
+    # Whether or not an image uses the map, as axe-core.
+    areas = (each for each in live(document.document, "area[href]") if enclosing(each, "map") is not None)
+    return judge(
+        Faults.find(document, areas, lambda each: not is_named(document, each, "alt")),
+        LINK_PURPOSE,
+        "linked areas of image maps",
+        passed="have alternative text",
+        failed="without alternative text",
+    )
+
+
+@check(
+    "role-img-alt",
+    name="Elements with role img have alternative text",
+    found="Elements with role img without alternative text",
+    why="Screen readers announce an image without saying what it shows.",
+    severity=HIGH,
+    fix='Name the image: <span role="img" aria-label="Five stars">, or use role="none" if it is decorative.',
+    references=(f"{NON_TEXT_CONTENT}", "axe-core: role-img-alt"),
+)
+def role_img_alt(document: AccessibleDocument) -> Finding:
+    images = (
+        each
+        for each in document.exposed("[role]")
+        if explicit_role(each) == "img" and each.tag not in NATIVE_IMAGES and not _is_svg(each)
+    )
+    return judge(
+        Faults.find(document, images, lambda each: not is_named(document, each)),
+        NON_TEXT_CONTENT,
+        "elements with role img",
+        passed="have alternative text",
+        failed="without alternative text",
+    )
+
+
+@check(
+    "svg-img-alt",
+    name="SVG images have alternative text",
+    found="SVG images without alternative text",
+    why="Screen readers announce an image without saying what it shows.",
+    severity=HIGH,
+    fix='Name the image: <svg role="img"><title>Sales by month</title>…, or hide it: aria-hidden="true".',
+    references=(f"{NON_TEXT_CONTENT}", "axe-core: svg-img-alt"),
+)
+def svg_img_alt(document: AccessibleDocument) -> Finding:
+    drawings = (each for each in document.exposed("[role]") if explicit_role(each) in SVG_ROLES and _is_svg(each))
+    return judge(
+        Faults.find(document, drawings, lambda each: not is_named(document, each) and not _has_title_element(each)),
+        NON_TEXT_CONTENT,
+        "SVG images",
+        passed="have alternative text",
+        failed="without alternative text",
+    )
+
+
+@check(
+    "object-alt",
+    name="Objects have alternative text",
+    found="Objects without alternative text",
+    why="Screen readers cannot say what the embedded object is.",
+    severity=HIGH,
+    fix='Name the embedded object: <object data="plan.pdf" type="application/pdf" aria-label="Plan of the house">',
+    references=(f"{NON_TEXT_CONTENT}", "axe-core: object-alt"),
+)
+def object_alt(document: AccessibleDocument) -> Finding:
+    objects = (
+        each
+        for each in document.exposed("object[data]")
+        if (attribute(each, "data") or "").strip() and is_judged_as_image(each) and not _needs_plugin(each)
+    )
+    return judge(
+        Faults.find(
+            document,
+            objects,
+            lambda each: not is_named(document, each) and not is_presentational(each),
+            needs_review=lambda each: has_content(document, each),
+        ),
+        NON_TEXT_CONTENT,
+        "embedded objects",
+        passed="have alternative text",
+        failed="without alternative text",
+        caveat="Their content is read only if they cannot be loaded.",
+    )
+
+
+@check(
+    "server-side-image-map",
+    name="No server-side image maps",
+    found="Server-side image maps",
+    why="It works only with a mouse: the server needs coordinates, which a keyboard cannot send.",
+    severity=LOW,
+    fix='Replace ismap with a client-side image map: <img usemap="#plan"> and <map name="plan"> with an <area> per '
+    "link.",
+    references=(f"{KEYBOARD}", "axe-core: server-side-image-map"),
+)
+def server_side_image_map(document: AccessibleDocument) -> Finding:
+    maps = list(document.exposed("img[ismap]"))
+    # Whether there are links beside them that lead to the same places, somebody has to see; so axe-core, too.
+    return judge(
+        Faults(document, maps, review=maps),
+        KEYBOARD,
+        "images with ismap",
+        passed="send no clicks to the server",
+        failed="send the coordinates of a click to the server, which keyboards cannot do",
+    )
+
+
+@check(
+    "image-redundant-alt",
+    name="Alternative text does not repeat adjacent text",
+    found="Alternative text repeats adjacent text",
+    why="Screen readers say the same thing twice.",
+    severity=LOW,
+    fix='Use alt="" on an image whose meaning is in the text beside it.',
+    references=("axe-core: image-redundant-alt (best practice)",),
+)
+def image_redundant_alt(document: AccessibleDocument) -> Finding:
+    images = (each for each in document.exposed("img") if not is_presentational(each))
+    named = [(each, name) for each in images if (name := accessible_name(document, each))]
+    repeating = [
+        each
+        for each, name in named
+        if (around := _text_around(each)) is not None and visible_text(document, around).lower() == name.lower()
+    ]
+    return judge(
+        Faults(document, [each for each, _ in named], uncertain=repeating),
+        BEST_PRACTICE,
+        "images with alternative text",
+        passed="do not repeat the text beside them",
+        failed="repeat the text beside them, so screen readers announce it twice",
+        caveat="",
+    )
+
+
+def _has_title_element(drawing: LexborNode) -> bool:
+    first = next((each for each in elements(drawing) if each.tag == "title"), None)  # browsers look at no other
+    return first is not None and bool((first.text() or "").strip())
+
+
+def _is_svg(node: LexborNode) -> bool:
+    """Whether the element is of SVG: an `<svg>`, or in one and not in its HTML."""
+    current: LexborNode | None = node
+    for _ in range(MAX_DEPTH):
+        if current is None or (current.tag or "").lower() == "foreignobject":
+            return False
+        if current.tag == "svg":
+            return True
+        current = current.parent
+    return False
+
+
+def _needs_plugin(node: LexborNode) -> bool:
+    return (attribute(node, "type") or "").strip().lower().startswith(PLUGIN_TYPES)
+
+
+def _text_around(image: LexborNode) -> LexborNode | None:
+    current = image.parent
+    for _ in range(MAX_DEPTH):
+        if current is None or not current.is_element_node:
+            return None
+        is_link = current.tag == "a" and attribute(current, "href") is not None
+        if is_link or current.tag in REPEATING or explicit_role(current) == "button":
+            return current
+        current = current.parent
+    return None

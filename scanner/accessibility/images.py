@@ -1,0 +1,44 @@
+"""What an image is in place of its picture: judged for people who can't see it, and for search engines alike."""
+
+from __future__ import annotations
+
+from selectolax.lexbor import LexborNode
+
+from scanner.accessibility.document import AccessibleDocument
+from scanner.accessibility.names import has_author_name
+from scanner.accessibility.roles import explicit_role, is_focusable, is_presentational
+from scanner.accessibility.verdicts import Faults, judge
+from scanner.accessibility.wai_aria import NAME_REQUIRED
+from scanner.accessibility.wcag import NON_TEXT_CONTENT
+from scanner.findings import Finding
+from scanner.page.markup import attribute
+
+
+def judge_image_alternatives(document: AccessibleDocument) -> Finding:
+    """Whether every image has alternative text or is marked as decorative; axe-core's rule `image-alt`."""
+    images = (each for each in document.exposed("img") if is_judged_as_image(each))
+    return judge(
+        Faults.find(document, images, lambda each: not _has_alternative(document, each)),
+        NON_TEXT_CONTENT,
+        "images",
+        passed="have alternative text or are marked as decorative",
+        failed="without alternative text",
+    )
+
+
+def is_judged_as_image(node: LexborNode) -> bool:
+    """Not where it has another role, that needs no name."""
+    role = explicit_role(node)
+    return role is None or role == "none" or role in NAME_REQUIRED or is_focusable(node)
+
+
+def is_named(document: AccessibleDocument, node: LexborNode, *attributes: str) -> bool:
+    """By ARIA, a title, or one of these attributes."""
+    return has_author_name(document, node) or any((attribute(node, name) or "").strip() for name in attributes)
+
+
+def _has_alternative(document: AccessibleDocument, image: LexborNode) -> bool:
+    alternative = attribute(image, "alt")
+    if alternative is not None:
+        return alternative == "" or bool(alternative.strip())  # a blank is neither text nor decoration
+    return is_named(document, image) or is_presentational(image)

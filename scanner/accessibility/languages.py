@@ -1,0 +1,86 @@
+"""Which language a tag names: the primary subtags of the IANA registry (RFC 5646, section 3.1)."""
+
+from __future__ import annotations
+
+import re
+
+import langcodes
+from langcodes.data_dicts import LANGUAGE_REPLACEMENTS
+from selectolax.lexbor import LexborNode
+
+from scanner.accessibility.document import AccessibleDocument
+from scanner.accessibility.names import accessible_name
+from scanner.accessibility.roles import explicit_role
+from scanner.page.markup import attribute
+
+PRIMARY = re.compile(r"[a-z]{2,3}")
+# `qaa..qtz` in the registry; axe-core knows the first only.
+PRIVATE_USE = re.compile(r"q(?!aa)[a-t][a-z]")
+# Codes of ISO 639-2 and -3 stand in the registry only if the language has none of two letters. The package replaces
+# the others by those of two letters; so it does with these two, which are registered,
+REGISTERED_THOUGH_REPLACED = frozenset({"adp", "drh"})
+# and not with these, which are not.
+NEVER_REGISTERED = frozenset({"hbs", "tgl"})
+# Registered since the package's copy of the registry was made.
+REGISTERED_SINCE = frozenset(
+    {"ajs", "bpc", "cls", "cnq", "cxh", "dsk", "dsz", "dyr", "egm", "eud", "gov", "hnm", "ikh", "imt", "isv", "izm"}
+    | {"lgo", "lgs", "lqr", "lsc", "lsw", "luh", "lvl", "nww", "nzr", "oak", "oie", "phj", "pze", "pzh", "rib", "rnb"}
+    | {"rrm", "rsk", "rsn", "rsw", "sjc", "tok", "tvi", "ugh", "uly", "uon", "vjk", "vsn", "wdt", "wtb", "wyn", "xdq"}
+    | {"xhm", "ycr", "ykh", "ynb", "zcd", "zem", "zlu"}
+)
+# Elements and roles that may be named without text in them, as axe-core has them.
+VISUAL = frozenset(
+    {"audio", "button", "canvas", "iframe", "img", "input", "math", "meter", "object", "progress", "select", "svg"}
+    | {"textarea", "video"}
+)
+VISUAL_ROLES = frozenset(
+    {"checkbox", "img", "meter", "progressbar", "radio", "scrollbar", "slider", "spinbutton", "textbox"}
+)
+WITHOUT_TEXT = frozenset({"audio", "iframe", "object", "script", "style", "video"})
+MAX_NODES = 2_000  # of one part
+LANGUAGE_ATTRIBUTES = ("lang", "xml:lang")
+
+
+def primary_subtag(tag: str) -> str:
+    """What stands before the first hyphen, lower case; empty for a blank tag."""
+    return tag.strip().partition("-")[0].lower()
+
+
+def is_registered(subtag: str) -> bool:
+    """Whether a primary subtag (lower case) names a language. Codes for private use do not, as for axe-core."""
+    if not PRIMARY.fullmatch(subtag) or PRIVATE_USE.fullmatch(subtag) or subtag in NEVER_REGISTERED:
+        return False
+    if subtag in REGISTERED_THOUGH_REPLACED | REGISTERED_SINCE:
+        return True
+    is_replaced = len(subtag) == 3 and len(LANGUAGE_REPLACEMENTS.get(subtag, "")) == 2
+    return not is_replaced and langcodes.tag_is_valid(subtag)
+
+
+def invalid_languages(node: LexborNode) -> list[str]:
+    """The attributes whose language is blank or not registered, as written."""
+    written = ((name, attribute(node, name)) for name in LANGUAGE_ATTRIBUTES)
+    return [f"{name}=“{value[:100]}”" for name, value in written if value and not is_registered(primary_subtag(value))]
+
+
+def has_text_of_its_language(document: AccessibleDocument, node: LexborNode) -> bool:
+    """Whether anything is read aloud in an element's language: text or names, not in a part with its own language."""
+    pending = [node]
+    for _ in range(MAX_NODES):
+        if not pending:
+            return False
+        each = pending.pop()
+        role = explicit_role(each)
+        children = []
+        child = each.first_child
+        while child is not None:
+            if child.is_text_node and each.tag not in WITHOUT_TEXT and (child.text_content or "").strip():
+                return True
+            if child.is_element_node and not attribute(child, "lang") and not document.visibility.is_hidden(child):
+                children.append(child)
+            child = child.next
+        if role in VISUAL_ROLES if role else each.tag in VISUAL:
+            if accessible_name(document, each):
+                return True
+        else:
+            pending.extend(children)
+    return False

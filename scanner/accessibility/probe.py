@@ -1,0 +1,83 @@
+"""The document as assistive technology meets it, and whether it shows anything at all."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from selectolax.lexbor import LexborNode
+
+from scanner.accessibility.document import AccessibleDocument
+from scanner.accessibility.names import shown_text
+from scanner.catalogue import probe
+from scanner.page.css import declarations
+from scanner.page.evidence import Document, Page, ServedContent
+from scanner.page.markup import attribute, elements, live
+
+# Elements that show something without any text in them.
+SHOWING = (
+    "a[href], audio[controls], button, canvas, embed, frame, iframe, img, input, math, meter, object, progress, "
+    "select, svg, textarea, video, [role=img], [role=button], [role=link]"
+)
+# What an app says in the place of its content; nothing else is on such a page but an image that turns.
+PLACEHOLDER = re.compile(
+    r"(?:(?:(?:page|site|app|application|content) )?(?:is )?loading"
+    r"|loading (?:the )?(?:page|site|app|application|content)"
+    r"|initiali[sz]ing|starting|please wait|one moment(?: please)?|just a moment|hang on|redirecting"
+    r"|(?:wird )?geladen|laden|lädt|bitte warten|chargement(?: en cours)?|veuillez patienter|cargando|espere por favor"
+    r"|carregando|aguarde|caricamento(?: in corso)?|attendere|bezig met laden|ładowanie|wczytywanie|загрузка|зачекайте"
+    r"|yükleniyor|laddar|indlæser|laster|ladataan|načítání|読み込み中(?:です)?|ロード中|加载中|載入中|로딩 중)"
+    r"(?:,? (?:please wait|bitte warten))?[\s.…·!]*",
+    re.IGNORECASE,
+)
+TURNING = frozenset({"svg", "img", "canvas", "progress"})
+DEFINING = frozenset({"defs", "symbol", "style", "title", "desc", "metadata", "lineargradient", "filter", "clippath"})
+ENOUGH_CHARACTERS = 40_000  # the spaces between elements among them
+MAX_PLACEHOLDER = 60
+NO_LENGTH = re.compile(r"\s*[01](?:\.0*)?(?:px)?\s*")
+
+
+@probe()
+def accessible_document(document: Document) -> AccessibleDocument:
+    """The parsed page with its hidden elements and its IDs worked out."""
+    return AccessibleDocument(document)
+
+
+@probe()
+def served_content(page: Page, document: AccessibleDocument) -> ServedContent:
+    """Whether the markup shows people text, or an element that shows something by itself; "Loading…" is neither."""
+    if not page.is_html:
+        return ServedContent(is_blank=False, has_scripts=False)
+    has_scripts = next(live(document.document, "script"), None) is not None
+    return ServedContent(is_blank=_is_blank(document, may_be_built=has_scripts), has_scripts=has_scripts)
+
+
+def _is_blank(document: AccessibleDocument, *, may_be_built: bool) -> bool:
+    text = _text(document)
+    is_placeholder = may_be_built and len(text) <= MAX_PLACEHOLDER and PLACEHOLDER.fullmatch(text) is not None
+    if text and not is_placeholder:
+        return False
+    return not any(
+        _shows(document, node)
+        for node in live(document.document, SHOWING)
+        if not (is_placeholder and node.tag in TURNING)
+    )
+
+
+def _text(document: AccessibleDocument) -> str:
+    """What there is to read of the beginning, without characters that nobody sees, such as zero-width spaces."""
+    body = document.document.tree.body
+    text = shown_text(document, body, ENOUGH_CHARACTERS) if body is not None else ""
+    return "".join(each for each in text if unicodedata.category(each) not in ("Cc", "Cf")).strip()
+
+
+def _shows(document: AccessibleDocument, node: LexborNode) -> bool:
+    if document.visibility.is_hidden(node):
+        return False
+    if node.tag == "input":
+        return (attribute(node, "type") or "").strip().lower() != "hidden"
+    if node.tag == "svg" and all((each.tag or "").lower() in DEFINING for each in elements(node)):
+        return False  # symbols for later use
+    style = dict(declarations(attribute(node, "style") or ""))
+    lengths = (attribute(node, name) or style.get(name, "") for name in ("width", "height"))
+    return not any(NO_LENGTH.fullmatch(each) for each in lengths)  # of no more than a pixel: it counts visits

@@ -1,0 +1,67 @@
+"""Headings and their levels, as axe-core 4.12 reads them."""
+
+from __future__ import annotations
+
+import re
+
+from selectolax.lexbor import LexborNode
+
+from scanner.accessibility.aria.native_roles import role
+from scanner.accessibility.document import AccessibleDocument
+from scanner.accessibility.verdicts import Faults
+from scanner.page.markup import attribute
+
+TAGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+HEADINGS = f"{', '.join(TAGS)}, [role=heading]"
+FRAMES = frozenset({"iframe", "frame"})
+LEVEL_WITHOUT_ONE = 2
+
+
+def top_headings(document: AccessibleDocument) -> list[LexborNode]:
+    """The headings of the first level. An h1 with a role attribute is none without an aria-level."""
+    return [each for each in document.exposed(HEADINGS) if _is_top(each)]
+
+
+def plain_headings(document: AccessibleDocument) -> list[LexborNode]:
+    """The headings by tag without a role attribute, or by role."""
+    return [each for each in document.exposed(HEADINGS) if attribute(each, "role") in (None, "heading")]
+
+
+def skipping(document: AccessibleDocument) -> Faults:
+    """All headings, and those that are more than one level below the heading before them.
+
+    Not where a frame stands between the two, which may have headings, nor if a heading that a style sheet may
+    hide bridges the gap; such headings are not judged.
+    """
+    found: list[LexborNode] = []
+    wrong: list[LexborNode] = []
+    above: int | None = None  # the deepest level that may stand before the next heading
+    for node in document.exposed(f"{HEADINGS}, iframe, frame"):
+        if node.tag in FRAMES:
+            above = None
+            continue
+        if role(document, node) != "heading":
+            continue
+        found.append(node)
+        level = _level(node)
+        if document.visibility.may_be_hidden(node):
+            above = None if above is None else max(above, level)
+            continue
+        if above is not None and level - above > 1:
+            wrong.append(node)
+        above = level
+    return Faults(document, found, wrong)
+
+
+def _is_top(node: LexborNode) -> bool:
+    level, named = attribute(node, "aria-level"), attribute(node, "role")
+    if named is not None:
+        return named == "heading" and level == "1"
+    return level == "1" or (node.tag == "h1" and level is None)
+
+
+def _level(node: LexborNode) -> int:
+    found = re.match(r"\s*\+?0*([1-9][0-9]{0,5})", attribute(node, "aria-level") or "")
+    if found is not None:
+        return int(found[1])
+    return int((node.tag or "")[1]) if node.tag in TAGS else LEVEL_WITHOUT_ONE

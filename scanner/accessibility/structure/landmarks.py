@@ -1,0 +1,192 @@
+"""Landmarks: the parts of a page that assistive technology can jump to (WAI-ARIA 1.2, section 5.3.4).
+
+What is one, and what has to stand in one, is decided as axe-core 4.12 does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from selectolax.lexbor import LexborNode
+
+from scanner.accessibility.ancestors import Inherited
+from scanner.accessibility.aria.native_roles import implicit_role, role
+from scanner.accessibility.document import AccessibleDocument
+from scanner.accessibility.languages import VISUAL, VISUAL_ROLES, WITHOUT_TEXT
+from scanner.accessibility.names import accessible_name, has_aria_name
+from scanner.accessibility.roles import sole_role
+from scanner.accessibility.structure.skip_links import SkipLinks
+from scanner.accessibility.verdicts import Faults
+from scanner.page.markup import attribute, elements, texts
+
+# WAI-ARIA 1.2, section 5.3.4, and application, as axe-core.
+LANDMARKS = frozenset(
+    {"application", "banner", "complementary", "contentinfo", "form", "main", "navigation", "region", "search"}
+)
+# Where a header or footer belongs to that part and not to the page.
+PARTS = frozenset({"article", "aside", "main", "nav", "section"})
+# Where each landmark comes from in HTML, which counts unless there is a role attribute.
+NATIVE = {"banner": "header", "contentinfo": "footer", "main": "main"}
+# What axe-core looks at for landmarks that are alike.
+NAMED = "form, footer, header, aside, main, nav, section, " + ", ".join(
+    f"[role={each}]" for each in sorted(LANDMARKS - {"application"})
+)
+# Screen readers announce what changes in these, wherever they stand.
+LIVE = frozenset({"assertive", "polite"})
+LIVE_ROLES = frozenset({"alert", "log", "status"})
+DIALOGS = frozenset({"dialog", "alertdialog"})
+
+
+def candidates(document: AccessibleDocument, landmark: str) -> list[LexborNode]:
+    """The elements that a landmark's role attribute or HTML element marks as one, wherever they stand."""
+    tag = NATIVE[landmark]
+    return [
+        each
+        for each in document.exposed(f"{tag}, [role={landmark}]")
+        if attribute(each, "role") == landmark or (each.tag == tag and attribute(each, "role") is None)
+    ]
+
+
+def nested(document: AccessibleDocument, landmark: str) -> Faults:
+    """The landmarks of a kind, and those of them that stand in another landmark.
+
+    A header or footer of an article or section is none.
+    """
+    surroundings = Inherited(_Around(), _step(document))
+    found = [
+        each
+        for each in candidates(document, landmark)
+        if landmark == "main" or attribute(each, "role") is not None or not surroundings.of(each.parent).part
+    ]
+    return Faults.find(document, found, lambda each: surroundings.of(each.parent).landmark)
+
+
+def of_kind(document: AccessibleDocument, landmark: str) -> list[LexborNode]:
+    """The candidates that are landmarks where they stand, without those that a style sheet may hide."""
+    return [
+        each
+        for each in candidates(document, landmark)
+        if (landmark == "main" or role(document, each) == landmark) and not document.visibility.may_be_hidden(each)
+    ]
+
+
+def duplicate(document: AccessibleDocument) -> Faults:
+    """All landmarks, and those of them that have the role and the name of one before them.
+
+    What a style sheet may hide is left out.
+    """
+    found: list[LexborNode] = []
+    repeated: list[LexborNode] = []
+    seen: set[tuple[str, str]] = set()
+    for node in document.exposed(NAMED):
+        own = role(document, node)
+        needs_name = node.tag in ("section", "form")
+        if own is None or not (own in LANDMARKS or needs_name) or document.visibility.may_be_hidden(node):
+            continue
+        name = accessible_name(document, node).lower()
+        if name or not needs_name:
+            found.append(node)
+            if (own, name) in seen:
+                repeated.append(node)
+            seen.add((own, name))
+    return Faults(document, found, repeated)
+
+
+def outside(document: AccessibleDocument) -> Faults:
+    """The elements in no landmark, landmarks themselves among them; and the outermost of those with something to read
+    or see, that have no landmark in them.
+
+    What a style sheet may hide is left out, and so are skip links and single buttons.
+    """
+    body = next(document.exposed("body"), None)
+    if body is None:
+        return Faults(document, ())
+    skip_links = SkipLinks(document)
+    holding: set[int] = {body.mem_id}  # elements with a landmark in them, or with what is left out
+    found: list[LexborNode] = []
+    lonely: list[LexborNode] = []
+    pending = [body]
+    while pending:
+        node = pending.pop()
+        if document.visibility.is_hidden_from_at(node):
+            _mark(node, holding)
+            continue
+        own = role(document, node)
+        if node.mem_id != body.mem_id:
+            found.append(node)
+        is_settled = (
+            document.visibility.may_be_hidden(node)
+            or _is_region(node, own)
+            or (node.mem_id in skip_links.links and skip_links.target(node) is not None)
+        )
+        if is_settled:
+            _mark(node, holding)
+        elif node.mem_id != body.mem_id and _has_content(document, node, own):
+            lonely.append(node)
+        else:
+            pending.extend(reversed([*elements(node)]))
+    return Faults(document, found, _outermost(lonely, holding))
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What a node is or stands in."""
+
+    part: bool = False
+    landmark: bool = False
+
+
+def _step(document: AccessibleDocument) -> Callable[[LexborNode, _Around], _Around]:
+    def step(node: LexborNode, above: _Around) -> _Around:
+        own = sole_role(node)
+        if own is None and node.tag != "form":  # a form is a landmark by its role attribute only
+            own = implicit_role(document, node)
+        return _Around(part=above.part or node.tag in PARTS, landmark=above.landmark or own in LANDMARKS)
+
+    return step
+
+
+def _is_region(node: LexborNode, own: str | None) -> bool:
+    return (
+        own in LANDMARKS
+        or own in LIVE_ROLES
+        or own == "button"
+        or node.tag in ("dialog", "svg", "iframe", "frame")
+        or attribute(node, "role") in DIALOGS
+        or (attribute(node, "aria-live") or "").lower().strip() in LIVE
+    )
+
+
+def _has_content(document: AccessibleDocument, node: LexborNode, own: str | None) -> bool:
+    has_text = node.tag not in WITHOUT_TEXT and any(texts(node))
+    if has_text or own == "none":
+        return has_text
+    written = sole_role(node)
+    return (written in VISUAL_ROLES if written else node.tag in VISUAL) or has_aria_name(document, node)
+
+
+def _mark(node: LexborNode, holding: set[int]) -> None:
+    current: LexborNode | None = node
+    while current is not None and current.mem_id not in holding:
+        holding.add(current.mem_id)
+        current = current.parent
+
+
+def _outermost(nodes: Iterable[LexborNode], holding: set[int]) -> list[LexborNode]:
+    """Each node, or the outermost element around it that holds nothing else than such nodes; each once."""
+    above: dict[int, LexborNode] = {}
+    found: dict[int, LexborNode] = {}
+    for node in nodes:
+        path = []
+        current = node
+        while current.mem_id not in above:
+            path.append(current)
+            if current.parent is None or current.parent.mem_id in holding:
+                break
+            current = current.parent
+        outermost = above.get(current.mem_id, current)
+        for each in path:
+            above[each.mem_id] = outermost
+        found[outermost.mem_id] = outermost
+    return list(found.values())

@@ -1,0 +1,107 @@
+"""Lists: what they may hold, and what items belong in, as axe-core 4.12 has it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from selectolax.lexbor import LexborNode
+
+from scanner.accessibility.aria.native_roles import role
+from scanner.accessibility.document import AccessibleDocument
+from scanner.accessibility.roles import sole_role
+from scanner.page.markup import attribute, elements, texts
+
+# What a script replaces, in the syntax of most template languages.
+PLACEHOLDER = re.compile(r"\{\{|\{%|<%|\[\[|\$\{")
+ITEM_ROLES = frozenset({"listitem"})
+DESCRIPTION_ROLES = frozenset({"definition", "term", "listitem"})
+# Elements with such a role of their own.
+ITEMS = frozenset({"li"})
+DESCRIPTION_ITEMS = frozenset({"dt", "dd", "dfn", "li"})
+
+
+@dataclass(frozen=True, slots=True)
+class Strays:
+    """Whether anything in a list is no item, and whether scripts or style sheets elsewhere may still change that."""
+
+    certain: bool = False
+    uncertain: bool = False
+
+    def __or__(self, other: Strays) -> Strays:
+        return Strays(self.certain or other.certain, self.uncertain or other.uncertain)
+
+
+def strays_in_list(document: AccessibleDocument, node: LexborNode) -> Strays:
+    """What is in an ol or ul and no li."""
+    return _strays(document, node, ITEMS, ITEM_ROLES)
+
+
+def strays_in_descriptions(document: AccessibleDocument, node: LexborNode) -> Strays:
+    """What is in a dl, or in a div in it, and no dt or dd; certain, too, if these are not in order."""
+    found = Strays(certain=_is_unordered(node)) | _strays(
+        document, node, DESCRIPTION_ITEMS, DESCRIPTION_ROLES, has_groups=True
+    )
+    for group in elements(node):
+        if _is_group(group):
+            found |= _strays(document, group, DESCRIPTION_ITEMS, DESCRIPTION_ROLES)
+    return found
+
+
+def _is_unordered(node: LexborNode) -> bool:
+    """Whether a dl has dt or dd, but no dd behind a dt. (What is in a div is not looked at.)"""
+    tags = [each.tag for each in elements(node)]
+    if "dt" in tags:
+        return "dd" not in tags[tags.index("dt") :]
+    return "dd" in tags
+
+
+def is_in_list(document: AccessibleDocument, item: LexborNode) -> bool:
+    """Whether an li stands directly in a list, or in what has role none."""
+    return item.parent is not None and role(document, item.parent) in ("list", "none")
+
+
+def is_in_descriptions(item: LexborNode) -> bool:
+    """Whether a dt or dd stands in a dl, or in a div in one."""
+    around = item.parent
+    if around is not None and around.tag == "div" and sole_role(around) in (None, "none"):
+        around = around.parent
+    return around is not None and around.tag == "dl" and sole_role(around) in (None, "none", "list")
+
+
+def is_in_component(item: LexborNode) -> bool:
+    """Whether an item stands in a custom element, which may have the list in it."""
+    around = item.parent
+    if around is not None and around.tag == "div":
+        around = around.parent
+    return any("-" in (each.tag or "") for each in (item.parent, around) if each is not None)
+
+
+def _strays(
+    document: AccessibleDocument,
+    node: LexborNode,
+    tags: frozenset[str],
+    roles: frozenset[str],
+    *,
+    has_groups: bool = False,
+) -> Strays:
+    found = Strays()
+    for text in texts(node):
+        found |= Strays(uncertain=True) if PLACEHOLDER.search(text) else Strays(certain=True)
+    for child in elements(node):
+        own = sole_role(child)
+        is_item = own in roles if own is not None else child.tag in tags
+        if is_item or (has_groups and _is_group(child)) or document.visibility.is_hidden_from_at(child):
+            continue
+        is_uncertain = document.visibility.may_be_hidden(child) or _may_become_item(child)
+        found |= Strays(uncertain=True) if is_uncertain else Strays(certain=True)
+    return found
+
+
+def _is_group(node: LexborNode) -> bool:
+    return node.tag == "div" and sole_role(node) is None
+
+
+def _may_become_item(node: LexborNode) -> bool:
+    """A custom element may give itself a role; a slot is replaced by what fills it."""
+    return "-" in (node.tag or "") or node.tag == "slot" or attribute(node, "is") is not None

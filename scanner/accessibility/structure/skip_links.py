@@ -1,0 +1,83 @@
+"""Links that lead over what comes first on every page, as axe-core 4.12 finds them."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote
+
+import ada_url
+from selectolax.lexbor import LexborNode
+
+from scanner.accessibility.document import AccessibleDocument
+from scanner.page.css import OUT_OF_FLOW, SIMPLE, Allowance, Compound, last_compounds, rules
+from scanner.page.evidence import Document
+from scanner.page.markup import attribute, live, resolve
+
+IN_PAGE = re.compile(r"/?#")
+# What single-page applications write for their pages.
+ROUTE = re.compile(r"#[!/]")
+# A place that far from the window's edge, where nobody sees it.
+FAR_AWAY = re.compile(r"-\s*\d{2}")
+SIDES = frozenset({"left", "top", "right", "bottom"})
+
+
+class SkipLinks:
+    """The links within the page that come before every link to another one, and where they lead."""
+
+    def __init__(self, document: AccessibleDocument) -> None:
+        self._names: dict[str, LexborNode] = {}
+        for node in live(document.document, "[name]"):
+            self._names.setdefault(attribute(node, "name") or "", node)
+        self._ids: dict[str, LexborNode] = {}
+        for node in live(document.document, "[id]"):
+            self._ids.setdefault(attribute(node, "id") or "", node)
+        self._moved_away = _moving_away(document.document)
+        self.links: dict[int, LexborNode] = {}
+        here = _page(ada_url.URL(document.document.base.url))
+        for node in live(document.document, "a[href]"):
+            href = attribute(node, "href") or ""
+            if href.startswith("javascript:"):
+                continue
+            if not _is_within(document.document, href, here):
+                break
+            self.links[node.mem_id] = node
+
+    def target(self, link: LexborNode) -> LexborNode | None:
+        """The element that a link within the page names, by its ID or its name."""
+        fragment = unquote((attribute(link, "href") or "").partition("#")[2])
+        return self._ids.get(fragment, self._names.get(fragment))
+
+    def is_moved_away(self, link: LexborNode) -> bool:
+        """Whether one of the page's own rules, by the link's own names, puts it beyond the window's edge."""
+        names = (link.tag or "", attribute(link, "id") or "", frozenset((attribute(link, "class") or "").split()))
+        return any(each.may_match(*names) for each in self._moved_away)
+
+
+def _moving_away(document: Document) -> frozenset[Compound]:
+    """Of the rules that hold always and look at one element alone: they can be judged without a browser."""
+    found: set[Compound] = set()
+    allowance = Allowance()
+    for node in live(document, "style"):
+        if (attribute(node, "media") or "all").strip().lower() not in ("all", "screen"):
+            continue
+        for rule in rules(node.text() or "", allowance):
+            style = dict(rule.declarations or ())
+            if (
+                not rule.within
+                and style.get("position", "").lower() in OUT_OF_FLOW
+                and any(FAR_AWAY.match(value) for name, value in style.items() if name in SIDES)
+            ):
+                alone = ",".join(each for each in rule.prelude.split(",") if SIMPLE.fullmatch(each.strip()))
+                found.update(each for each in last_compounds(alone, allowance) if each != Compound())
+    return frozenset(found)
+
+
+def _is_within(document: Document, href: str, here: str) -> bool:
+    if IN_PAGE.match(href):
+        return href != "#" and (href.startswith("/#") or ROUTE.match(href) is None)
+    url = resolve(document, href)
+    return url is not None and ROUTE.match(url.hash) is None and _page(url) == here
+
+
+def _page(url: ada_url.URL) -> str:
+    return f"{url.origin}{url.pathname}"

@@ -1,0 +1,228 @@
+"""Tables as browsers lay them out (HTML Standard, section 4.9): rows, the grid of cells, and what is a header of what.
+
+What counts as a data table, and which cells a header is for, is decided as axe-core 4.12 does, as far as that
+does not depend on how the table is drawn.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from selectolax.lexbor import LexborNode
+
+from scanner.accessibility.aria.native_roles import role
+from scanner.accessibility.document import AccessibleDocument
+from scanner.accessibility.names import label_text
+from scanner.accessibility.roles import is_focusable, sole_role
+from scanner.accessibility.verdicts import Faults
+from scanner.page.markup import MAX_NODES, attribute, elements, select
+
+# Of all tables of a page; a large table has a few thousand.
+MAX_SLOTS = 100_000
+MAX_COLSPAN = 1_000
+HEADER_ROLES = frozenset({"columnheader", "rowheader"})
+TABLE_ROLES = frozenset({"table", "grid", "treegrid"})
+# What makes a table a data table whatever it looks like.
+DATA_PARTS = frozenset({"thead", "tfoot", "caption", "colgroup"})
+DATA_ATTRIBUTES = ("scope", "headers", "abbr")
+LONG_TABLE, WIDE_TABLE = 20, 5
+SCOPES = frozenset({"row", "col", "rowgroup", "colgroup"})
+# Comments may stand before it.
+DOCTYPE = re.compile(r"(?:\s|\ufeff|<!--.{0,2000}?-->)*+<!doctype\s++html\s*+>", re.IGNORECASE | re.DOTALL)
+
+Row = list[LexborNode | None]
+
+
+def tables(document: AccessibleDocument) -> list[LexborNode]:
+    """The tables that are one to assistive technology."""
+    return [each for each in document.exposed("table") if role(document, each) in TABLE_ROLES]
+
+
+def rows(table: LexborNode) -> list[list[LexborNode]]:
+    """The cells of each row: those of the heads first, those of the feet last."""
+    parts: dict[str, list[LexborNode]] = {"thead": [], "tbody": [], "tfoot": []}
+    for part in elements(table):
+        if part.tag == "tr":
+            parts["tbody"].append(part)
+        elif part.tag in parts:
+            parts[part.tag].extend(each for each in elements(part) if each.tag == "tr")
+    return [
+        [cell for cell in elements(row) if cell.tag in ("td", "th")] for of_part in parts.values() for row in of_part
+    ]
+
+
+def grid(cells_of_rows: Sequence[Sequence[LexborNode]], slots: int) -> list[Row] | None:
+    """The cell at each place of each row, once for every row and column that it spans; None for more than `slots`."""
+    lines: list[Row] = [[] for _ in cells_of_rows]
+    for top, cells in enumerate(cells_of_rows):
+        left = 0
+        for cell in cells:
+            while left < len(lines[top]) and lines[top][left] is not None:
+                left += 1
+            width = min(_number(cell, "colspan") or 1, MAX_COLSPAN)
+            height = _number(cell, "rowspan")
+            bottom = len(lines) if height == 0 else min(top + (height or 1), len(lines))
+            slots -= width * (bottom - top)
+            if slots < 0:
+                return None
+            for line in lines[top:bottom]:
+                line.extend([None] * (left + width - len(line)))
+                line[left : left + width] = [cell] * width
+    return lines
+
+
+def is_data_table(table: LexborNode, cells_of_rows: Sequence[Sequence[LexborNode]]) -> bool:
+    """Whether its markup is that of data; no, where only its looks could tell."""
+    own = sole_role(table)
+    if own == "none" and not is_focusable(table):
+        return False
+    if own in TABLE_ROLES:
+        return True
+    if attribute(table, "datatable") == "0":
+        return False
+    if attribute(table, "summary") or any(each.tag in DATA_PARTS for each in elements(table)):
+        return True
+    if any(_is_of_data(cell) for cells in cells_of_rows for cell in cells):
+        return True
+    if len(cells_of_rows) < 2 or len(select(table, "table")) > 1:
+        return False
+    sample = cells_of_rows[(len(cells_of_rows) + 1) // 2]
+    is_one_column = len(sample) == 1 and (_number(sample[0], "colspan") or 1) == 1
+    return not is_one_column and (len(sample) >= WIDE_TABLE or len(cells_of_rows) >= LONG_TABLE)
+
+
+def _used(document: AccessibleDocument, cells: Sequence[LexborNode], lines: Sequence[Row]) -> set[int]:
+    """The header cells (`mem_id`) that a cell names, or that a data cell stands below or beside."""
+    named = {
+        each
+        for cell in cells
+        for name in ("headers", "aria-labelledby")
+        for each in (attribute(cell, name) or "").split()
+    }
+    used = {cell.mem_id for cell in cells if attribute(cell, "id") in named}
+    scopes = _scopes(lines)
+    on_its_own = {cell.mem_id for cell in cells if document.referenced(cell, "headers")}
+    below: list[bool] = []
+    for line in reversed(lines):
+        below.extend([False] * (len(line) - len(below)))
+        beside = False
+        for x in range(len(below) - 1, -1, -1):
+            cell = line[x] if x < len(line) else None
+            if cell is None:
+                below[x] = beside = False
+                continue
+            scope = scopes[cell.mem_id]
+            is_first = x == 0 or line[x - 1] is not cell
+            if is_first and ((scope in ("col", "auto") and below[x]) or (scope in ("row", "auto") and beside)):
+                used.add(cell.mem_id)
+            if cell.mem_id not in on_its_own:
+                below[x] = below[x] or scope not in ("col", "auto")
+                beside = beside or scope not in ("row", "auto")
+    return used
+
+
+def _scopes(lines: Sequence[Row]) -> dict[int, str]:
+    """What each cell is a header of: `col`, `row`, `auto` (of both) or nothing; by attributes, or where it stands."""
+    width = max((len(line) for line in lines), default=0)
+    is_head_column = [all(x < len(line) and _is_th(line[x]) for line in lines) for x in range(width)]
+    scopes: dict[int, str] = {}
+    for line in lines:
+        is_head_row = all(cell is None or _is_th(cell) for cell in line)
+        for x, cell in enumerate(line):
+            if cell is None or cell.mem_id in scopes:
+                continue
+            own, scope = sole_role(cell), attribute(cell, "scope")
+            if own in HEADER_ROLES:
+                scopes[cell.mem_id] = "col" if own == "columnheader" else "row"
+            elif scope in ("col", "row"):
+                scopes[cell.mem_id] = scope
+            elif cell.tag != "th":
+                scopes[cell.mem_id] = ""
+            else:
+                scopes[cell.mem_id] = "col" if is_head_row else "row" if is_head_column[x] else "auto"
+    return scopes
+
+
+def _is_th(cell: LexborNode | None) -> bool:
+    return cell is not None and cell.tag == "th"
+
+
+def _is_of_data(cell: LexborNode) -> bool:
+    if cell.tag == "th" or any(attribute(cell, name) for name in DATA_ATTRIBUTES) or sole_role(cell) in HEADER_ROLES:
+        return True
+    inside = list(elements(cell))
+    return len(inside) == 1 and inside[0].tag == "abbr"
+
+
+def _number(cell: LexborNode, name: str) -> int | None:
+    found = re.match(r"\s*\+?0*(\d{1,6})", attribute(cell, name) or "")
+    return int(found[1]) if found else None
+
+
+def references(document: AccessibleDocument, found: Sequence[LexborNode]) -> Faults:
+    """The cells of tables that have a headers attribute, those of them that name anything but other header cells of
+    their table, and, for review, those that name nothing."""
+    cells: list[LexborNode] = []
+    wrong: list[LexborNode] = []
+    empty: list[LexborNode] = []
+    left = MAX_NODES  # of all tables
+    for table in found:
+        of_table = [cell for row in rows(table) for cell in row][:left]
+        left -= len(of_table)
+        roles = {own_id: role(document, cell) for cell in of_table if (own_id := attribute(cell, "id"))}
+        for cell in of_table:
+            headers = attribute(cell, "headers")
+            if headers is None or document.visibility.is_hidden_from_at(cell):
+                continue
+            cells.append(cell)
+            named = headers.split()
+            if not named:
+                empty.append(cell)
+            elif any(each == attribute(cell, "id") or roles.get(each) not in HEADER_ROLES for each in named):
+                wrong.append(cell)
+    return Faults(document, cells, wrong, review=empty)
+
+
+def headers(document: AccessibleDocument) -> Faults | None:
+    """The header cells with a text of data tables, and those of them that no cell belongs to; None without a table."""
+    slots = MAX_SLOTS
+    is_found = False
+    with_text: list[LexborNode] = []
+    alone: list[LexborNode] = []
+    for table in document.exposed("table"):
+        cells_of_rows = rows(table)
+        if not is_data_table(table, cells_of_rows):
+            continue
+        lines = grid(cells_of_rows, slots)
+        if lines is None:
+            break  # the rest would take too long
+        slots -= sum(len(line) for line in lines)
+        is_found = True
+        cells = [cell for row in cells_of_rows for cell in row]
+        of_table = [
+            cell
+            for cell in cells
+            if (cell.tag == "th" or sole_role(cell) in HEADER_ROLES) and (cell.text() or "").strip()
+        ]
+        with_text += of_table
+        used = _used(document, cells, lines)
+        alone += [cell for cell in of_table if cell.mem_id not in used]
+    return Faults(document, with_text, alone) if is_found else None
+
+
+def invalid_scopes(document: AccessibleDocument) -> Faults:
+    """The cells with a scope that HTML does not define, and data cells with one, which were valid before HTML 5."""
+    is_html5 = DOCTYPE.match(document.document.text[:10_000]) is not None
+    return Faults.find(
+        document,
+        document.exposed("td[scope], th[scope]"),
+        lambda cell: (is_html5 and cell.tag == "td") or (attribute(cell, "scope") or "").lower() not in SCOPES,
+    )
+
+
+def repeats_caption(document: AccessibleDocument, table: LexborNode) -> bool:
+    """Whether its summary attribute repeats its caption."""
+    summary = " ".join((attribute(table, "summary") or "").split())
+    caption = next((each for each in elements(table) if each.tag == "caption"), None)
+    return bool(summary) and caption is not None and label_text(document, caption, table).lower() == summary.lower()

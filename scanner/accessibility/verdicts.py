@@ -1,0 +1,200 @@
+"""From faulty elements to a finding: how many there are, the first of them, and where they stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from selectolax.lexbor import LexborNode
+
+from scanner.accessibility.document import AccessibleDocument
+from scanner.accessibility.names import shown_text
+from scanner.accessibility.wcag import Criterion
+from scanner.findings import LOW, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
+from scanner.messages import excerpt, some
+from scanner.page.markup import attribute, live, select
+
+SHOWN = 3  # in the message
+MOST_SHOWN = 20  # as many as a report takes: to say where an element is, its siblings have to be counted
+SELECTOR_LEVELS = 100  # of real pages; a selector must not be as long as a page is made deep
+IDENTIFIER = re.compile(r"-?[A-Za-z_][\w-]*")
+MAY_CHANGE = "Scripts or style sheets may still change this."
+LOOK = "This needs a manual check."
+# What scripts put on the page is not in the page as served, so nothing can be missed there.
+NO_TEXT = NotApplicable("The page as served shows no text.")
+
+Test = Callable[[LexborNode], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Faults:
+    """Elements in document order: those that were judged, and those of them that are faulty.
+
+    `uncertain`: unless a script changes them; `review`: somebody has to look. `words` names what is wrong in one.
+    """
+
+    document: AccessibleDocument
+    judged: Sequence[LexborNode]
+    certain: Sequence[LexborNode] = ()
+    uncertain: Sequence[LexborNode] = ()
+    review: Sequence[LexborNode] = ()
+    words: Callable[[LexborNode], Iterable[str]] = lambda _: ()
+
+    @classmethod
+    def find(
+        cls,
+        document: AccessibleDocument,
+        judged: Iterable[LexborNode],
+        is_faulty: Test,
+        may_change: Test = lambda _: False,
+        *,
+        needs_review: Test = lambda _: False,
+        words: Callable[[LexborNode], Iterable[str]] = lambda _: (),
+    ) -> Faults:
+        """Ask each element; of the faulty ones, whether it needs a review, then whether it may change."""
+        found = list(judged)
+        certain: list[LexborNode] = []
+        uncertain: list[LexborNode] = []
+        review: list[LexborNode] = []
+        for each in found:
+            if is_faulty(each):
+                (review if needs_review(each) else uncertain if may_change(each) else certain).append(each)
+        return cls(document, found, certain, uncertain, review, words)
+
+
+def judge(
+    found: Faults, criterion: Criterion, what: str, *, passed: str, failed: str, caveat: str | None = None
+) -> Finding:
+    """Not applicable without `what` ("images"); else what all of them do (`passed`: "have alternative text"), or the
+    first that are `failed` ("without alternative text").
+
+    A warning where all of those are uncertain, or may be hidden by a style sheet that is not in the page. What
+    somebody has to look at is not a finding yet, so it is low and does not weigh, as in the browser. `caveat` says
+    instead of the usual sentence what is uncertain in both.
+    """
+    if not found.judged:
+        return NotApplicable(f"The page has no {what}.")
+    if found.review and not (found.certain or found.uncertain):
+        finding = warn_at_most(
+            replace(found, certain=found.review),
+            criterion,
+            what,
+            passed=passed,
+            failed=failed,
+            caveat=LOOK if caveat is None else caveat,
+        )
+        return replace(finding, severity=LOW, weighs=False) if isinstance(finding, Warn) else finding
+    faulty = found.certain or found.uncertain
+    if not faulty:
+        return Pass(f"All {what} ({len(found.judged)}) {passed}.")
+    visible = _visible(found.document, faulty)
+    shown = visible or faulty
+    words = list(dict.fromkeys(excerpt(word, 40) for each in shown for word in found.words(each)))
+    message = (
+        f"{len(shown)} of {len(found.judged)} {what} {failed}{f' ({some(words)})' if words else ''}"
+        f"{'' if visible else ', unless a style sheet hides them'}: "
+        f"{places([(start_tag(each), selector(each)) for each in shown[:SHOWN]], len(shown))}."
+    )
+    evidence = [evidence_item(each, criterion) for each in shown[:MOST_SHOWN]]
+    if visible and found.certain:
+        return Fail(message, evidence=evidence)
+    doubt = MAY_CHANGE if caveat is None else caveat
+    return Warn(f"{message} {doubt}".strip() if visible else message, evidence=evidence)
+
+
+def warn_at_most(
+    found: Faults, criterion: Criterion, what: str, *, passed: str, failed: str, caveat: str = ""
+) -> Finding:
+    """As `judge` of what is certain, but never a fail; what a style sheet may hide passes."""
+    visible = _visible(found.document, found.certain)
+    if found.certain or found.uncertain:
+        passed = f"{passed}, or may be hidden or changed"
+    warned = replace(found, certain=(), uncertain=visible, review=())
+    return judge(warned, criterion, what, passed=passed, failed=failed, caveat=caveat)
+
+
+def page_lacks(document: AccessibleDocument, selector: str, message: str) -> Finding:
+    """A warning that the page lacks something; not if it may come by script, nor below a dialog, as axe-core.
+
+    A dialog that a style sheet may hide is taken to be shown if `selector` leads to what it hides by aria-hidden.
+    """
+    visibility = document.visibility
+    dialogs = live(document.document, "dialog, [role=dialog], [aria-modal=true]")
+    shown = [each for each in dialogs if not visibility.is_hidden(each)]
+    is_shown = bool(_visible(document, shown))
+    if is_shown or (shown and any(not visibility.is_hidden(each) for each in live(document.document, selector))):
+        return Pass("The page shows a dialog, which stands for all of it.")
+    return Warn(message) if shows_text(document) else NO_TEXT
+
+
+def shows_text(document: AccessibleDocument) -> bool:
+    """Whether people see any text on the page before its scripts have run."""
+    body = document.document.tree.body
+    return body is not None and bool(shown_text(document, body))
+
+
+def places(shown: Iterable[tuple[str, str]], count: int) -> str:
+    """The first of `count` elements, each a start tag and a selector."""
+    first = [f"{excerpt(tag, 120)} at {excerpt(selector, 120)}" for tag, selector in shown][:SHOWN]
+    return "; ".join(first) + (f" and {count - SHOWN} more" if count > SHOWN else "")
+
+
+def evidence_item(node: LexborNode, criterion: Criterion) -> EvidenceItem:
+    """Where an element is, its start tag, and the criterion that it fails."""
+    return {
+        "selector": selector(node),
+        "snippet": excerpt(start_tag(node)),
+        "wcag": criterion.number or None,
+        "level": criterion.level or None,
+    }
+
+
+def selector(node: LexborNode) -> str:
+    """A CSS selector that leads to the element and to no other: from the nearest ID that is unique, else the root."""
+    steps: list[str] = []
+    current: LexborNode | None = node
+    while current is not None and current.is_element_node and len(steps) < SELECTOR_LEVELS:
+        if (own_id := attribute(current, "id") or "") and _is_unique(current, own_id):
+            steps.append(f"#{own_id}")
+            break
+        steps.append(_step(current))
+        current = current.parent
+    return " > ".join(reversed(steps))
+
+
+def start_tag(node: LexborNode) -> str:
+    """The element's start tag, written anew; long values are cut."""
+    attributes = "".join(
+        f' {name}="{excerpt(value[:400], 60)}"' if value else f" {name}" for name, value in node.attributes.items()
+    )
+    return f"<{node.tag}{attributes}>"
+
+
+def _visible(document: AccessibleDocument, nodes: Iterable[LexborNode]) -> list[LexborNode]:
+    return [each for each in nodes if not document.visibility.may_be_hidden(each)]
+
+
+def _is_unique(node: LexborNode, own_id: str) -> bool:
+    return bool(IDENTIFIER.fullmatch(own_id)) and len(select(node.parser, f"#{own_id}")) == 1
+
+
+def _step(node: LexborNode) -> str:
+    """The element among its siblings: its tag, and its number where it has siblings of its kind."""
+    tag = node.tag or ""
+    if tag in ("html", "head", "body"):
+        return tag
+    if not IDENTIFIER.fullmatch(tag):  # such as `svg:a`
+        return f":nth-child({_count(node, 'prev', None) + 1})"
+    before = _count(node, "prev", tag)
+    return f"{tag}:nth-of-type({before + 1})" if before or _count(node, "next", tag) else tag
+
+
+def _count(node: LexborNode, direction: str, tag: str | None) -> int:
+    """The sibling elements in a direction, of a tag or of any."""
+    count = 0
+    current = getattr(node, direction)
+    while current is not None:
+        count += current.is_element_node and tag in (None, current.tag)
+        current = getattr(current, direction)
+    return count

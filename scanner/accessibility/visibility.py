@@ -1,0 +1,120 @@
+"""Which elements are hidden: from everybody, from assistive technology, or perhaps, by a style sheet elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from selectolax.lexbor import LexborNode
+
+from scanner.accessibility.ancestors import Inherited
+from scanner.accessibility.styles.cascade import Cascade
+from scanner.accessibility.styles.class_names import may_hide
+from scanner.accessibility.styles.rules import inline_style
+from scanner.page.markup import attribute, enclosing
+
+# HTML Standard, section 15.3.1; but an area is where its image is.
+NEVER_SHOWN = frozenset(
+    {"base", "basefont", "datalist", "head", "link", "meta", "noembed", "noframes", "noscript", "param", "rp", "script"}
+    | {"style", "template"}
+)
+# HTML Standard, section 15.3.9: a form that stands directly in one of these is never shown.
+PARTS_OF_TABLES = frozenset({"table", "tbody", "tfoot", "thead", "tr"})
+# Elements of HTML that `hidden` does not hide, because browsers give them a box by themselves.
+NEVER_HIDDEN = frozenset({"embed", "marquee"})
+FOREIGN = frozenset({"svg", "math"})
+# Elements of these in which there is HTML again (HTML Standard, section 13.2.6).
+INTEGRATION_POINTS = frozenset({"annotation-xml", "desc", "foreignobject", "mi", "mn", "mo", "ms", "mtext", "title"})
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How an element and what is around it are shown."""
+
+    undisplayed: bool = False  # it or an ancestor has no box
+    invisible: bool = False  # visibility: hidden, which a descendant may undo
+    unexposed: bool = False  # aria-hidden or inert, itself or above
+    uncertain: bool = False  # a style sheet may hide it
+    holds_foreign: bool = False  # what is in it is SVG or MathML
+
+
+class Visibility:
+    """Answers for the elements of one document; remembers what it found out about their ancestors."""
+
+    def __init__(self, cascade: Cascade) -> None:
+        self._cascade = cascade
+        self._states = Inherited(State(), self._next)
+
+    def is_hidden(self, node: LexborNode) -> bool:
+        """Whether nobody sees it, unless a style sheet elsewhere shows it."""
+        state = self._states.of(node)
+        return state.undisplayed or state.invisible
+
+    def is_hidden_from_at(self, node: LexborNode) -> bool:
+        """Whether assistive technology does not meet it."""
+        return self.is_hidden(node) or self._states.of(node).unexposed
+
+    def may_be_hidden(self, node: LexborNode) -> bool:
+        """Whether a rule that may not hold, or a class of its own or of an ancestor, suggests that it is hidden."""
+        return self._states.of(node).uncertain
+
+    def _next(self, node: LexborNode, above: State) -> State:
+        is_foreign = above.holds_foreign or node.tag in FOREIGN
+        keywords, uncertain = self._cascade.of(node)
+        display, visibility = keywords.get("display", ""), keywords.get("visibility", "")
+        classes = (attribute(node, "class") or "").split()
+        uncertain = uncertain or may_hide(node.tag or "", classes)
+        return State(
+            undisplayed=above.undisplayed or _has_no_box(node, display, is_html=not is_foreign) or _is_skipped(node),
+            invisible=visibility in ("hidden", "collapse") if visibility else above.invisible,
+            unexposed=above.unexposed
+            or (attribute(node, "aria-hidden") or "").strip().lower() == "true"
+            or attribute(node, "inert") is not None,
+            uncertain=above.uncertain or uncertain,
+            holds_foreign=is_foreign and (node.tag or "").lower() not in INTEGRATION_POINTS,
+        )
+
+
+def _has_no_box(node: LexborNode, display: str, *, is_html: bool) -> bool:
+    tag = node.tag or ""
+    if tag == "form" and node.parent is not None and node.parent.tag in PARTS_OF_TABLES:
+        return True
+    if display:
+        return display == "none"  # an author's display also undoes the hidden attribute
+    if tag in NEVER_SHOWN or (is_html and _is_put_away(node)):
+        return True
+    if tag == "dialog":
+        return attribute(node, "open") is None
+    if tag == "audio":
+        return attribute(node, "controls") is None
+    if tag == "title":
+        return enclosing(node, "svg") is None  # in a drawing it is the drawing's name
+    return tag == "input" and (attribute(node, "type") or "").lower() == "hidden"
+
+
+def _is_put_away(node: LexborNode) -> bool:
+    """By `hidden` or `popover`, which drawings and formulas do not know."""
+    if attribute(node, "popover") is not None:
+        return True
+    return attribute(node, "hidden") is not None and not _is_until_found(node) and node.tag not in NEVER_HIDDEN
+
+
+def _is_until_found(node: LexborNode) -> bool:
+    """Whether the element keeps its box while what is in it is hidden."""
+    return (attribute(node, "hidden") or "").lower() == "until-found"
+
+
+def _is_skipped(node: LexborNode) -> bool:
+    """In a closed details, or in a box whose content-visibility is hidden."""
+    parent = node.parent
+    if parent is None or not parent.is_element_node:
+        return False
+    if inline_style(parent).get("content-visibility") == "hidden" or _is_until_found(parent):
+        return True
+    if parent.tag != "details" or attribute(parent, "open") is not None:
+        return False
+    if node.tag != "summary":
+        return True
+    before = node.prev
+    while before is not None and before.tag != "summary":
+        before = before.prev
+    return before is not None

@@ -1,0 +1,151 @@
+"""axe-core on the rendered page: in an isolated world of every frame, its parts put together by axe-core itself.
+
+Frames would otherwise tell each other their results by messages that the page's own scripts can read and forge
+(axe-core, "runPartial and finishRun").
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from playwright.async_api import CDPSession
+
+from scanner.browser.evidence import AxeNode, AxeReport, AxeRule
+from scanner.browser.injected_scripts import script
+from scanner.browser.visit import BrowserFailed
+
+MAX_FRAMES = 30
+MAX_DEPTH = 5
+SCRIPT_LIMIT_MS = 15_000
+WORLD = "scan-axe"
+SKIPPED = "axe-core could not judge the page in the browser"
+
+OPTIONS: Mapping[str, Any] = {
+    "resultTypes": ["violations", "incomplete"],
+    "ancestry": True,
+    # Off by default, and in our catalogue.
+    "rules": {
+        "target-size": {"enabled": True},
+        "label-content-name-mismatch": {"enabled": True},
+        "css-orientation-lock": {"enabled": True},
+        # About frames that axe-core did not get into, which is our matter and not the page's.
+        "frame-tested": {"enabled": False},
+    },
+    "elementRef": False,
+    "performanceTimer": False,
+}
+# Style sheets of other origins are fetched by axe-core itself; each frame's part must not wait for them long.
+PRELOAD = {"preload": {"assets": ["cssom"], "timeout": 2_000}}
+
+
+@cache
+def axe_source() -> str:
+    """axe-core as the installed package has it."""
+    return (resources.files("axe_playwright_python") / "axe.min.js").read_text("utf-8")
+
+
+async def run_axe(cdp: CDPSession) -> AxeReport:
+    """Every rule that is on, in the page and up to 30 frames. Raises `BrowserFailed`, Playwright's `Error`."""
+    run = _Run(cdp)
+    frame = (await cdp.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
+    top = await run.frame(str(frame), {"include": [], "exclude": []}, depth=0)
+    if top is None:
+        raise BrowserFailed(f"{SKIPPED}.")
+    result = await run.call(top, script("axe_finish.js"), OPTIONS, run.parts)
+    return AxeReport(
+        version=str(result["version"]),
+        violations=_rules(result["violations"]),
+        incomplete=_rules(result["incomplete"]),
+        passes=frozenset(result["passes"]),
+        inapplicable=frozenset(result["inapplicable"]),
+        frames_left_out=run.left_out,
+    )
+
+
+class _Run:
+    def __init__(self, cdp: CDPSession) -> None:
+        self._cdp = cdp
+        self._frames = 0
+        self.parts: list[str | None] = []  # of the frames below the top, in the order of axe-core's own walk
+        self.left_out = 0
+
+    async def frame(self, frame_id: str, context: Any, depth: int) -> int | None:
+        """Run in one frame and those below it; the world that it ran in, None where it could not."""
+        if self._frames >= MAX_FRAMES or depth > MAX_DEPTH:
+            return None
+        self._frames += 1
+        world = await self._cdp.send("Page.createIsolatedWorld", {"frameId": frame_id, "worldName": WORLD})
+        id = int(world["executionContextId"])
+        await self._evaluate(id, axe_source())
+        found = await self.call(id, script("axe_run.js"), {**OPTIONS, **PRELOAD}, context, depth == 0)
+        if depth:
+            self.parts.append(found["partial"])
+        for each in found["frames"]:
+            child = await self._child(id, each["selector"])
+            ran = None
+            if child is not None:
+                ran = await self.frame(child, each["context"], depth + 1)
+            if ran is None:
+                self.left_out += 1
+                self.parts.append(None)
+        return id
+
+    async def call(self, world: int, function: str, *arguments: object) -> Any:
+        """What a function returns for these values, in one of our worlds."""
+        answer = await self._cdp.send(
+            "Runtime.callFunctionOn",
+            {
+                "functionDeclaration": function,
+                "executionContextId": world,
+                "arguments": [{"value": each} for each in arguments],
+                "awaitPromise": True,
+                "returnByValue": True,
+            },
+        )
+        return _value(answer)
+
+    async def _evaluate(self, world: int, source: str) -> None:
+        _value(
+            await self._cdp.send(
+                "Runtime.evaluate", {"expression": f"{source};0", "contextId": world, "timeout": SCRIPT_LIMIT_MS}
+            )
+        )
+
+    async def _child(self, world: int, selector: Any) -> str | None:
+        """The ID of the frame that axe-core means; it may lie in shadow trees."""
+        answer = await self._cdp.send(
+            "Runtime.evaluate",
+            {"expression": f"axe.utils.shadowSelect({json.dumps(selector)})", "contextId": world},
+        )
+        object_id = answer["result"].get("objectId")
+        if object_id is None:
+            return None
+        node = await self._cdp.send("DOM.describeNode", {"objectId": object_id})
+        frame_id = node["node"].get("frameId")
+        return str(frame_id) if frame_id else None
+
+
+def _value(answer: Mapping[str, Any]) -> Any:
+    if "exceptionDetails" in answer:
+        raise BrowserFailed(f"{SKIPPED}.")
+    return answer["result"].get("value")
+
+
+def _rules(found: list[Mapping[str, Any]]) -> dict[str, AxeRule]:
+    return {
+        str(each["id"]): AxeRule(
+            id=str(each["id"]),
+            impact=str(each["impact"] or ""),
+            tags=tuple(map(str, each["tags"])),
+            help=str(each["help"]),
+            count=int(each["count"]),
+            nodes=tuple(
+                AxeNode(node["selector"], node["ancestry"], node["snippet"], node["why"]) for node in each["nodes"]
+            ),
+        )
+        for each in found
+    }

@@ -1,0 +1,69 @@
+"""The scripts that are injected into a page to ask it, as they lie beside this file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from scanner.browser.evidence import LargestPaint, Layout, RenderedImage, TapTarget, Viewport
+
+
+@cache
+def script(name: str) -> str:
+    """One of them, without its comments."""
+    lines = (Path(__file__).parent / name).read_text("utf-8").splitlines()
+    return "\n".join(line for line in lines if not line.lstrip().startswith("//")).strip()
+
+
+@cache
+def expression(name: str) -> str:
+    """One that is a single expression, with what it uses put before it."""
+    # A function of its own, so that asking twice does not declare the same names twice.
+    return "(() => {\n" + script("selector.js") + "\nreturn " + script(name) + "\n})()"
+
+
+def read_largest_paint(seen: Mapping[str, Any] | None) -> LargestPaint | None:
+    """What vitals.js tells of it; None where its time is not told."""
+    if not seen or seen["time"] <= 0:
+        return None
+    return LargestPaint(
+        time_s=seen["time"] / 1000,
+        url=seen["url"],
+        selector=seen["selector"],
+        snippet=seen["snippet"],
+        is_lazy=seen["isLazy"],
+        is_high_priority=seen["isHigh"],
+    )
+
+
+def read_layout(seen: Mapping[str, Any]) -> Layout:
+    """What layout.js returns."""
+    viewport = seen["viewport"]
+    return Layout(
+        markup=seen["markup"],
+        letters_by_px={float(size): int(count) for size, count in seen["letters"].items()},
+        targets=tuple(
+            TapTarget(each["selector"], each["width"], each["height"], each["crowded"]) for each in seen["targets"]
+        ),
+        images=tuple(
+            RenderedImage(
+                selector=each["selector"],
+                url=each["url"],
+                width_px=each["width"],
+                height_px=each["height"],
+                natural_width=each["naturalWidth"],
+                natural_height=each["naturalHeight"],
+                top_px=each["top"],
+                left_px=each["left"],
+                fit=each["fit"],
+                is_visible=each["visible"],
+                is_lazy=each["lazy"],
+                is_eager=each["eager"],
+                has_choices=each["choices"],
+            )
+            for each in seen["images"]
+        ),
+        viewport=Viewport(viewport["width"], viewport["height"], viewport["ratio"]),
+    )

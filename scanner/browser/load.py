@@ -1,0 +1,385 @@
+"""One visit: the page in a fresh context, and everything that is asked of it once it has come to rest.
+
+Nothing is asked in the page's own world. Our scripts run in isolated worlds, which share the page's elements but none
+of its objects, so that a page can neither read nor forge what they find; there is no binding back to Python.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from playwright.async_api import Browser, BrowserContext, Dialog, Error, Page, Request
+
+from scanner.browser.axe import SKIPPED, run_axe
+from scanner.browser.coverage import used_scripts, used_sheets
+from scanner.browser.credentials import HeaderSender, add_cookies
+from scanner.browser.evidence import (
+    AxeReport,
+    BrowserLoad,
+    Layout,
+    LayoutShift,
+    Load,
+    UsedFile,
+)
+from scanner.browser.injected_scripts import expression, read_largest_paint, read_layout
+from scanner.browser.main_thread import Trace, main_thread
+from scanner.browser.network_log import NetworkLog
+from scanner.browser.pictures import PICTURE_S, Filmstrip, first_screen, named_by, named_first, page_picture
+from scanner.browser.processes import Usage
+from scanner.browser.reasons import explain, overrun
+from scanner.browser.visit import BrowserFailed, PageCrashed, Part, Visit, user_agent_of
+from scanner.net.browser import context_options
+from scanner.net.budget import Limits, Meter
+from scanner.net.errors import BudgetExceeded
+
+T = TypeVar("T")
+
+# A phone as Lighthouse has it: small, and with several device pixels for each of the page's.
+SCREEN = {"width": 412, "height": 823}
+PIXEL_RATIO = 2
+QUIET_S = 0.5  # without any request, and the page is taken to be complete
+QUIET_LIMIT_S = 4.0
+POLL_S = 0.05
+LOAD_SHARE = 0.6  # of the time, for the load itself; the rest is for looking at it
+SCRIPT_LIMIT_MS = 10_000
+MAX_POPUPS = 20
+AXE_CPU_S = 12.0  # of the processor: what else this machine does is not the page's fault
+AXE_LOOK_S = 0.25
+CONSOLE_ERRORS = 20
+CONSOLE_LENGTH = 300
+WORLD = "scan"
+
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """Of one visit with all its loads."""
+
+    ends: float  # on the monotonic clock
+    limit_s: float
+    usage: Callable[[], Usage]
+    meter: Meter
+
+
+class _TooManyRequests(BrowserFailed):
+    """The page asked for more than a scan may."""
+
+
+async def visit_page(browser: Browser, visit: Visit, usage: Callable[[], Usage]) -> BrowserLoad:
+    """Load, look, and load again where that was asked for. Raises `BrowserFailed`, Playwright's `Error`.
+
+    `usage` tells what the browser's processes took until now. Where there are problems, the context stays open.
+    """
+    began = time.monotonic()
+    bounds = _Bounds(began + visit.time_limit_s, visit.time_limit_s, usage, Meter(Limits()))
+    found = await _in_context(browser, visit, bounds, is_full=True, is_traced=visit.again > 0)
+    again: list[Load] = []
+    took_s = time.monotonic() - began
+    if found.problems:
+        return found
+    for load in range(1, visit.again + 1):
+        if bounds.ends - time.monotonic() < 2 * took_s or not bounds.meter.has_room_again(load):
+            break
+        try:
+            # A trace costs a sixth of a load, so not every load has one.
+            further = await _in_context(browser, visit, bounds, is_full=False, is_traced=not again)
+        except _TooManyRequests as error:
+            found = replace(found, problems={"again": str(error)})
+            break
+        again.append(further.first)
+    return replace(found, again=tuple(again))
+
+
+async def _in_context(
+    browser: Browser, visit: Visit, bounds: _Bounds, *, is_full: bool, is_traced: bool
+) -> BrowserLoad:
+    context = await browser.new_context(
+        **context_options(visit.proxy),
+        viewport=SCREEN,  # type: ignore[arg-type]  # a TypedDict of the same shape
+        device_scale_factor=PIXEL_RATIO,
+        is_mobile=True,
+        has_touch=True,
+        user_agent=user_agent_of(browser.version, visit.user_agent),
+        locale="en-US",
+        service_workers="block",
+        ignore_https_errors=visit.trusts_anybody,
+    )
+    if visit.credentials is not None:
+        await add_cookies(context, visit.credentials, visit.url)
+    found = await _Look(context, visit, bounds).until_crash(is_full=is_full, is_traced=is_traced)
+    # After a failure the whole browser goes, and a page that is busy would not let itself be closed.
+    if not found.problems:
+        await context.close()
+    return found
+
+
+class _Look:
+    """One load in one context."""
+
+    def __init__(self, context: BrowserContext, visit: Visit, bounds: _Bounds) -> None:
+        self._context = context
+        self._visit = visit
+        self._bounds = bounds
+        self._over = asyncio.get_running_loop().create_future()  # fails with the reason
+        self._began = bounds.usage()
+        self._log = NetworkLog()
+        self._sheets: dict[str, Mapping[str, Any]] = {}
+        self._errors: list[str] = []
+        self._problems: dict[str, str] = {}
+        self._popups = 0
+        self._documents = 0  # that the page's own frame showed
+        self._found: BrowserLoad | None = None  # all that is judged
+
+    async def until_crash(self, *, is_full: bool, is_traced: bool) -> BrowserLoad:
+        """Raises `BrowserFailed` at once when the page's process dies: questions to it would never be answered.
+
+        And when it asks for more than a scan may: what came then would not be the page.
+        """
+        page = await self._context.new_page()
+        page.on("crash", lambda _: self._end(PageCrashed("The page made the browser crash.")))
+        self._context.on("request", self._count_request)
+        looking = asyncio.ensure_future(self._look(page, is_full=is_full, is_traced=is_traced))
+        try:
+            await asyncio.wait((looking, self._over), return_when=asyncio.FIRST_COMPLETED)
+            ended = self._over if self._over.done() else looking
+            # What happens while its picture is taken costs the picture alone.
+            if self._found is not None and (error := ended.exception()):
+                return replace(self._found, problems=self._problems | {"page_picture": str(error)})
+            return ended.result()
+        finally:
+            for each in (looking, self._over):
+                each.cancel()
+            await asyncio.gather(looking, self._over, return_exceptions=True)
+
+    def _end(self, reason: BrowserFailed) -> None:
+        if not self._over.done():
+            self._over.set_exception(reason)
+
+    def _count_request(self, request: Request) -> None:
+        """Those of frames and workers, too; the proxy cannot see them in its tunnels."""
+        parts = urlsplit(request.url)
+        if parts.scheme in ("http", "https"):
+            try:
+                self._bounds.meter.request(parts.hostname or "")
+            except BudgetExceeded as error:
+                self._end(_TooManyRequests(f"The browser stopped loading the page. {error}"))
+
+    async def _look(self, page: Page, *, is_full: bool, is_traced: bool) -> BrowserLoad:
+        page.on("dialog", _dismiss)
+        self._context.on("page", self._close_popup)
+        self._cdp = await self._context.new_cdp_session(page)
+        await self._prepare(is_full)
+        trace = Trace(self._cdp) if is_traced else None
+        if trace:
+            await trace.start()
+        film = Filmstrip(self._cdp) if is_full and Part.FILMSTRIP in self._visit.parts else None
+        if film:
+            await film.start()
+        await self._load(page)
+        if film:
+            await self._within(film.stop())
+        self._world = await self._isolated_world()
+        vitals = await self._ask("vitals.js")
+        traced = await self._within(trace.stop()) if trace else []
+        first = await self._first(vitals, traced)
+        browser = self._context.browser
+        product = f"Chromium {browser.version}" if browser else "Chromium"
+        if not is_full:
+            return BrowserLoad(product, first)
+        parts = self._visit.parts
+        files = await self._try("files", self._coverage()) if Part.COVERAGE in parts else None
+        layout = await self._try("layout", self._layout()) if Part.LAYOUT in parts else None
+        named = named_first(first, layout) if Part.LAYOUT in parts else []
+        screen = await self._try("first_screen", first_screen(self._cdp, self._world, named))
+        host_ms = await self._try("host_ms", self._ask("host.js")) if Part.MACHINE_SPEED in parts else None
+        axe = await self._try("axe", self._axe()) if Part.AXE in parts else None
+        found = self._found = BrowserLoad(
+            product=product,
+            first=first,
+            layout=layout,
+            files=tuple(files) if files is not None else None,
+            axe=axe,
+            first_screen=screen,
+            frames=film.frames(first, vitals["began"]) if film else (),
+            console_errors=tuple(self._errors),
+            host_ms=host_ms,
+            problems=dict(self._problems),
+        )
+        if not (broken := named_by(axe)) or self._remaining_s() < PICTURE_S:
+            return found
+        picture = await self._try("page_picture", page_picture(self._cdp, self._world, broken))
+        return replace(found, page_picture=picture, problems=dict(self._problems))
+
+    async def _prepare(self, is_full: bool) -> None:
+        self._log.listen(self._cdp.on)
+        self._cdp.on("Page.frameNavigated", self._count_document)
+        await asyncio.gather(
+            self._cdp.send("Network.enable"),
+            self._cdp.send("Page.enable"),
+            # Processor time: what else this machine does must not count.
+            self._cdp.send("Performance.enable", {"timeDomain": "threadTicks"}),
+        )
+        if self._visit.credentials is not None:
+            await HeaderSender(self._cdp, self._visit.credentials).start()
+        if not is_full:
+            return
+        self._cdp.on("Runtime.exceptionThrown", self._keep_exception)
+        self._cdp.on("Log.entryAdded", self._keep_entry)
+        await asyncio.gather(self._cdp.send("Runtime.enable"), self._cdp.send("Log.enable"))
+        if Part.COVERAGE in self._visit.parts:
+            await self._watch_use()
+
+    async def _watch_use(self) -> None:
+        """Have Chromium count which functions and rules are used."""
+        self._cdp.on("CSS.styleSheetAdded", self._keep_sheet)
+        await asyncio.gather(self._cdp.send("Profiler.enable"), self._cdp.send("DOM.enable"))
+        await asyncio.gather(
+            self._cdp.send("Profiler.startPreciseCoverage", {"callCount": False, "detailed": True}),
+            self._cdp.send("CSS.enable"),
+        )
+        await self._cdp.send("CSS.startRuleUsageTracking")
+
+    async def _load(self, page: Page) -> None:
+        """Until the load event, and then until no request was made for a while; some pages never rest."""
+        limit_s = max(1.0, self._remaining_s() * LOAD_SHARE)
+        began = time.monotonic()
+        try:
+            await page.goto(self._visit.url, wait_until="commit", timeout=limit_s * 1000)
+        except Error as error:
+            raise BrowserFailed(explain(error)) from None
+        try:
+            await page.wait_for_load_state("load", timeout=max(0.1, limit_s - (time.monotonic() - began)) * 1000)
+        except Error:
+            return  # what was shown until now is judged; `load_s` stays None
+        quiet_since = time.monotonic()
+        last = self._log.last_activity_s
+        gives_up = quiet_since + min(QUIET_LIMIT_S, max(0.0, limit_s - (quiet_since - began)))
+        while time.monotonic() < gives_up and (now := time.monotonic()) - quiet_since < QUIET_S:
+            await asyncio.sleep(POLL_S)
+            if self._log.last_activity_s != last or self._log.in_flight:
+                last, quiet_since = self._log.last_activity_s, now
+
+    async def _isolated_world(self) -> int:
+        tree = await self._within(self._cdp.send("Page.getFrameTree"))
+        self._frame = str(tree["frameTree"]["frame"]["id"])
+        created = await self._within(
+            self._cdp.send("Page.createIsolatedWorld", {"frameId": self._frame, "worldName": WORLD})
+        )
+        return int(created["executionContextId"])
+
+    async def _ask(self, script: str) -> Any:
+        """What one of our scripts returns. Raises `BrowserFailed` when it does not."""
+        answer = await self._within(
+            self._cdp.send(
+                "Runtime.evaluate",
+                {
+                    "expression": expression(script),
+                    "contextId": self._world,
+                    "awaitPromise": True,
+                    "returnByValue": True,
+                    "timeout": SCRIPT_LIMIT_MS,
+                },
+            )
+        )
+        if "exceptionDetails" in answer:
+            raise BrowserFailed("The page could not be looked at in the browser.")
+        return answer["result"].get("value")
+
+    async def _first(self, vitals: Mapping[str, Any], traced: list[Mapping[str, Any]]) -> Load:
+        metrics = await self._within(self._cdp.send("Performance.getMetrics"))
+        values = {each["name"]: float(each["value"]) for each in metrics["metrics"]}
+        return Load(
+            fcp_s=_seconds(vitals["firstContentfulPaint"]),
+            lcp=read_largest_paint(vitals["largestContentfulPaint"]),
+            shifts=tuple(
+                LayoutShift(each["time"] / 1000, float(each["value"]), each["source"])
+                for each in vitals["layoutShifts"]
+            ),
+            load_s=_seconds(vitals["load"]),
+            main_thread_s=values.get("TaskDuration", 0.0),
+            script_s=values.get("ScriptDuration", 0.0),
+            requests=self._log.requests(frozenset(vitals["renderBlocking"])),
+            left_out=self._log.left_out,
+            main_thread=main_thread(traced, self._frame, values.get("NavigationStart", 0.0)),
+        )
+
+    async def _coverage(self) -> list[UsedFile]:
+        scripts = await self._cdp.send("Profiler.takePreciseCoverage")
+        rules = await self._cdp.send("CSS.stopRuleUsageTracking")
+        await self._cdp.send("Profiler.stopPreciseCoverage")
+        return used_scripts(scripts["result"]) + used_sheets(self._sheets, rules["ruleUsage"])
+
+    async def _layout(self) -> Layout:
+        return read_layout(await self._ask("layout.js"))
+
+    async def _axe(self) -> AxeReport:
+        """Raises `BrowserFailed` when the page makes it take too much of the processor."""
+        ends_cpu_s = self._bounds.usage().cpu_s + AXE_CPU_S
+        running = asyncio.ensure_future(run_axe(self._cdp))
+        try:
+            while not (await asyncio.wait((running,), timeout=AXE_LOOK_S))[0]:
+                if self._bounds.usage().cpu_s > ends_cpu_s:
+                    raise BrowserFailed(f"{SKIPPED} within {AXE_CPU_S:g} seconds of processor time.")
+            return running.result()
+        finally:
+            running.cancel()
+
+    async def _try(self, name: str, what: Awaitable[T]) -> T | None:
+        """One of several things to look at: where it fails, the others still count."""
+        try:
+            return await self._within(what)
+        except (Error, BrowserFailed) as error:
+            self._problems[name] = str(error) if isinstance(error, BrowserFailed) else explain(error)
+            return None
+
+    async def _within(self, what: Awaitable[T]) -> T:
+        """Raises `BrowserFailed` when the time is up, as on a page that never lets go of its thread."""
+        try:
+            return await asyncio.wait_for(what, max(0.1, self._remaining_s()))
+        except TimeoutError:
+            raise BrowserFailed(overrun(self._began, self._bounds.usage(), self._bounds.limit_s)) from None
+
+    def _remaining_s(self) -> float:
+        return self._bounds.ends - time.monotonic()
+
+    async def _close_popup(self, page: Page) -> None:
+        self._popups += 1
+        with contextlib.suppress(Error):  # it may have gone by itself
+            await (self._context if self._popups > MAX_POPUPS else page).close()
+
+    def _count_document(self, event: Mapping[str, Any]) -> None:
+        """End the look at the second document: what is seen has to be the page that was asked for, and whatever else
+        fails from then on fails because of it.
+        """
+        self._documents += "parentId" not in event["frame"]
+        if self._documents > 1:
+            self._end(BrowserFailed("The page leads elsewhere by a script or refresh while it is looked at."))
+
+    def _keep_sheet(self, event: Mapping[str, Any]) -> None:
+        self._sheets[str(event["header"]["styleSheetId"])] = event["header"]
+
+    def _keep_exception(self, event: Mapping[str, Any]) -> None:
+        details = event["exceptionDetails"]
+        self._keep(str(details.get("exception", {}).get("description") or details.get("text", "")))
+
+    def _keep_entry(self, event: Mapping[str, Any]) -> None:
+        entry = event["entry"]
+        if entry.get("level") == "error":
+            self._keep(f"{entry.get('text', '')} {entry.get('url', '')}")
+
+    def _keep(self, text: str) -> None:
+        if len(self._errors) < CONSOLE_ERRORS:
+            self._errors.append(" ".join(text[: CONSOLE_LENGTH * 2].split())[:CONSOLE_LENGTH])
+
+
+async def _dismiss(dialog: Dialog) -> None:
+    await dialog.dismiss()
+
+
+def _seconds(milliseconds: float | None) -> float | None:
+    return milliseconds / 1000 if milliseconds else None

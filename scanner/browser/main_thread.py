@@ -1,0 +1,99 @@
+"""What the page's main thread worked on, from Chrome's own trace: each task, and the scripts that were run in them.
+
+A task's length is counted in processor time, so that what else the machine does makes no page slower. The browser's
+Long Tasks API tells of tasks from 50 ms on only; on a phone those of 12 ms are as long.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import gzip
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from playwright.async_api import CDPSession
+
+from scanner.browser.evidence import Evaluation, MainThread, Task
+
+CATEGORIES = ("devtools.timeline", "disabled-by-default-devtools.timeline")
+BUFFER_KB = 32 * 1024  # when it is full, the rest of a load is not traced
+PART_BYTES = 1024 * 1024
+EVALUATIONS = frozenset({"EvaluateScript", "v8.evaluateModule"})
+LEAST_S = 0.0001  # shorter tasks are many, and weigh nothing
+
+
+@dataclass(slots=True)
+class Trace:
+    """One trace of a session's page; only one may run in a browser at a time."""
+
+    session: CDPSession
+
+    async def start(self) -> None:
+        """Note what happens from now on. Raises Playwright's `Error`."""
+        await self.session.send(
+            "Tracing.start",
+            {
+                "transferMode": "ReturnAsStream",
+                "streamCompression": "gzip",
+                "traceConfig": {
+                    "recordMode": "recordUntilFull",
+                    "traceBufferSizeInKb": BUFFER_KB,
+                    "includedCategories": list(CATEGORIES),
+                    "excludedCategories": ["*"],
+                },
+            },
+        )
+
+    async def stop(self) -> list[Mapping[str, Any]]:
+        """The events. Raises Playwright's `Error`."""
+        ended: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
+        self.session.once("Tracing.tracingComplete", lambda event: ended.set_result(event))
+        await self.session.send("Tracing.end")
+        stream = (await ended)["stream"]
+        data, is_over = b"", False
+        while not is_over:
+            part = await self.session.send("IO.read", {"handle": stream, "size": PART_BYTES})
+            data += base64.b64decode(part["data"])
+            is_over = part["eof"]
+        await self.session.send("IO.close", {"handle": stream})
+        events: list[Mapping[str, Any]] = json.loads(gzip.decompress(data))["traceEvents"]
+        return events
+
+
+def main_thread(events: list[Mapping[str, Any]], frame: str, began_s: float) -> MainThread:
+    """Tasks and scripts of the process that shows `frame`; times are since `began_s` of the browser's clock."""
+    thread = next(
+        (
+            _thread(each)
+            for each in reversed(events)
+            if each["name"] == "SetLayerTreeId" and each["args"]["data"].get("frame") == frame
+        ),
+        None,
+    )
+    own = [each for each in events if each.get("ph") == "X" and _thread(each) == thread]
+    tasks = [
+        Task(each["ts"] / 1e6 - began_s, each.get("dur", 0) / 1e6, each.get("tdur", 0) / 1e6)
+        for each in own
+        if each["name"] == "RunTask"
+    ]
+    evaluations = [
+        Evaluation(url, each["ts"] / 1e6 - began_s, each.get("dur", 0) / 1e6, each.get("tdur", 0) / 1e6)
+        for each in own
+        if each["name"] in EVALUATIONS and (url := _url(each["args"]))
+    ]
+    return MainThread(
+        tuple(sorted((each for each in tasks if each.processor_s >= LEAST_S), key=lambda each: each.time_s)),
+        tuple(sorted(evaluations, key=lambda each: each.time_s)),
+        tuple(sorted((each["ts"] + each.get("dur", 0)) / 1e6 - began_s for each in own if each["name"] == "Commit")),
+    )
+
+
+def _thread(event: Mapping[str, Any]) -> tuple[int, int]:
+    return event["pid"], event["tid"]
+
+
+def _url(args: Mapping[str, Any]) -> str:
+    return str(args.get("data", args).get("url") or args.get("fileName") or "").partition("#")[0]

@@ -1,0 +1,239 @@
+"""Pictures of a page, for the eye only: its first screen, the page as far down as something is named, and its loading.
+
+No check reads them, so what cannot be had is left out. An element is shown where it stood before and after the picture
+was taken; one that moved meanwhile has no place in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from playwright.async_api import CDPSession, Error
+
+from scanner.browser.evidence import AxeReport, Box, Frame, Layout, Load, PagePicture
+from scanner.browser.injected_scripts import script
+from scanner.browser.visit import BrowserFailed
+
+PICTURE_S = 5.0  # for the picture of the page
+SCREEN_BYTES = 500_000
+SCREEN_QUALITIES = (60, 25)
+WIDTH = 412
+MAX_HEIGHT = 5000  # in the picture's own pixels
+PAGE_BYTES = 200_000
+PAGE_QUALITIES = (50, 20)
+MARGIN = 60  # of the page below the last element that is named
+EACH_RULE = 5  # elements of a rule: as many as a report shows before "all"
+NAMED = 100
+SHIFTS = 5
+TARGETS = 20
+IMAGES = 20
+
+FRAMES = 8
+FRAME = {"format": "jpeg", "quality": 50, "maxWidth": 206, "maxHeight": 412, "everyNthFrame": 1}
+FRAME_BYTES = 20_000
+KEPT_FRAMES = 80
+PAUSE_S = 0.05  # between two frames; doubled whenever there are too many
+AFTER_MS = 250  # since the last of the marks; what moves then is no longer the load
+REFRESH_MS = 20  # a frame may be drawn a refresh before the mark that is set for it
+
+
+@dataclass(frozen=True, slots=True)
+class _Raw:
+    at_s: float  # since 1970
+    data: str  # base64
+
+
+class Filmstrip:
+    """What the screen shows from now on, a few times a second at most."""
+
+    def __init__(self, cdp: CDPSession) -> None:
+        self._cdp = cdp
+        self._frames: list[_Raw] = []
+        self._pause_s = PAUSE_S
+        self._pending: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """Raises Playwright's `Error`."""
+        self._cdp.on("Page.screencastFrame", self._keep)
+        await self._cdp.send("Page.startScreencast", FRAME)
+
+    async def stop(self) -> None:
+        """No more frames. Raises Playwright's `Error`."""
+        await self._cdp.send("Page.stopScreencast")
+        for each in self._pending:
+            each.cancel()
+
+    def frames(self, load: Load, began_ms: float) -> tuple[Frame, ...]:
+        """At most `FRAMES` of the load, in their order; it began so many milliseconds after 1970."""
+        marks = {"First paint": load.fcp_s, "Largest paint": load.lcp.time_s if load.lcp else None}
+        return chosen(
+            [(round(1000 * each.at_s - began_ms), base64.b64decode(each.data)) for each in self._frames],
+            {name: round(1000 * at_s) for name, at_s in marks.items() if at_s is not None},
+            round(1000 * (load.load_s or 0.0)),
+        )
+
+    def _keep(self, event: Mapping[str, Any]) -> None:
+        data, at_s = str(event["data"]), event["metadata"].get("timestamp")
+        if at_s is not None and len(data) * 3 // 4 <= FRAME_BYTES and (self._last is None or data != self._last.data):
+            self._frames.append(_Raw(float(at_s), data))
+        if len(self._frames) > KEPT_FRAMES:
+            del self._frames[1::2]
+            self._pause_s *= 2
+        task = asyncio.ensure_future(self._ask_for_next(int(event["sessionId"])))
+        self._pending.add(task)
+        task.add_done_callback(self._pending.discard)
+
+    @property
+    def _last(self) -> _Raw | None:
+        return self._frames[-1] if self._frames else None
+
+    async def _ask_for_next(self, session: int) -> None:
+        await asyncio.sleep(self._pause_s)
+        with contextlib.suppress(Error):  # the page may have gone
+            await self._cdp.send("Page.screencastFrameAck", {"sessionId": session})
+
+
+def chosen(frames: Sequence[tuple[int, bytes]], marks: Mapping[str, int], loaded_ms: int) -> tuple[Frame, ...]:
+    """Of all frames, each with its milliseconds since the load began, those that tell of it.
+
+    The screen before anything was shown, that of each mark and the last one, and between them some at equal distances.
+    """
+    if not frames or not marks:
+        return ()
+    seen = [(at, data) for at, data in frames if at >= 0]
+    if before := [data for at, data in frames if at < 0]:
+        seen.insert(0, (0, before[-1]))
+    first_after = {name: _first_after(seen, at - REFRESH_MS) for name, at in marks.items()}
+    ends = max(*marks.values(), loaded_ms) + AFTER_MS
+    last = max(*first_after.values(), *(at for at, (ms, _) in enumerate(seen) if ms <= ends))
+    picked = {0, last, *first_after.values()}
+    total = seen[last][0]
+    for slot in range(1, FRAMES):
+        if len(picked) < FRAMES:
+            picked.add(max(at for at, (ms, _) in enumerate(seen) if ms <= max(seen[0][0], total * slot / FRAMES)))
+    return tuple(
+        Frame(seen[at][0], tuple(name for name, first in first_after.items() if first == at), seen[at][1])
+        for at in sorted(picked)
+    )
+
+
+def _first_after(frames: Sequence[tuple[int, bytes]], ms: int) -> int:
+    return next((index for index, (at, _) in enumerate(frames) if at >= ms), len(frames) - 1)
+
+
+def named_first(load: Load, layout: Layout | None) -> list[str]:
+    """Selectors of what findings about the first screen may name."""
+    shifts = sorted(load.shifts, key=lambda each: -each.value)[:SHIFTS]
+    found = [load.lcp.selector if load.lcp else "", *(each.source for each in shifts)]
+    if layout is not None:
+        found += [each.selector for each in layout.targets if each.is_crowded][:TARGETS]
+        images = [each for each in layout.images if each.is_visible and each.top_px < layout.viewport.height_px]
+        found += [each.selector for each in images[:IMAGES]]
+    return _distinct(found)
+
+
+def named_by(axe: AxeReport | None) -> list[str]:
+    """Selectors of the first elements of each rule that found something, or could not tell."""
+    if axe is None:
+        return []
+    rules = [*axe.violations.values(), *axe.incomplete.values()]
+    return _distinct(node.selector for rule in rules for node in rule.nodes[:EACH_RULE])
+
+
+def _distinct(selectors: Iterable[str]) -> list[str]:
+    # Of a whole page there is nothing to be pointed at.
+    return [each for each in dict.fromkeys(selectors) if each not in ("", "html", "body")][:NAMED]
+
+
+async def first_screen(cdp: CDPSession, world: int, selectors: Sequence[str]) -> PagePicture | None:
+    """The screen as it is, in the device's own pixels. Raises `BrowserFailed`, Playwright's `Error`."""
+    return await _screen(cdp, world, selectors, SCREEN_QUALITIES, SCREEN_BYTES)
+
+
+async def _screen(
+    cdp: CDPSession, world: int, selectors: Sequence[str], qualities: Iterable[int], most_bytes: int
+) -> PagePicture | None:
+    before = await _places(cdp, world, selectors)
+    data = await _picture(cdp, qualities, most_bytes, {"captureBeyondViewport": False})
+    if data is None:
+        return None
+    view = (await cdp.send("Page.getLayoutMetrics"))["cssLayoutViewport"]
+    width, height = int(view["clientWidth"]), int(view["clientHeight"])
+    after = await _places(cdp, world, None)
+    return PagePicture(data, width, height, _at_rest(selectors, before, after, height))
+
+
+async def page_picture(cdp: CDPSession, world: int, selectors: Sequence[str]) -> PagePicture | None:
+    """The page from its top to the lowest of the elements, as far as that is bearable; None where none is to be seen.
+
+    Raises `BrowserFailed`, Playwright's `Error`.
+    """
+    try:
+        async with asyncio.timeout(PICTURE_S):
+            return await _page_picture(cdp, world, selectors)
+    except TimeoutError:
+        raise BrowserFailed("No picture could be taken of the page.") from None
+
+
+async def _page_picture(cdp: CDPSession, world: int, selectors: Sequence[str]) -> PagePicture | None:
+    if (await cdp.send("Page.getLayoutMetrics"))["cssVisualViewport"]["scale"] != 1:
+        # A page that is wider than the screen is shown smaller, and would be laid out anew; so it shows more at once.
+        return await _screen(cdp, world, selectors, PAGE_QUALITIES, PAGE_BYTES)
+    before = await _places(cdp, world, selectors)
+    lowest = max((top + height for _, top, _, height in filter(None, before["boxes"])), default=0)
+    width = int(before["page"]["width"])
+    if not lowest or not width:
+        return None
+    height = min(lowest + MARGIN, int(before["page"]["height"]), MAX_HEIGHT * width // WIDTH)
+    # For an instant Chromium lays the page out anew, also in the size that it has.
+    clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": WIDTH / width}
+    data = await _picture(cdp, PAGE_QUALITIES, PAGE_BYTES, {"captureBeyondViewport": True, "clip": clip})
+    if data is None:
+        return None
+    after = await _places(cdp, world, None)
+    boxes = _at_rest(selectors, before, after, height)
+    return PagePicture(data, width, height, boxes) if boxes else None
+
+
+async def _picture(
+    cdp: CDPSession, qualities: Iterable[int], most_bytes: int, options: Mapping[str, Any]
+) -> bytes | None:
+    """WebP in the best of the qualities that is small enough, if any is."""
+    for quality in qualities:
+        taken = await cdp.send("Page.captureScreenshot", {"format": "webp", "quality": quality, **options})
+        if len(taken["data"]) * 3 // 4 <= most_bytes:
+            return base64.b64decode(taken["data"])
+    return None
+
+
+async def _places(cdp: CDPSession, world: int, selectors: Sequence[str] | None) -> Any:
+    answer = await cdp.send(
+        "Runtime.callFunctionOn",
+        {
+            "functionDeclaration": script("boxes.js"),
+            "executionContextId": world,
+            "arguments": [{"value": None if selectors is None else list(selectors)}],
+            "returnByValue": True,
+        },
+    )
+    if "exceptionDetails" in answer:
+        raise BrowserFailed("The page's elements could not be found.")
+    return answer["result"]["value"]
+
+
+def _at_rest(
+    selectors: Sequence[str], before: Mapping[str, Any], after: Mapping[str, Any], height: int
+) -> dict[str, Box]:
+    """What stood at the same place before and after, within the picture's height."""
+    if before["scroll"] != after["scroll"]:
+        return {}
+    found = {}
+    for selector, was, stands in zip(selectors, before["boxes"], after["boxes"], strict=True):
+        if was and was == stands and was[1] < height:
+            found[selector] = Box(was[0], was[1], was[2], min(was[3], height - was[1]))
+    return found

@@ -1,0 +1,111 @@
+"""The page in a browser: one visit, and what the checks read of it."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+
+from selectolax.lexbor import LexborHTMLParser
+
+from scanner.browser.evidence import AxeReport, BrowserLoad, Coverage, Layout, Load, Rendered, Viewport
+from scanner.browser.visit import Browser, BrowserFailed, Visit, parts_for
+from scanner.catalogue import probe
+from scanner.findings import ScanType
+from scanner.net.client import Network
+from scanner.net.proxy import BrowserProxy
+from scanner.page.bounded_parser import bounded
+from scanner.page.evidence import Document, Page, ScanTypes
+
+logger = logging.getLogger(__name__)
+
+TIME_LIMIT_S = 25.0
+SHARE = 0.45  # of the time that is left for the whole scan: other probes wait for this one
+# For figures that vary from load to load: the median of three.
+FURTHER_LOADS = 2
+NO_PAGE = "The page is no page that a browser shows."
+NOTHING = BrowserLoad(
+    product="",
+    first=Load(None, None, (), None, 0.0, 0.0, ()),
+    layout=Layout(None, {}, (), (), Viewport(0, 0, 0.0)),
+    files=(),
+)
+
+
+@probe()
+def load_in_browser(page: Page, network: Network, browser: Browser, types: ScanTypes) -> BrowserLoad:
+    """One visit behind a proxy of its own; further loads only where performance is judged. Raises `BrowserFailed`.
+
+    What is not HTML is not loaded: there is nothing to see.
+    """
+    if not page.is_html:
+        return NOTHING
+    tls = page.response.tls
+    # Chromium does not know the operator's own certificates, by which the page's was found to be good.
+    is_trusted = tls is None or tls.trust_error is None
+    trusts_anybody = not is_trusted or network.policy.ca_bundle is not None
+    given = network.credentials if is_trusted else None
+    has_cookies = given is not None and bool(given.cookies_for(page.target.origin))
+    with BrowserProxy(network, only_port_of=page.target if has_cookies else None) as proxy:
+        found = browser.load(
+            Visit(
+                url=page.target.url,
+                proxy=proxy,
+                user_agent=network.policy.user_agent,
+                time_limit_s=min(TIME_LIMIT_S, network.remaining_s * SHARE),
+                again=FURTHER_LOADS if ScanType.PERFORMANCE in types else 0,
+                trusts_anybody=trusts_anybody,
+                parts=parts_for(types),
+                credentials=given,
+            )
+        )
+        if refused := Counter(each.code for each in proxy.refused):
+            counts = ", ".join(f"{code} {count}" for code, count in refused.items())
+            logger.info("the browser on %s was refused connections: %s", page.target.host, counts)
+    status = next((each.status for each in found.first.requests if each.kind is None), None)
+    if status is not None and status != page.response.status and status >= 400:
+        ours = page.response.status
+        raise BrowserFailed(f"The site answered the browser with status {status}, and ourselves with {ours}.")
+    return found
+
+
+@probe()
+def layout(load: BrowserLoad) -> Layout:
+    """The page as it was laid out. Raises `BrowserFailed`."""
+    if load.layout is None:
+        raise _missing(load, "layout")
+    return load.layout
+
+
+@probe()
+def coverage(load: BrowserLoad) -> Coverage:
+    """How much of the files was used. Raises `BrowserFailed`."""
+    if load.files is None:
+        raise _missing(load, "files")
+    return Coverage(load.files)
+
+
+@probe()
+def axe_report(page: Page, load: BrowserLoad) -> AxeReport:
+    """axe-core's verdicts. Raises `BrowserFailed`."""
+    if load.axe is None:
+        raise _missing(load, "axe")
+    return load.axe
+
+
+@probe()
+def rendered(page: Page, document: Document, seen: Layout) -> Rendered:
+    """The markup after the page's scripts, parsed anew. Raises `BrowserFailed` where it is too long to look at."""
+    if not page.is_html:
+        raise BrowserFailed(NO_PAGE)
+    if seen.markup is None:
+        raise BrowserFailed("The page is too large in the browser to be looked at.")
+    tree = LexborHTMLParser(bounded(seen.markup), scripting=True)
+    return Rendered(
+        document=Document(tree=tree, text=seen.markup, encoding=document.encoding, base=document.base),
+        letters_by_px=seen.letters_by_px,
+        targets=seen.targets,
+    )
+
+
+def _missing(load: BrowserLoad, name: str) -> BrowserFailed:
+    return BrowserFailed(load.problems.get(name, NO_PAGE))

@@ -1,0 +1,108 @@
+"""website-scan.toml: what a repository says of its own gate.
+
+Only what is judged stands there. What gives access (credentials, networks, a server that gets the key) and where files
+are written is said on the command line: the file comes with the code, and a stranger's branch may bring its own.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from scanner.command.errors import WrongUsage
+from scanner.findings import ScanType, Severity
+
+NAME = "website-scan.toml"
+NOT_HERE = frozenset({"allow-network", "basic-auth", "cookie", "header", "output", "server", "write-baseline"})
+MAX_BYTES = 1_000_000
+
+
+def configuration(path: Path | None) -> dict[str, Any]:
+    """The options of the file, by the names of `argparse`; of the working folder's own, where there is one, by default.
+
+    Relative paths in it start at its folder. Raises WrongUsage.
+    """
+    if path is None:
+        path = Path(NAME)
+        if not path.is_file():
+            return {}
+    try:
+        with path.open("rb") as file:
+            said = tomllib.loads(file.read(MAX_BYTES).decode())
+    except (OSError, ValueError) as error:
+        raise WrongUsage(f"{path}: {error}") from None
+    options: dict[str, Any] = {}
+    for key, value in said.items():
+        if key in NOT_HERE:
+            raise WrongUsage(f"{path}: {key} can only be given on the command line, as --{key}.")
+        if key not in KEYS:
+            near = difflib.get_close_matches(key, KEYS, 1)
+            raise WrongUsage(f"{path}: {key} is not known.{f' Did you mean {near[0]}?' if near else ''}")
+        name, read = KEYS[key]
+        try:
+            options[name] = read(value)
+        except ValueError as error:
+            raise WrongUsage(f"{path}: {key}: {error}") from None
+    if "baseline" in options:
+        options["baseline"] = path.parent / options["baseline"]
+    return options
+
+
+def fail_under(said: object) -> dict[str, int]:
+    """Lowest scores by type, "" for all types: from 80, "80", "security=90,seo=70" or a table. Raises ValueError."""
+    if isinstance(said, Mapping):
+        pairs = [(str(each), value) for each, value in said.items()]
+    elif isinstance(said, str):
+        words = [word.strip().rpartition("=") for word in said.split(",")]
+        pairs = [(name.strip(), value.strip()) for name, _, value in words]
+    else:
+        pairs = [("", said)]
+    scores: dict[str, int] = {}
+    for name, value in pairs:
+        if name and name not in list(ScanType):
+            raise ValueError(f"{name!r} is none of {', '.join(ScanType)}")
+        if name in scores:
+            raise ValueError("each type may appear only once")
+        if isinstance(value, bool) or not str(value).isdecimal() or int(str(value)) > 100:
+            raise ValueError("a score must be between 0 and 100")
+        scores[name] = int(str(value))
+    return scores
+
+
+def _texts(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, list) or not value or not all(isinstance(each, str) for each in value):
+        raise ValueError("must be a string, or a list of strings")
+    return value
+
+
+def _one_of(*known: str) -> Callable[[object], str]:
+    def read(value: object) -> str:
+        if not isinstance(value, str) or value not in known:
+            raise ValueError(f"must be one of {', '.join(known)}")
+        return value
+
+    return read
+
+
+def _types(value: object) -> list[str]:
+    return [_one_of(*ScanType)(each) for each in _texts(value)]
+
+
+def _path(value: object) -> Path:
+    if not isinstance(value, str) or not value:
+        raise ValueError("must be the path of a file")
+    return Path(value)
+
+
+KEYS: Mapping[str, tuple[str, Callable[[object], Any]]] = {
+    "urls": ("urls", _texts),
+    "types": ("type", _types),
+    "fail-under": ("fail_under", fail_under),
+    "fail-on": ("fail_on", _one_of(*Severity)),
+    "baseline": ("baseline", _path),
+}

@@ -1,0 +1,73 @@
+"""For programs: JSON and CSV. In ASCII where strings are quoted, so that no terminal obeys what a site says."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from scanner.command.judged import Judged, Outcome
+from scanner.command.terminal import printable
+from scanner.report.exports import CSV_COLUMNS, csv_rows
+from scanner.report.spreadsheets import cell
+
+REPORT = ("id", "type", "url", "score", "grade", "created_at", "completed_at", "categories", "summary")
+CHECK = ("name", "status", "severity", "message", "fix")
+COLUMNS = ("url", "type", "score", "grade", *CSV_COLUMNS, "accepted")
+
+
+def reports_as_json(outcome: Outcome) -> str:
+    """The API's report, and which browser judged it."""
+    return _json([_report(each) for each in outcome.reports], outcome)
+
+
+def exports_as_json(outcome: Outcome) -> str:
+    """The API's export: the report with check IDs, evidence, and what could not run."""
+    return _json([dict(each.document) | _accepted(each) for each in outcome.reports], outcome)
+
+
+def csv_table(outcome: Outcome) -> str:
+    """One line for each check, and for each scan that failed, after a line of headers."""
+    output = io.StringIO()
+    writer = csv.writer(output, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    for judged in outcome.reports:
+        document = judged.document
+        rows = list(csv_rows(document))
+        if judged.error is not None:
+            rows.append({"status": "scan failed", "id": judged.error["code"], "message": judged.error["message"]})
+        for row in rows:
+            of_page = {each: document[each] for each in ("url", "type", "score", "grade")}
+            full = {**row, **of_page, "accepted": judged.accepted.get(row.get("id", ""), "")}
+            writer.writerow([_cell(full.get(column)) for column in COLUMNS])
+    return output.getvalue()
+
+
+def _cell(value: object) -> object:
+    return cell(printable(value) if isinstance(value, str) else value)
+
+
+def _json(documents: Sequence[Mapping[str, Any]], outcome: Outcome) -> str:
+    """One report that was asked for is the document; several are the `reports` of one, beside the gate's verdict."""
+    if outcome.asked == 1:
+        return json.dumps(documents[0], indent=2) + "\n"
+    gate = {"passed": outcome.is_good, "complaints": list(outcome.complaints)}
+    return json.dumps({"reports": list(documents), "gate": gate}, indent=2) + "\n"
+
+
+def _report(judged: Judged) -> dict[str, Any]:
+    document = judged.document
+    shown = {name: document[name] for name in REPORT}
+    shown["categories"] = [
+        each | {"checks": [{name: check[name] for name in CHECK if name in check} for check in each["checks"]]}
+        for each in document["categories"]
+    ]
+    shown |= {"browser": document["browser"], "checks_left_out": len(document["omitted_checks"])}
+    return shown | ({"status": "failed", "error": judged.error} if judged.error else {}) | _accepted(judged)
+
+
+def _accepted(judged: Judged) -> dict[str, Any]:
+    """Only where anything is: what findings are no news, by check, and the score as if they had passed."""
+    return {"accepted": dict(judged.accepted), "accepted_score": judged.accepted_score} if judged.accepted else {}

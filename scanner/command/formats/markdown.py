@@ -1,0 +1,87 @@
+"""Markdown (GitHub's dialect): for the summary of a job, and for an agent that is to mend what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scanner.command.formats.text import how_judged, where
+from scanner.command.judged import Check, Judged, Outcome
+from scanner.command.terminal import printable
+from scanner.report import markup
+from scanner.report.references import page_url
+
+TOLD_PLACES = 10
+
+
+def markdown(outcome: Outcome) -> str:
+    """One document: the scores in a table, then what is wrong on each page."""
+    return "\n".join(_lines(outcome)) + "\n"
+
+
+def escaped(text: str) -> str:
+    return markup.escaped(printable(text))
+
+
+def code(text: str) -> str:
+    return markup.code(printable(text))
+
+
+def _lines(outcome: Outcome) -> Iterator[str]:
+    yield "# Website scan"
+    yield ""
+    if outcome.complaints:
+        yield "**The gate failed:**"
+        yield ""
+        yield from (f"- {escaped(each)}" for each in outcome.complaints)
+        yield ""
+    yield "| Page | Type | Score | Grade | Failed | Warnings | Accepted |"
+    yield "|---|---|--:|---|--:|--:|--:|"
+    for judged in outcome.reports:
+        statuses = [check["status"] for _, check in judged.findings()]
+        failed, warned, accepted = statuses.count("fail"), statuses.count("warn"), len(judged.accepted)
+        score, grade = (judged.document["score"], judged.document["grade"]) if judged.error is None else ("", "failed")
+        page = f"{escaped(judged.url)} | {judged.type}"
+        yield f"| {page} | {score} | {escaped(str(grade))} | {failed} | {warned} | {accepted} |"
+    for judged in outcome.reports:
+        yield from _report(judged, outcome.check_pages)
+
+
+def _report(judged: Judged, check_pages: str) -> Iterator[str]:
+    document = judged.document
+    yield ""
+    yield f"## {judged.type}: {escaped(judged.url)}"
+    if judged.error is not None:
+        yield ""
+        yield f"The scan failed: {code(judged.error['code'])} {escaped(judged.error['message'])}"
+        return
+    sentences = [judged.notice, *how_judged(document)]
+    sentences += [f"At most {each['limit']}: {each['reason']}" for each in document["caps"]]
+    for sentence in filter(None, sentences):
+        yield ""
+        yield escaped(sentence[:1].upper() + sentence[1:])
+    yield ""
+    for category, check in judged.findings():
+        yield from _finding(judged.url, category, check, page_url(check_pages, check["id"]))
+    if judged.accepted:
+        yield f"Accepted: {', '.join(escaped(check['title']) for _, check in judged.findings(accepted=True))}."
+        yield ""
+    for title, left_out in (("Could not run", "skipped_checks"), ("Left out without a browser", "omitted_checks")):
+        if document[left_out]:
+            yield f"{title}: {', '.join(escaped(each['name']) for each in document[left_out])}."
+            yield ""
+    yield f"{judged.passed} checks passed."
+
+
+def _finding(url: str, category: str, check: Check, page: str) -> Iterator[str]:
+    id = f"[{code(check['id'])}]({page})" if page else code(check["id"])
+    status = "failed" if check["status"] == "fail" else "warning"
+    yield f"- **{escaped(check['title'])}** ({status}, {check['severity']}, {escaped(category)}, {id})"
+    yield f"  {escaped(check['message'])}"
+    told, more = where(check, url, TOLD_PLACES)
+    yield from (f"  - {code(place)}" for place in told)
+    if more:
+        yield f"  - {more}"
+    if "fix" in check:
+        yield ""
+        yield f"  Fix: {markup.prose(printable(check['fix']))}"
+    yield ""

@@ -1,0 +1,107 @@
+"""HTML: the pages of all reports in one file, which shows everything without a server.
+
+The one format that loads Django, for the templates are those of the service.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from django.conf import settings
+from django.template import Context, Engine
+from django.utils.safestring import SafeString
+
+from scanner import __version__
+from scanner.command.judged import Judged, Outcome
+from scanner.findings import ScanType
+from scanner.report.mute_matching import MuteRule, Mutes, host_and_path
+from scanner.report.muting import Muting
+from scanner.report.pictures import NO_PICTURES, Pictures, data_url, pictures_in_file
+from scanner.report.references import safe_link
+from scanner.report.report_page import report_page
+
+STYLE_SHEETS = ("site.css", "report.css", "evidence.css")
+# Its policy allows no script, which no style sheet can ask.
+WITHOUT_SCRIPTS = "[data-copy] { display: none; }"
+LIBRARIES = {each: f"config.templatetags.{each}" for each in ("fast", "reading")}
+
+
+def page(outcome: Outcome) -> str:
+    """One document for all reports."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    folder = settings.BASE_DIR / "static" / "css"
+    engine = Engine(dirs=[str(settings.BASE_DIR / "templates")], libraries=LIBRARIES)
+    urls = {each.url for each in outcome.reports}
+    context = {
+        "reports": [
+            _shown(judged, f"report-{number}", outcome.check_pages) for number, judged in enumerate(outcome.reports, 1)
+        ],
+        "complaints": outcome.complaints,
+        "title": f"Scan of {urls.pop()}" if len(urls) == 1 else "Scans of several pages",
+        # Ours, so they hold no end of the element that they stand in.
+        "styles": SafeString(
+            "\n".join([*((folder / each).read_text(encoding="utf-8") for each in STYLE_SHEETS), WITHOUT_SCRIPTS])
+        ),
+        "version": __version__,
+    }
+    return engine.get_template("report/file.html").render(Context(context))
+
+
+def _shown(judged: Judged, anchor: str, check_pages: str) -> Mapping[str, Any]:
+    shown: dict[str, Any] = {
+        "judged": judged,
+        "anchor": anchor,
+        "label": ScanType(judged.type).label,
+        "link": safe_link(judged.url),
+    }
+    if judged.error is None:
+        muting = Muting(_accepted(judged), judged.scoring, shows_rules=False, mute_url="")
+        prefix = f"{anchor}-"
+        shown["page"] = report_page(
+            judged.document,
+            judged.facts,
+            judged.waterfall,
+            muting,
+            prefix,
+            check_pages=check_pages,
+            exhibits=judged.exhibits,
+            pictures=_pictures(judged, prefix),
+        )
+    shown["screenshot"] = data_url("image/webp", judged.screenshot)
+    return shown
+
+
+def _pictures(judged: Judged, prefix: str) -> Pictures:
+    if judged.pictures is None:
+        return NO_PICTURES
+    return pictures_in_file(
+        judged.pictures.places,
+        screenshot=judged.screenshot,
+        page=judged.pictures.page,
+        film=judged.pictures.film,
+        prefix=prefix,
+    )
+
+
+def _accepted(judged: Judged) -> Mutes:
+    """What is accepted stands where the service shows what is muted."""
+    host, _ = host_and_path(judged.url)
+    now = datetime.now(UTC)
+    return Mutes(
+        MuteRule(
+            id=check_id,
+            check_id=check_id,
+            host=host,
+            path_prefix="",
+            fingerprint="",
+            place="",
+            reason=reason,
+            by="",
+            created_at=now,
+            expires_at=now,
+        )
+        for check_id, reason in judged.accepted.items()
+    )

@@ -1,0 +1,101 @@
+"""For people at a terminal: what is wrong first, why, and how to fix it; what is well is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from scanner.command.judged import Check, Judged, places
+from scanner.command.terminal import printable
+from scanner.report.judge import WORTH
+
+MARKS = {"fail": "✗", "warn": "!"}
+# Of the places of one finding; `full` and `html` have all.
+TOLD_PLACES = 3
+PLACE_LENGTH = 120
+# SGR parameters (ECMA-48, 8.3.117).
+STYLES = {"fail": "31", "warn": "33", "good": "32", "bold": "1", "dim": "2"}
+
+Paint = Callable[[str, str], str]
+
+
+def plain(style: str, words: str) -> str:
+    """Without colours; still nothing that a terminal obeys."""
+    return printable(words)
+
+
+def colored(style: str, words: str) -> str:
+    """In a style of STYLES, as terminals show it."""
+    return f"\x1b[{STYLES[style]}m{printable(words)}\x1b[0m"
+
+
+def text(judged: Judged, paint: Paint = plain, *, is_quiet: bool = False) -> Iterator[str]:
+    """The lines of one report; quietly only what is wrong."""
+    document = judged.document
+    if judged.error is not None:
+        yield paint("fail", f"{judged.url}  {judged.type}  failed: {judged.error['code']}: {judged.error['message']}")
+        return
+    yield paint("bold", f"{judged.url}  {judged.type}  {document['score']}/100  {document['grade']}")
+    if judged.notice:
+        yield paint("warn", f"  {judged.notice}")
+    if not is_quiet:
+        yield from (paint("dim", f"  {line}") for line in how_judged(document))
+    for cap in document["caps"]:
+        yield printable(f"  at most {cap['limit']}: {cap['reason']}")
+    findings = judged.findings()
+    for title, status in (("Failed", "fail"), ("Warnings", "warn")):
+        of_status = [each for each in findings if each[1]["status"] == status]
+        if of_status:
+            yield ""
+            yield paint("bold", f"  {title} ({len(of_status)})")
+        for category, check in of_status:
+            yield from _finding(judged.url, category, check, paint)
+    accepted = judged.findings(accepted=True)
+    if accepted:
+        yield ""
+        yield paint("bold", f"  Accepted ({len(accepted)})")
+        for _, check in accepted:
+            yield paint("dim", f"    - {check['title']} ({judged.accepted[check['id']]})")
+    if document["skipped_checks"]:
+        yield ""
+        yield paint("bold", f"  Could not run ({len(document['skipped_checks'])})")
+        for skipped in document["skipped_checks"]:
+            yield printable(f"    ? {skipped['name']}: {skipped['reason']}")
+    if is_quiet:
+        return
+    if document["omitted_checks"]:
+        yield ""
+        yield paint("bold", f"  Left out without a browser ({len(document['omitted_checks'])})")
+        yield from (paint("dim", f"    - {omitted['name']}") for omitted in document["omitted_checks"])
+    yield ""
+    scores = ", ".join(f"{each['name']} {each['score']}" for each in document["categories"])
+    yield paint("good", f"  {judged.passed} passed") + printable(f". By category: {scores}")
+
+
+def how_judged(document: Mapping[str, Any]) -> Sequence[str]:
+    """Which browser judged, or what is missing without one; empty for what needs none."""
+    if document["browser"]:
+        return [f"judged in {document['browser']}"]
+    if document["omitted_checks"]:
+        left_out = len(document["omitted_checks"])
+        return [f"judged without a browser; {left_out} checks left out. {WORTH[document['type']]}"]
+    return []
+
+
+def where(check: Check, url: str, most: int = TOLD_PLACES) -> tuple[Sequence[str], str]:
+    """The first places that a finding names, in words, and a sentence for the others, empty without any."""
+    named = [each for each in places(check, url).values() if each]
+    told = [each if len(each) <= PLACE_LENGTH else f"{each[:PLACE_LENGTH]}…" for each in named[:most]]
+    left = len(named) - most
+    return told, "" if left <= 0 else "and 1 more place" if left == 1 else f"and {left} more places"
+
+
+def _finding(url: str, category: str, check: Check, paint: Paint) -> Iterator[str]:
+    mark = f"{MARKS[check['status']]} {check['title']}"
+    yield f"    {paint(check['status'], mark)} " + printable(f"({check['severity']}, {category}): {check['message']}")
+    told, more = where(check, url)
+    yield from (paint("dim", f"        at {place}") for place in told)
+    if more:
+        yield paint("dim", f"        {more}")
+    if "fix" in check:
+        yield printable(f"        Fix: {check['fix']}")

@@ -1,0 +1,105 @@
+"""A report as the command handles it, wherever it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from scanner.findings import Severity
+from scanner.fingerprints import EVIDENCE_ITEMS, fingerprints
+from scanner.result import Pictures
+
+IN_BASELINE = "in the baseline"
+SEVERITIES = [str(each) for each in Severity]
+
+Check = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """`document` is the JSON export; of a failed scan it has no score, the status `failed` and an `error`.
+
+    `accepted` says why a finding is no news, by the check's ID; `accepted_score` is the score as if those had passed,
+    None where nothing is accepted, or it is not known. `scoring` is the basis of a score that was made here.
+    """
+
+    document: Mapping[str, Any]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    scoring: Mapping[str, Any] | None = None
+    waterfall: Mapping[str, Any] | None = None
+    exhibits: Mapping[str, Any] = field(default_factory=dict)
+    screenshot: bytes | None = None  # the first screen as WebP
+    pictures: Pictures | None = None
+    accepted: Mapping[str, str] = field(default_factory=dict)
+    accepted_score: int | None = None
+
+    @property
+    def type(self) -> str:
+        return str(self.document["type"])
+
+    @property
+    def url(self) -> str:
+        return str(self.document["url"])
+
+    @property
+    def error(self) -> Mapping[str, str] | None:
+        return self.document.get("error")
+
+    @property
+    def notice(self) -> str:
+        """What a reader has to know before anything else."""
+        return str(self.facts.get("notice", ""))
+
+    @property
+    def score(self) -> int | None:
+        """What the gate looks at."""
+        return self.document["score"] if self.accepted_score is None else self.accepted_score
+
+    @property
+    def checks(self) -> Iterator[tuple[str, Check]]:
+        """Every check that ran, with the name of its category."""
+        for category in self.document["categories"]:
+            for check in category["checks"]:
+                yield category["name"], check
+
+    def findings(self, *, accepted: bool = False) -> Sequence[tuple[str, Check]]:
+        """What failed, then what is a warning, the most severe first; those that are accepted, or the others."""
+        found = (each for each in self.checks if each[1]["status"] != "pass")
+        return sorted((each for each in found if (each[1]["id"] in self.accepted) == accepted), key=_weight)
+
+    @property
+    def passed(self) -> int:
+        return sum(check["status"] == "pass" for _, check in self.checks)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """All that one document tells: the reports, what the gate has to say of them, and how many were asked for.
+
+    `check_pages` is the address that the checks' pages are below, empty where no service is known.
+    """
+
+    reports: Sequence[Judged]
+    complaints: Sequence[str]
+    asked: int
+    check_pages: str = ""
+
+    @property
+    def is_good(self) -> bool:
+        return not self.complaints and all(each.error is None for each in self.reports)
+
+
+def places(check: Check, url: str) -> dict[str, str]:
+    """The fingerprints of a finding's places (ADR 21), each with the place in words, empty where it names none."""
+    return fingerprints(check["id"], check["evidence"], url)
+
+
+def is_cut(check: Check) -> bool:
+    """Whether the finding may have more places than its report holds."""
+    return len(check["evidence"]) >= EVIDENCE_ITEMS
+
+
+def _weight(found: tuple[str, Check]) -> tuple[bool, int, float]:
+    _, check = found
+    return check["status"] != "fail", SEVERITIES.index(check["severity"]), -check["points"]

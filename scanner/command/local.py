@@ -1,0 +1,127 @@
+"""Scans by this process, without server, database or Redis: one visit for each page."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING
+
+from scanner import environment
+from scanner import settings as scanning
+from scanner.command.arguments import Options
+from scanner.command.credentials import request_of
+from scanner.command.errors import WrongUsage
+from scanner.command.judged import Judged
+from scanner.command.progress import ProgressLine
+from scanner.errors import Refusal
+from scanner.ids import new_report_id, new_scan_id
+from scanner.net.browser import browser_to_drive
+from scanner.net.client import Network
+from scanner.net.credentials import OriginCredentials, parse
+from scanner.net.policy import Policy
+from scanner.net.targets import parse_target
+from scanner.redaction import redacted
+from scanner.report.documents import export_document
+from scanner.result import Budget, Progress, ScanError, ScanResult
+from scanner.run import failed_result, scan
+
+if TYPE_CHECKING:
+    from scanner.browser.warm import WarmBrowser
+
+logger = logging.getLogger(__name__)
+
+
+def scans(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
+    """The reports of each page, in the order in which pages were named. Raises WrongUsage before the first."""
+    problems = [str(each) for each in environment.problems if each.name.startswith("SCAN_")]
+    if problems:
+        raise WrongUsage("\n".join(problems))
+    policy = Policy(
+        allowed_networks=(*scanning.SCAN_ALLOWED_NETWORKS, *options.allowed_networks),
+        denied_networks=scanning.SCAN_DENIED_NETWORKS,
+        name_servers=scanning.SCAN_NAME_SERVERS,
+        allowed_ports=scanning.SCAN_ALLOWED_PORTS,
+        ca_bundle=scanning.SCAN_CA_BUNDLE,
+    )
+    given = _credentials(options, policy)
+    for number, url in enumerate(options.urls):
+        of_all = f"{number + 1}/{len(options.urls)}  {url}" if len(options.urls) > 1 else url
+        yield [_judged(each) for each in _visit(url, options, policy, given, of_all, progress)]
+
+
+def _credentials(options: Options, policy: Policy) -> OriginCredentials | None:
+    """What the options give, for the one origin of all URLs."""
+    try:
+        credentials = parse(request_of(options))
+        if credentials is None:
+            return None
+        origins = {parse_target(url, policy).origin for url in options.urls}
+    except Refusal as refusal:
+        raise WrongUsage(str(refusal)) from None
+    if len(origins) > 1:
+        raise WrongUsage("--header, --cookie and --basic-auth are for URLs of one origin.")
+    return OriginCredentials(origins.pop(), credentials)
+
+
+def _visit(
+    url: str, options: Options, policy: Policy, given: OriginCredentials | None, shown: str, progress: ProgressLine
+) -> tuple[ScanResult, ...]:
+    limit_s = scanning.SCAN_TIME_LIMIT_S
+
+    def tell(now: Progress) -> None:
+        counts = now.checks.values()
+        done = f"{sum(each.done for each in counts)}/{sum(each.total for each in counts)} checks"
+        progress.tell(now.percent, f"{now.phase:<10}  {done}  {shown}")
+
+    progress.tell(0, f"{'connecting':<10}  {shown}")
+    started_at = datetime.now(UTC)
+    try:
+        target = parse_target(url, policy)
+        with Network(policy, time_limit_s=limit_s, credentials=given) as network:
+            results = scan(target, options.types, network, Budget(time_limit_s=limit_s), tell, browser())
+        return tuple(redacted(each, given) for each in results)
+    except Refusal as refusal:
+        error = ScanError(refusal.code, str(refusal))
+    except Exception:
+        logger.exception("the scan failed")
+        error = ScanError("INTERNAL_ERROR", "The scanner failed.")
+    return tuple(failed_result(each, url, started_at, error) for each in options.types)
+
+
+def _judged(result: ScanResult) -> Judged:
+    document = export_document(
+        result,
+        scan_id=new_scan_id(),
+        report_id=new_report_id(),
+        created_at=result.started_at,
+        completed_at=result.completed_at,
+    )
+    if result.error is not None:
+        document["error"] = asdict(result.error)
+    waterfall = asdict(result.waterfall) if result.waterfall else None
+    return Judged(
+        document,
+        facts=result.facts,
+        scoring=result.scoring,
+        waterfall=waterfall,
+        exhibits=result.exhibits,
+        screenshot=result.screenshot,
+        pictures=result.pictures,
+    )
+
+
+@cache
+def browser() -> WarmBrowser | None:
+    """The one of this process, started with the first scan that needs it; None where there is none."""
+    program = browser_to_drive(scanning.SCAN_BROWSER)
+    if program is None:
+        return None
+    from scanner.browser.warm import WarmBrowser  # needs the extra
+
+    found = WarmBrowser(program, memory_mib=scanning.SCAN_BROWSER_MEMORY_MIB, sandbox=scanning.SCAN_BROWSER_SANDBOX)
+    atexit.register(found.close)
+    return found

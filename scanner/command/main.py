@@ -1,0 +1,90 @@
+"""`website-scan URL …`: scans without server or database, and says by its exit status whether that is good enough."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator, Sequence
+
+from scanner.command.arguments import PROGRAM, Options, options_from
+from scanner.command.baseline import baseline_of, read_baseline
+from scanner.command.errors import EXIT_FAILED, EXIT_GATE, EXIT_USAGE, ServerRefused, WrongUsage
+from scanner.command.gate import Gate
+from scanner.command.judged import Judged, Outcome
+from scanner.command.output import Output, refuse_what_cannot_be_written, write
+from scanner.command.progress import ProgressLine
+from scanner.command.terminal import ended_by, printable, show_what_can_be_shown
+from scanner.findings import Severity
+
+
+def main() -> None:
+    """The installed command: ends the process."""
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    ended_by(lambda: run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str], program: str = PROGRAM) -> int:
+    """The exit status: 0, 1 where the gate failed, 2 for wrong usage, 3 where a scan failed."""
+    show_what_can_be_shown()
+    try:
+        return _scan_and_judge(options_from(arguments, program))
+    except WrongUsage as wrong:
+        _say(f"{program}: {wrong}")
+        return EXIT_USAGE
+    except ServerRefused as refusal:
+        _say(f"{program}: {refusal}")
+        return EXIT_FAILED
+
+
+def _scan_and_judge(options: Options) -> int:
+    files = [each.path for each in options.documents] + [options.write_baseline]
+    refuse_what_cannot_be_written(filter(None, files))
+    # The first time there is none to read: website-scan.toml names the file that is about to be written.
+    is_first = options.baseline == options.write_baseline and not (options.baseline and options.baseline.exists())
+    accepted = read_baseline(options.baseline) if options.baseline and not is_first else None
+    # Whoever has accepted what there was wants to hear of all that is new, if nothing else is said.
+    is_about_news = accepted is not None and not options.under and options.fail_on is None
+    gate = Gate(options.under, Severity.LOW if is_about_news else options.fail_on)
+    if options.write_baseline and accepted is None:
+        gate = Gate()  # all that is found is accepted
+    progress = ProgressLine(is_quiet=options.is_quiet)
+    judged: list[Judged] = []
+    output = Output(options)
+    try:
+        for visit in _scans(options, progress):
+            progress.clear()
+            reports = [accepted.accept(each) if accepted else each for each in visit]
+            judged += reports
+            output.show(reports)
+    finally:
+        # What was finished before Ctrl-C is worth as much as if nothing else had been asked for.
+        progress.clear()
+        complaints = [sentence for each in judged for sentence in gate.complaints(each)]
+        if judged:
+            asked = len(options.urls) * len(options.types)
+            pages = f"{options.server.rstrip('/')}/docs/checks/" if options.server else ""
+            output.end(Outcome(judged, complaints, asked, pages))
+    for sentence in complaints:
+        _say(f"Gate failed: {sentence}")
+    failed = any(each.error is not None for each in judged)
+    if options.write_baseline:
+        if failed:
+            _say(f"{options.write_baseline} was not written: a scan failed, so its findings are not known.")
+        else:
+            write(options.write_baseline, baseline_of(judged))
+    return EXIT_FAILED if failed else EXIT_GATE if complaints else 0
+
+
+def _scans(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
+    """The reports of each page. What one of the two ways needs, the other does not load."""
+    if options.server:
+        from scanner.command import remote
+
+        return remote.scans(options, progress)
+    from scanner.command import local
+
+    return local.scans(options, progress)
+
+
+def _say(sentence: str) -> None:
+    sys.stderr.write("".join(f"{printable(line)}\n" for line in sentence.splitlines()))

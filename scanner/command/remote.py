@@ -1,0 +1,188 @@
+"""Scans by a Website Scan Service: one audit of all pages, whose reports and mutes are then read."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+import requests
+
+from scanner import __version__
+from scanner.command.arguments import Options
+from scanner.command.credentials import request_of
+from scanner.command.errors import ServerRefused, WrongUsage
+from scanner.command.judged import Judged
+from scanner.command.progress import ProgressLine
+from scanner.findings import ScanType
+from scanner.report.documents import export_document
+from scanner.result import ScanResult
+
+KEY = "WEBSITE_SCAN_KEY"
+TIMEOUT_S = 30.0
+# A service that is started anew is back within this time; one that is gone is not waited for longer.
+PATIENCE_S = 120.0
+RETRY_S = 2.0
+PAGES_AT_ONCE = 100
+FINAL = frozenset({"completed", "partial", "failed", "cancelled"})
+PASSING = frozenset({429, 500, 502, 503, 504})
+
+
+class Server:
+    """The API of a service. Redirects are not followed: the key is for that server alone."""
+
+    def __init__(self, address: str, key: str, sleep: Callable[[float], None] = time.sleep) -> None:
+        self._address = address.rstrip("/")
+        self._key = key
+        self._sleep = sleep
+
+    def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """The JSON of the answer. Raises ServerRefused; asks again while the trouble may pass."""
+        # Of the same request, however often it is sent, there is one audit.
+        headers = {
+            "User-Agent": f"website-scan/{__version__}",
+            **({"Idempotency-Key": str(uuid.uuid4())} if method == "POST" else {}),
+        }
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            wait_s = RETRY_S
+            try:
+                answer = requests.request(
+                    method,
+                    self._address + path,
+                    json=body,
+                    headers=headers,
+                    auth=self._with_key,
+                    timeout=TIMEOUT_S,
+                    allow_redirects=False,
+                )
+            except requests.RequestException as error:
+                trouble = f"{self._address} does not respond ({type(error).__name__})."
+            else:
+                if answer.ok and not answer.is_redirect:
+                    return _json(answer)
+                code, trouble = _refusal(answer, self._address)
+                if answer.status_code not in PASSING or code in ("QUOTA_EXCEEDED", "CONCURRENT_LIMIT"):
+                    raise ServerRefused(trouble)
+                with contextlib.suppress(ValueError):
+                    wait_s = max(RETRY_S, float(answer.headers.get("Retry-After", "")))
+            if time.monotonic() + wait_s > deadline:
+                raise ServerRefused(trouble)
+            self._sleep(wait_s)
+
+    def _with_key(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        """As an `auth` of its own: over a mere header requests writes what .netrc has for the host."""
+        request.headers["Authorization"] = f"Bearer {self._key}"
+        return request
+
+    def wait(self) -> None:
+        self._sleep(RETRY_S)
+
+
+def scans(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
+    """The reports of each page, once all have ended. Raises WrongUsage and ServerRefused."""
+    address = options.server or ""
+    if not _is_of_service(address):
+        raise WrongUsage("--server needs the address of a service, such as https://scan.example.com.")
+    key = os.environ.get(KEY, "").strip()
+    if not key or not key.isascii() or not key.isprintable():
+        raise WrongUsage(f"--server needs an API key in the environment variable {KEY}.")
+    server = Server(address, key)
+    request = request_of(options)
+    body = {"pages": list(options.urls), "types": [str(each) for each in options.types]}
+    audit = server.ask("POST", "/v1/audits", body | ({"request": request} if request else {}))
+    try:
+        while audit["status"] not in FINAL:
+            done, planned = audit["scans"]["done"], max(1, audit["scans"]["planned"])
+            progress.tell(100 * done // planned, f"{audit['status']:<10}  {done}/{planned} scans  {address}")
+            server.wait()
+            audit = server.ask("GET", f"/v1/audits/{audit['id']}")
+    except KeyboardInterrupt:
+        progress.clear()
+        # Nobody waits for it any more, and what has not begun costs nothing yet.
+        with contextlib.suppress(ServerRefused):
+            server.ask("DELETE", f"/v1/audits/{audit['id']}")
+        raise
+    for page in _pages(server, audit["id"]):
+        yield [_judged(server, audit, page, str(each)) for each in options.types]
+
+
+def _is_of_service(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        is_complete = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        return False
+    return is_complete and not parts.query and "@" not in parts.netloc
+
+
+def _pages(server: Server, audit_id: str) -> Iterator[Mapping[str, Any]]:
+    offset = 0
+    while True:
+        found = server.ask("GET", f"/v1/audits/{audit_id}/pages?limit={PAGES_AT_ONCE}&offset={offset}")
+        yield from found["pages"]
+        offset += len(found["pages"])
+        if not found["pages"] or offset >= found["total"]:
+            return
+
+
+def _judged(server: Server, audit: Mapping[str, Any], page: Mapping[str, Any], scan_type: str) -> Judged:
+    result = page["results"].get(scan_type)
+    if result is None:
+        error = audit["error"] or {
+            "code": "SCAN_NOT_STARTED",
+            "message": "The audit ended before this page was scanned.",
+        }
+        return _failed(page["url"], scan_type, "", error, audit)
+    scan_id = result["scan"]
+    if result["score"] is None:
+        error = server.ask("GET", f"/v1/scan/{scan_id}")["error"]
+        error = error or {"code": "SCAN_NOT_COMPLETE", "message": f"The scan is {result['status']}."}
+        return _failed(page["url"], scan_type, scan_id, error, audit)
+    document = server.ask("GET", f"/v1/report/{scan_id}/export?format=json")
+    mutes = server.ask("GET", f"/v1/report/{scan_id}/mutes")
+    accepted = {each["check"]: _why(each) for each in mutes["findings"] if each["is_whole"]}
+    without = mutes["without_muted"]
+    return Judged(document, accepted=accepted, accepted_score=without["score"] if without else None)
+
+
+def _why(finding: Mapping[str, Any]) -> str:
+    reasons = dict.fromkeys(each["reason"] for each in finding["mutes"])
+    return f"muted: {'; '.join(reasons)}"
+
+
+def _failed(url: str, scan_type: str, scan_id: str, error: Mapping[str, str], audit: Mapping[str, Any]) -> Judged:
+    created_at, completed_at = (datetime.fromisoformat(audit[each]) for each in ("created_at", "completed_at"))
+    result = ScanResult(
+        type=ScanType(scan_type),
+        url=url,
+        status="failed",
+        started_at=created_at,
+        completed_at=completed_at,
+        catalogue_version="",
+    )
+    document = export_document(result, scan_id=scan_id, report_id="", created_at=created_at, completed_at=completed_at)
+    return Judged(document | {"error": {"code": error["code"], "message": error["message"]}})
+
+
+def _json(answer: requests.Response) -> Any:
+    try:
+        return answer.json()
+    except ValueError:
+        raise ServerRefused(f"{answer.url} is not a Website Scan Service: its response is not JSON.") from None
+
+
+def _refusal(answer: requests.Response, address: str) -> tuple[str, str]:
+    """The API's code, and a sentence."""
+    if answer.is_redirect:
+        return "", f"{address} redirects: give --server the address that it redirects to."
+    try:
+        said = answer.json()
+        return said["code"], f"{address}: {said['code']}: {said['error']}"
+    except (KeyError, TypeError, ValueError):
+        return "", f"{address} responded with status {answer.status_code}."

@@ -1,0 +1,209 @@
+"""Which pages a site has: `discover()` asks robots.txt, the sitemaps and the links."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from scanner.crawl.discovery.addresses import Site
+from scanner.crawl.discovery.crawl import Crawl
+from scanner.crawl.discovery.effort import Effort, Exhausted, Pace
+from scanner.crawl.discovery.markup import Markup, read_markup
+from scanner.crawl.discovery.pages import PageList
+from scanner.crawl.discovery.patterns import Patterns
+from scanner.crawl.discovery.sitemaps import SitemapReading
+from scanner.crawl.robots import CrawlerRules, decide, product_token
+from scanner.crawl.robots_file import RobotsFile, load_robots
+from scanner.errors import Refusal
+from scanner.findings import ScanType
+from scanner.messages import counted, excerpt
+from scanner.net.budget import MIB, Limits
+from scanner.net.client import Network
+from scanner.net.targets import Target
+from scanner.page.evidence import Page
+from scanner.page.fetch import fetch_page, refusal_of
+from scanner.result import ScanError
+
+SITEMAP, LINKS = "sitemap", "links"
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Which pages are wanted: those that `start` leads to, by its sitemaps, its links or both (`discover`).
+
+    `include` and `exclude` are patterns on path and query (`patterns.py`).
+    """
+
+    start: Target
+    discover: frozenset[str]
+    max_pages: int
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """The pages of a site as canonical URLs, in an order that only the site decides; the start page is the first.
+
+    `notes` are sentences for people. `is_complete`: nothing hints at pages that are not among them. `found` counts
+    the pages that are known of, those beyond `max_pages` included as far as they were counted. With an `error`
+    there is no page.
+    """
+
+    pages: tuple[str, ...]
+    notes: tuple[str, ...]
+    is_complete: bool
+    found: int
+    error: ScanError | None = None
+
+
+def discovery_limits(max_pages: int) -> Limits:
+    """What a `Network` for one discovery may use."""
+    requests = 200 + 3 * max_pages
+    return Limits(
+        body_bytes=10 * MIB,
+        decoded_bytes=10 * MIB,
+        requests=requests,
+        requests_per_host=requests,
+        total_bytes=min(1024 * MIB, 64 * MIB + max_pages * MIB // 4),
+    )
+
+
+def discover(wish: Wish, network: Network, tell: Callable[[int], None], time_limit_s: float) -> Discovery:
+    """Find the pages of a site. Never raises for anything the site does; what `tell` raises ends it.
+
+    `tell` gets the number of pages found so far. The network had better have `discovery_limits` and a time limit of
+    its own, somewhat longer, and be closed afterwards: a request that is not needed any more may still be under way.
+    Raises ValueError for patterns that have a fault (`pattern_fault`).
+    """
+    patterns = Patterns(wish.include, wish.exclude)
+    effort = Effort(time_limit_s, wish.max_pages)
+    try:
+        page = fetch_page(wish.start, network)
+        if refusal := refusal_of(page.response, ScanType.SECURITY):
+            raise refusal
+        robots = load_robots(page.target, network)
+    except Refusal as refusal:
+        return _failed(refusal.code, str(refusal))
+    agent = product_token(network.policy.user_agent)
+    if refused := _refused_by(robots, page.target, agent):
+        return _failed("ROBOTS_DISALLOWED", refused)
+    return _Search(wish, page, robots, agent, network, patterns, effort, tell).run()
+
+
+def _failed(code: str, message: str) -> Discovery:
+    return Discovery((), (), is_complete=False, found=0, error=ScanError(code, message))
+
+
+def _refused_by(robots: RobotsFile, start: Target, agent: str) -> str:
+    """Why the site may not be crawled, as a sentence; empty where it may."""
+    if robots.is_unreachable:
+        reason = robots.error.rstrip(".") if robots.response is None else f"status {robots.response.status}"
+        return f"robots.txt could not be read ({reason}), so crawlers have to take it that nothing is allowed."
+    decision = decide(robots.robots, agent, start.path)
+    if decision.allowed:
+        return ""
+    return f"robots.txt forbids crawlers the start page: {decision.quoted}. A group for {agent} may allow it."
+
+
+class _Search:
+    """The state of one call of `discover()`, from the moment when it is known that pages may be looked for."""
+
+    def __init__(
+        self,
+        wish: Wish,
+        page: Page,
+        robots: RobotsFile,
+        agent: str,
+        network: Network,
+        patterns: Patterns,
+        effort: Effort,
+        tell: Callable[[int], None],
+    ) -> None:
+        self._wish = wish
+        self._page = page
+        self._robots = robots
+        self._agent = agent
+        rules = CrawlerRules(robots.robots, agent)
+        pace = Pace(rules.crawl_delay_s)
+        site = Site(page.target)
+        self._start = site.path(page.target.url, page.target.url) or page.target.path
+        self._pages = PageList(rules, patterns, wish.max_pages, effort)
+        self._sitemaps = SitemapReading(site, network, self._pages, effort, pace, tell)
+        self._crawl = Crawl(site, network, self._pages, effort, pace, agent, wish.max_pages, tell)
+        self._site = site
+        self._tell = tell
+        self._delay_s = pace.delay_s
+        self._exhausted = ""
+        self._has_links = True
+
+    def run(self) -> Discovery:
+        """Sitemaps, then links while there is room."""
+        try:
+            self._pages.add(self._start, is_page=True)
+            self._tell(self._pages.found)
+            if SITEMAP in self._wish.discover:
+                self._sitemaps.read(self._robots.robots.sitemaps, self._wish.max_pages)
+            if LINKS in self._wish.discover and not self._pages.is_full:
+                self._follow_links()
+        except Exhausted as exhausted:
+            self._exhausted = str(exhausted)
+        pages = tuple(map(self._site.url, self._pages.paths))
+        if not pages:
+            return _failed("NO_PAGES", "No page of the site matches the include and exclude patterns.")
+        is_complete = (
+            not self._exhausted
+            and not self._pages.overflow
+            and self._sitemaps.is_complete
+            and (self._sitemaps.files > 0 or LINKS in self._wish.discover)
+            and self._crawl.is_complete
+            and self._has_links
+        )
+        return Discovery(pages, tuple(self._notes()), is_complete, self._pages.found)
+
+    def _follow_links(self) -> None:
+        markup = read_markup(self._page, self._agent) if self._page.is_html else Markup()
+        if markup is None:
+            self._crawl.intricate += 1
+            markup = Markup()
+        self._has_links = bool(markup.links) or len(self._pages) > 1
+        self._crawl.run(self._start, markup)
+
+    def _notes(self) -> list[str]:
+        pages, crawl, wish = self._pages, self._crawl, self._wish
+        notes: list[str] = []
+        if wish.start.host.removeprefix("www.") != self._page.target.host.removeprefix("www."):
+            notes.append(
+                f"{wish.start.host} redirects to {self._page.target.host}, so the pages there were looked for."
+            )
+        if pages.overflow:
+            notes.append(f"The site has more pages than {wish.max_pages:,}.")
+        elif pages.is_full and not crawl.is_complete:
+            notes.append(f"The list ends with {wish.max_pages:,} pages; the site may have more.")
+        if SITEMAP in wish.discover and not self._sitemaps.files and not self._sitemaps.notes:
+            notes.append("The site has no sitemap.")
+        notes += self._sitemaps.notes
+        if pages.forbidden:
+            notes.append(f"robots.txt forbids {counted(pages.forbidden, 'address', 'addresses')}.")
+        if pages.unwanted:
+            notes.append(
+                f"The include and exclude patterns leave out {counted(pages.unwanted, 'address', 'addresses')}."
+            )
+        if not self._has_links:
+            notes.append("The start page's HTML links to no other page; links that scripts add are not seen.")
+        if crawl.mazes.left_out:
+            many = counted(crawl.mazes.left_out, "address", "addresses")
+            notes.append(f"Left out: {many} that may go on without end, such as {excerpt(crawl.mazes.example, 80)}.")
+        if crawl.acting:
+            notes.append(f"Not followed: {counted(crawl.acting, 'link')} that may change something, such as a log-out.")
+        if crawl.broken:
+            notes.append(f"Left out: {counted(crawl.broken, 'linked page')} answering with an error.")
+        if crawl.intricate:
+            notes.append(f"Too large or intricate to look for links: {counted(crawl.intricate, 'page')}.")
+        if crawl.stopped:
+            notes.append(crawl.stopped)
+        if self._exhausted:
+            notes.append(self._exhausted)
+            if self._delay_s:
+                notes.append(f"robots.txt asks for {self._delay_s:g} seconds between requests.")
+        return notes

@@ -1,0 +1,68 @@
+"""What the markup of one page says to a crawler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from scanner.crawl.canonicals import is_front_page, is_root, read_canonicals
+from scanner.crawl.indexing import EVERYBODY, read_indexing_rules
+from scanner.crawl.links import changes_state, read_links
+from scanner.page.evidence import Page
+from scanner.page.fetch import parse_document
+from scanner.page.markup import parse_url
+from scanner.page.meta import refresh
+from scanner.time_limit import OutOfTime, limited
+
+# Of one page. Ordinary ones need hundredths.
+TIME_LIMIT_S = 10.0
+CPU_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Markup:
+    """Absolute URLs without fragments, in the page's order.
+
+    `links` may be followed, `acting` look as if asking for them changed something. `canonical` is the address that
+    the page itself names as its own; None where that is no other than its own.
+    """
+
+    links: tuple[str, ...] = ()
+    acting: tuple[str, ...] = ()
+    canonical: str | None = None
+
+
+def read_markup(page: Page, agent: str) -> Markup | None:
+    """What the page says to the crawler of this name; None where it is so intricate that reading it takes too long."""
+    try:
+        return limited(lambda: _read(page, agent), TIME_LIMIT_S, CPU_S)
+    except OutOfTime:
+        return None
+
+
+def _read(page: Page, agent: str) -> Markup:
+    document = parse_document(page)
+    canonical = _canonical(page, read_canonicals(page, document).url)
+    rules = read_indexing_rules(page, document, datetime.now(UTC)).rules
+    if any(each.agent in (EVERYBODY, agent.lower()) and each.name in ("nofollow", "none") for each in rules):
+        return Markup(canonical=canonical)
+    links: list[str] = []
+    acting: list[str] = []
+    following = refresh(page, document)
+    if following is not None and following.url:
+        links.append(following.url)
+    for link in read_links(page, document).links:
+        if link.may_be_followed:
+            links.append(link.url)
+        elif "nofollow" not in link.relations and changes_state(link.url):
+            acting.append(link.url)
+    return Markup(tuple(links), tuple(acting), canonical)
+
+
+def _canonical(page: Page, url: str | None) -> str | None:
+    """The canonical URL; a front page that all pages name by mistake stands for none of them."""
+    own = parse_url(page.target.url, page.target.url)
+    other = parse_url(url, page.target.url) if url else None
+    if own is None or other is None or own.href == other.href or (is_root(other) and not is_front_page(own)):
+        return None
+    return other.href

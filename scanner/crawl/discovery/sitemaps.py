@@ -1,0 +1,162 @@
+"""Which pages a site's sitemaps name: all files, indexes within indexes, one after the other."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from scanner.crawl.discovery.addresses import Site
+from scanner.crawl.discovery.effort import Effort, Pace
+from scanner.crawl.discovery.pages import PageList
+from scanner.crawl.sitemap_requests import USUAL, fetch_sitemap
+from scanner.crawl.sitemaps import MAX_CHILDREN, Sitemap, SitemapKind, parse_sitemap
+from scanner.messages import counted, excerpt
+from scanner.net.client import Network
+from scanner.net.errors import BudgetExceeded, NetError
+from scanner.net.http.response import Response
+from scanner.net.targets import InvalidUrl
+from scanner.page.fetch import challenge_sign
+
+MAX_FILES = 50
+PAGES_FOR_ANOTHER = 20  # so many more pages in a list are worth one more file
+MAX_DEPTH = 3  # an index in an index is against the protocol, but there are some
+MAX_BYTES = 10 * 1024 * 1024  # on the wire; a sitemap at its limit of 50,000 addresses has some 8 MB uncompressed
+TIMEOUT_S = 15.0
+MAX_FAILURES = 3  # in a row
+SHOWN = 3
+
+
+class SitemapReading:
+    """Reads sitemaps into a list of pages. `notes` are sentences for people; `is_complete` until something is missing.
+
+    `files` counts those that could be read.
+    """
+
+    def __init__(
+        self, site: Site, network: Network, pages: PageList, effort: Effort, pace: Pace, tell: Callable[[int], None]
+    ) -> None:
+        self._site = site
+        self._network = network
+        self._pages = pages
+        self._effort = effort
+        self._pace = pace
+        self._tell = tell
+        self._seen: set[str] = set()
+        self._faults: list[str] = []
+        self._stopped = ""
+        self._failures = 0
+        self.files = 0
+        self.is_complete = True
+
+    @property
+    def notes(self) -> list[str]:
+        """What could not be read, or in part only; the first few files by name."""
+        more = len(self._faults) - SHOWN
+        others = [f"{counted(more, 'more sitemap')} could not be read, or in part only."] if more > 0 else []
+        return [*self._faults[:SHOWN], *others, *([self._stopped] if self._stopped else [])]
+
+    def read(self, named: Sequence[str], max_pages: int) -> None:
+        """Read the sitemaps that robots.txt names, else those in the usual places. Raises `Exhausted`.
+
+        Ends when the list overflows: then the site has more pages than are wanted, however many.
+        """
+        pending = deque((address, 1) for address in dict.fromkeys(named))
+        most = MAX_FILES + max_pages // PAGES_FOR_ANOTHER
+        if not pending:
+            self._guess(pending)
+        while pending and not self._pages.overflow:
+            if len(self._seen) >= most:
+                self._stopped = f"The site has more than {counted(most, 'sitemap')}; those beyond were not read."
+                break
+            if self._failures >= MAX_FAILURES:
+                self._stopped = "Sitemaps did not come, one after the other, so no more of them were asked for."
+                break
+            address, depth = pending.popleft()
+            found = self._load(address)
+            if found is not None:
+                self._go_on(found, depth, pending)
+        self.is_complete = self.is_complete and not pending
+
+    def _guess(self, pending: deque[tuple[str, int]]) -> None:
+        """Many sites answer every address with something: there is a sitemap if its root is one's, be it broken."""
+        for path in USUAL:
+            response = self._fetch(path, is_guess=True)
+            if response is not None and (found := self._parse(response, is_guess=True)) is not None:
+                self._go_on(found, 1, pending)
+                return
+
+    def _go_on(self, found: Sitemap, depth: int, pending: deque[tuple[str, int]]) -> None:
+        if found.kind is SitemapKind.INDEX and depth < MAX_DEPTH:
+            pending.extendleft((child, depth + 1) for child in reversed(found.children))
+            self.is_complete = self.is_complete and found.count <= MAX_CHILDREN
+        self._tell(self._pages.found)
+
+    def _load(self, address: str) -> Sitemap | None:
+        response = self._fetch(address)
+        return None if response is None else self._parse(response)
+
+    def _fetch(self, address: str, *, is_guess: bool = False) -> Response | None:
+        self._effort.check()
+        try:
+            target = self._site.start.join(address)
+        except (NetError, InvalidUrl) as error:
+            self._miss(f"The sitemap {excerpt(address)} was not asked for: {_as_clause(error)}")
+            return None
+        if target.url in self._seen:
+            return None
+        self._seen.add(target.url)
+        try:
+            self._pace.wait(self._effort.remaining_s)
+            response = fetch_sitemap(
+                target,
+                self._network,
+                max_bytes=MAX_BYTES,
+                timeout_s=min(TIMEOUT_S, self._effort.remaining_s),
+            )
+        except (NetError, InvalidUrl) as error:
+            self._failures += 1
+            if isinstance(error, BudgetExceeded):
+                self._failures = MAX_FAILURES
+            self._miss(f"The sitemap {excerpt(target.url)} could not be read: {_as_clause(error)}")
+            return None
+        self._failures = 0
+        if sign := challenge_sign(response):
+            self._miss(f"The site's protection answered for the sitemap {excerpt(target.url)}: {sign}.")
+        elif response.status == 429 or response.status >= 500 or (response.status >= 400 and not is_guess):
+            self._miss(f"The sitemap {excerpt(target.url)} answers with status {response.status}.")
+        elif response.status < 300:
+            return response
+        return None
+
+    def _parse(self, response: Response, *, is_guess: bool = False) -> Sitemap | None:
+        found = parse_sitemap(
+            response.body, is_cut=response.truncated, take=lambda address: self._take(address, response)
+        )
+        if is_guess and found.kind is None:
+            return None
+        self.files += found.kind is not None
+        if found.fault:
+            self._miss(f"The sitemap {excerpt(response.url)} {found.fault}.")
+        elif not found.is_whole:
+            self._miss(f"The sitemap {excerpt(response.url)} is too large to be read as a whole.")
+        elif not found.is_complete:
+            self._miss(f"The sitemap {excerpt(response.url)} is a feed or of news, and names the latest pages only.")
+        return found
+
+    def _take(self, address: str, response: Response) -> None:
+        path = self._site.path(address, response.url)
+        if path is None:
+            self._effort.step()
+            self._effort.address()
+        else:
+            self._pages.add(path)
+
+    def _miss(self, note: str) -> None:
+        self._faults.append(note)
+        self.is_complete = False
+
+
+def _as_clause(error: Exception) -> str:
+    """A refusal's sentence behind a colon."""
+    text = str(error)
+    return text[:1].lower() + text[1:] if text.startswith(("The ", "A ")) else text

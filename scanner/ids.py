@@ -1,0 +1,35 @@
+"""Identifiers: a prefix and random base62 digits, such as `scan_…`."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import string
+
+BASE62 = string.digits + string.ascii_uppercase + string.ascii_lowercase
+# 22 base62 digits hold 130.9 bits.
+RANDOM_DIGITS = 22
+
+
+def random_base62(digits: int = RANDOM_DIGITS) -> str:
+    """`digits` cryptographically random base62 characters."""
+    return "".join(secrets.choice(BASE62) for _ in range(digits))
+
+
+def new_id(prefix: str) -> str:
+    """A fresh identifier such as `scan_6Yk…`, with at least 128 random bits."""
+    return f"{prefix}_{random_base62()}"
+
+
+def new_scan_id() -> str:
+    return new_id("scan")
+
+
+def new_report_id() -> str:
+    """The report's own ID, shown on the page and in exports."""
+    return new_id("rpt")
+
+
+def is_id(prefix: str, value: str) -> bool:
+    """Whether `value` has the form of an identifier of this kind, so that a database may be asked for it."""
+    return re.fullmatch(rf"{prefix}_[0-9A-Za-z]{{{RANDOM_DIGITS}}}", value) is not None

@@ -1,0 +1,59 @@
+"""What a report shows of the page beside its findings: where on a picture the named elements are, and the load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from scanner.browser.evidence import Box, BrowserLoad
+from scanner.findings import ScanType
+from scanner.messages import MAX_LENGTH, excerpt, plain
+from scanner.result import CheckResult, Pictures
+
+# Of one finding: as many as its page shows before "all".
+MAX_CROPS = 5
+# To which lengths checks cut selectors.
+LENGTHS = (MAX_LENGTH, 300)
+
+
+def pictures(scan_type: ScanType, seen: BrowserLoad | None, results: Iterable[CheckResult]) -> Pictures | None:
+    """None where there is nothing to be shown.
+
+    What axe-core names is looked for on the picture of the page, what other types name on the first screen.
+    """
+    if seen is None:
+        return None
+    is_of_page = scan_type is ScanType.ACCESSIBILITY
+    picture = seen.page_picture if is_of_page else seen.first_screen
+    crops = _crops(picture.boxes, results) if picture else {}
+    frames = seen.frames if scan_type is ScanType.PERFORMANCE else ()
+    if not crops and not frames:
+        return None
+    return Pictures(
+        page=picture.data if picture and crops and is_of_page else None,
+        film=b"".join(each.data for each in frames) or None,
+        places={
+            "of": "page" if is_of_page else "screenshot",
+            "size": [picture.width, picture.height] if picture else None,
+            "crops": crops,
+            "frames": [[each.at_ms, list(each.marks), len(each.data)] for each in frames],
+        },
+    )
+
+
+def _crops(boxes: Mapping[str, Box], results: Iterable[CheckResult]) -> dict[str, dict[str, list[int]]]:
+    """Boxes by the finding's check and the number of the item of evidence that names the element.
+
+    By number, because what is shown of a selector may be masked.
+    """
+    known: dict[str, Box | None] = {}
+    for selector, box in boxes.items():
+        for written in {plain(excerpt(selector, length)) for length in LENGTHS}:
+            # Two that begin alike are no longer told apart when they are cut.
+            known[written] = None if written in known else box
+    found = {}
+    for each in results:
+        named = [(number, known.get(str(item.get("selector", "")))) for number, item in enumerate(each.evidence)]
+        crops = {str(number): [box.left, box.top, box.width, box.height] for number, box in named if box}
+        if crops:
+            found[each.id] = dict(list(crops.items())[:MAX_CROPS])
+    return found

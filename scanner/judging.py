@@ -1,0 +1,286 @@
+"""What one scan type says of the evidence of a visit: its checks run, one after the other, and their score."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Set
+from datetime import UTC, datetime
+
+from scanner import scoring
+from scanner.browser.evidence import BrowserLoad
+from scanner.browser.waterfall import waterfall
+from scanner.catalogue import Category, Check, caps, catalogue_version
+from scanner.catalogue import checks as checks_of
+from scanner.errors import Refusal
+from scanner.exhibits.collection import exhibits
+from scanner.findings import Fail, Finding, Fix, NotApplicable, Pass, ScanType, Server, Warn
+from scanner.fingerprints import EVIDENCE_ITEMS
+from scanner.illustrations import pictures
+from scanner.messages import excerpt, plain, plain_item
+from scanner.net.targets import Target
+from scanner.page.evidence import Clock, Page, ServedContent
+from scanner.page.server import server_of
+from scanner.plan import COMPUTING_S, INTERNAL, OUT_OF_TIME, TOO_SLOW, Missing, Plan, arguments
+from scanner.result import (
+    AppliedCap,
+    CategoryResult,
+    CheckResult,
+    OmittedCheck,
+    Outcome,
+    ScanError,
+    ScanResult,
+    SkippedCheck,
+)
+from scanner.scoring import Cap
+from scanner.time_limit import OutOfTime, limited
+from scanner.timestamps import timestamp
+
+logger = logging.getLogger(__name__)
+
+NOT_HTML = NotApplicable("The page is not HTML.")
+ERROR_PAGE = NotApplicable("The page answers with an error, so its content is not indexed.")
+NO_CONTENT = "The page shows no content."
+NO_CONTENT_YET = "The page shows no content until its scripts have run, and no browser ran them."
+BUSY = "Our server was too busy to check this in time. The site is not at fault."
+
+
+class Judgement:
+    """One scan type's part of a visit.
+
+    `evidence` is what this type's plan asks for, and nothing of what other types had gathered beside it;
+    `remaining_s` tells the seconds that are left for the visit. `shared_since` is when the oldest evidence was gathered
+    that an earlier visit to the same origin left.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        scan_type: ScanType,
+        plan: Plan,
+        evidence: Mapping[type, object],
+        remaining_s: Callable[[], float],
+        shared_since: datetime | None = None,
+    ) -> None:
+        self.target = target
+        self.type = scan_type
+        self.plan = plan
+        self.evidence = evidence
+        self.results: list[tuple[Check, CheckResult]] = []
+        self.skipped: list[SkippedCheck] = []
+        self._remaining_s = remaining_s
+        self._shared_since = shared_since
+
+    def judge(self, tell: Callable[[int], None]) -> ScanError | None:
+        """Run the checks, one after the other: they are pure, so their order does not matter.
+
+        Each may take half of the time that is left, so that a slow one does not cost the others. `tell` is told how
+        many are done. The error is that none could run.
+        """
+        for done, each in enumerate(self.plan.checks):
+            tell(done)
+            outcome = self._judge_one(each)
+            if isinstance(outcome, CheckResult):
+                self.results.append((each, outcome))
+            elif outcome is not None:
+                self.skipped.append(SkippedCheck(each.id, each.name, plain(outcome.reason)))
+        if self.results:
+            return None
+        reason = self.skipped[0].reason if self.skipped else "No check of this type applies to what the site sent."
+        return ScanError("NO_CHECK_RAN", f"No check could run. {reason}")
+
+    def _judge_one(self, each: Check) -> CheckResult | Missing | None:
+        if self._remaining_s() <= 0:
+            return Missing(OUT_OF_TIME)
+        limit_s = self._remaining_s() / 2
+        began_s = time.thread_time()
+        try:
+            finding = limited(lambda: self._finding(each), limit_s, COMPUTING_S)
+        except OutOfTime:
+            # Whose processor time it was tells whose fault it is.
+            return Missing(TOO_SLOW if time.thread_time() - began_s > min(COMPUTING_S, limit_s / 2) else BUSY)
+        except Refusal as refusal:  # the evidence says by name why it is not enough
+            return Missing(str(refusal))
+        except Exception:
+            logger.exception("check %s failed on %s", each.id, self.target.url)
+            return Missing(INTERNAL)
+        match finding:
+            case Missing():
+                return finding
+            case NotApplicable():
+                return None
+            case Pass():
+                status, severity, fix = "pass", None, None
+            case Warn() | Fail():
+                status = "warn" if isinstance(finding, Warn) else "fail"
+                severity = finding.severity or each.severity
+                fix = finding.fix or each.fix
+                fix = fix.for_server(self._server) if isinstance(fix, Fix) else fix
+        return CheckResult(
+            id=each.id,
+            name=each.name,
+            title=each.name if status == "pass" else each.found,
+            status=status,  # type: ignore[arg-type]  # one of the three literals above
+            severity=severity,
+            declared_severity=each.severity,
+            message=plain(finding.message),
+            fix=fix,
+            evidence=tuple(plain_item(each) for each in finding.evidence[:EVIDENCE_ITEMS]),
+            references=each.references,
+            credit=finding.credit,
+            weighs=not isinstance(finding, Warn) or finding.weighs,
+            covers_category=isinstance(finding, Fail) and finding.covers_category,
+        )
+
+    def _finding(self, each: Check) -> Finding | Missing:
+        """What the scan type's second judge says, else the check itself, if there is the evidence for it."""
+        page = self.evidence.get(Page)
+        if isinstance(page, Page) and each.html and not page.is_html:
+            return NOT_HTML
+        if isinstance(page, Page) and not each.error_pages and page.response.status >= 400:
+            return ERROR_PAGE
+        if each.verdict is not None:
+            needs = arguments(each.verdict.needs, self.evidence)
+            if not isinstance(needs, Missing) and (verdict := each.verdict.function(each, **needs)) is not None:
+                return verdict
+        values = arguments(each.needs, self.evidence)
+        if isinstance(values, Missing):
+            return values
+        # Nothing to find fault with is not the same as nothing wrong.
+        return Missing(self._unseen) if each.content and self._unseen else each.function(**values)
+
+    @property
+    def _server(self) -> Server | None:
+        page = self.evidence.get(Page)
+        return server_of(page.headers) if isinstance(page, Page) else None
+
+    @property
+    def _seen(self) -> BrowserLoad | None:
+        """What the browser saw; None where there was none, or it failed."""
+        found = self.evidence.get(BrowserLoad)
+        return found if isinstance(found, BrowserLoad) else None
+
+    @property
+    def _is_static(self) -> bool:
+        return self._seen is None
+
+    @property
+    def _unseen(self) -> str:
+        """Why nobody saw what the page shows; empty where its markup shows something, or a browser looked at it."""
+        served = self.evidence.get(ServedContent)
+        if not isinstance(served, ServedContent) or not served.is_blank:
+            return ""
+        seen = self._seen
+        if seen is not None and (seen.axe if self.type is ScanType.ACCESSIBILITY else seen.layout) is not None:
+            return ""
+        return NO_CONTENT_YET if served.has_scripts else NO_CONTENT
+
+    def result(self, error: ScanError | None) -> ScanResult:
+        """Score what ran and put everything together."""
+        outcome: Outcome = "failed" if error else "partial" if self.skipped else "completed"
+        categories, caps = self._categories(), self._caps()
+        score = None if error else scoring.score(categories, caps)
+        seen = None if error else self._seen
+        started_at, completed_at = self._started_at, datetime.now(UTC)
+        return ScanResult(
+            type=self.type,
+            url=self.target.url,
+            status=outcome,
+            started_at=started_at,
+            completed_at=completed_at,
+            catalogue_version=catalogue_version(self.type),
+            score=score.value if score else None,
+            grade=score.grade if score else None,
+            categories=score.categories if score else (),
+            skipped_checks=() if error else tuple(self.skipped),
+            caps=tuple(AppliedCap(cap.limit, cap.reason, self._is_of_origin(cap)) for cap in score.held)
+            if score
+            else (),
+            browser=(seen.product or None) if seen else None,
+            omitted_checks=() if error else self._omitted(),
+            error=error,
+            scoring=None if error else scoring.basis(categories, caps),
+            facts=self._facts((completed_at - started_at).total_seconds()),
+            exhibits={} if error else exhibits(self.type, self.evidence),
+            screenshot=seen.first_screen.data if seen and seen.first_screen else None,
+            pictures=pictures(self.type, seen, (each for _, each in self.results)),
+            waterfall=waterfall(seen.first) if seen and self.type is ScanType.PERFORMANCE else None,
+        )
+
+    def _categories(self) -> list[CategoryResult]:
+        grouped: dict[str, list[CheckResult]] = {}
+        categories = {each.category_id: each.category for each, _ in self.results}
+        for each, check_result in self.results:
+            grouped.setdefault(each.category_id, []).append(check_result)
+        return [
+            CategoryResult(
+                id,
+                categories[id].name,
+                self._weight(categories[id]),
+                tuple(check_results),
+                absent_weight=self._absent_weight(id, {result.id for result in check_results}),
+            )
+            for id, check_results in grouped.items()
+        ]
+
+    def _absent_weight(self, category_id: str, judged: Set[str]) -> int:
+        """What the planned checks of a category weigh that said nothing."""
+        planned = [each for each in self.plan.checks if each.category_id == category_id]
+        return sum(scoring.SEVERITY_WEIGHT[each.severity] for each in planned if each.id not in judged)
+
+    def _omitted(self) -> tuple[OmittedCheck, ...]:
+        planned = set(self.plan.checks)
+        return tuple(OmittedCheck(each.id, each.name) for each in checks_of(self.type) if each not in planned)
+
+    def _weight(self, category: Category) -> int:
+        if self._is_static and category.static_weight is not None:
+            return category.static_weight
+        return category.weight
+
+    def _caps(self) -> tuple[Cap, ...]:
+        return tuple(
+            cap
+            for cap in caps(self.type)
+            if (self._is_static or not cap.is_static) and (self._unseen or not cap.is_unseen)
+        )
+
+    def _is_of_origin(self, cap: Cap) -> bool:
+        """Whether what holds it is found alike on every page of the origin."""
+        checks = [each for each in self.plan.checks if each.id in cap.checks]
+        probes = [self.plan.probes.get(need.evidence) for each in checks for need in each.needs]
+        return bool(probes) and all(each is not None and each.is_of_origin for each in probes)
+
+    def _facts(self, duration_s: float) -> dict[str, str | int | float]:
+        facts: dict[str, str | int | float] = {"duration_s": round(duration_s, 3)}
+        page = self.evidence.get(Page)
+        if isinstance(page, Page):
+            facts |= {
+                "final_url": page.target.url,
+                "status": page.response.status,
+                "address": page.response.address,
+                "redirects": len(page.hops) - 1,
+                "document_bytes": len(page.response.body),
+            }
+        if isinstance(page, Page) and not page.is_html and any(each.html for each in self.plan.checks):
+            kind = f" but {excerpt(page.media_type, 60)}" if page.media_type else ""
+            facts["notice"] = f"The page is not HTML{kind}, so the checks of HTML do not apply."
+        if self._unseen:
+            facts["notice"] = f"{self._unseen} What depends on its content was not judged."
+        if self._shared_since is not None:
+            facts["site_evidence_at"] = timestamp(self._shared_since)
+        facts |= {"checks_planned": len(self.plan.checks), "checks_known": len(checks_of(self.type))}
+        if self._seen is not None and self._seen.product:
+            facts["browser"] = self._seen.product
+            if self._seen.axe is not None and self.type is ScanType.ACCESSIBILITY:
+                facts["axe_core"] = self._seen.axe.version
+                if self._seen.axe.frames_left_out:
+                    facts["frames_not_judged"] = self._seen.axe.frames_left_out
+            if self._seen.console_errors:
+                facts["console_errors"] = len(self._seen.console_errors)
+        return facts
+
+    @property
+    def _started_at(self) -> datetime:
+        clock = self.evidence[Clock]
+        assert isinstance(clock, Clock)
+        return clock.now

@@ -1,0 +1,130 @@
+"""What one scan, and one exchange of it, may cost."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass
+
+from scanner.net.deadline import Deadline
+from scanner.net.errors import BudgetExceeded
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Seconds and bytes. The first group is for one exchange, the second for all of a `Network`'s life."""
+
+    connect_s: float = 5.0  # name, TCP and, counted anew, TLS
+    first_byte_s: float = 15.0  # from the request to the end of the response's headers
+    total_s: float = 30.0
+    header_bytes: int = 64 * 1024
+    body_bytes: int = 5 * MIB  # on the wire
+    decoded_bytes: int = 10 * MIB
+
+    requests: int = 600
+    requests_per_host: int = 300
+    total_bytes: int = 100 * MIB
+    redirects: int = 10
+
+
+class Meter:
+    """Counts what a `Network` uses; thread-safe."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._lock = threading.Lock()
+        self._per_host: Counter[str] = Counter()
+        self.requests = 0
+        self.received_bytes = 0
+
+    def request(self, host: str) -> None:
+        """Count a request; raises BudgetExceeded when it is one too many."""
+        with self._lock:
+            if self.requests >= self._limits.requests:
+                raise BudgetExceeded(f"The scan would take more than {self._limits.requests} requests.")
+            if self._per_host[host] >= self._limits.requests_per_host:
+                raise BudgetExceeded(
+                    f"The scan would take more than {self._limits.requests_per_host} requests to {host}."
+                )
+            self.requests += 1
+            self._per_host[host] += 1
+
+    def has_room_again(self, times: int) -> bool:
+        """Whether all that was asked for so many times may be asked for once more."""
+        more = 1 + 1 / times
+        with self._lock:
+            busiest = max(self._per_host.values(), default=0)
+        return self.requests * more <= self._limits.requests and busiest * more <= self._limits.requests_per_host
+
+    def received(self, count: int) -> None:
+        """Count bytes; raises BudgetExceeded when they are too many."""
+        with self._lock:
+            self.received_bytes += count
+            if self.received_bytes > self._limits.total_bytes:
+                raise BudgetExceeded(f"The site sent more than {self._limits.total_bytes / MIB:g} MiB.")
+
+
+class Meters:
+    """The guard of a connection that carries no HTTP of ours: a deadline, and the scan's bytes."""
+
+    def __init__(self, deadline: Deadline, meter: Meter) -> None:
+        self._deadline = deadline
+        self._meter = meter
+
+    def timeout_s(self) -> float:
+        """Seconds left; raises TimeoutError when there are none."""
+        return _left_s(self._deadline)
+
+    def received(self, count: int) -> None:
+        """Bytes came in."""
+        self._meter.received(count)
+
+
+class Exchange:
+    """One request and its answer: the guard of the connection while it carries them."""
+
+    def __init__(self, deadline: Deadline, limits: Limits, meter: Meter, request_path: str, *, is_fresh: bool) -> None:
+        self.deadline = deadline
+        self.request_path = request_path  # as the request line sends it
+        self.is_fresh = is_fresh  # no kept connection may carry it
+        self.is_reused = True  # until a connection is opened for it
+        self.connect_s = 0.0
+        self.sent_at = 0.0
+        self.address = ""
+        self.tls_version = ""
+        self.tls_cipher = ""
+        self._meter = meter
+        self._limits = limits
+        self._phase = deadline
+
+    def connecting(self) -> None:
+        """A connection is being opened."""
+        self.is_reused = False
+        self._phase = self.deadline.within(self._limits.connect_s)
+
+    def sending(self) -> None:
+        """The connection stands, the request begins."""
+        self.sent_at = time.monotonic()
+        self._phase = self.deadline.within(self._limits.first_byte_s)
+
+    def reading_body(self) -> None:
+        """The response's headers are read."""
+        self._phase = self.deadline
+
+    def timeout_s(self) -> float:
+        """Seconds left for what the exchange is at; raises TimeoutError when there are none."""
+        return _left_s(self._phase)
+
+    def received(self, count: int) -> None:
+        """Bytes came in."""
+        self._meter.received(count)
+
+
+def _left_s(deadline: Deadline) -> float:
+    remaining = deadline.remaining_s()
+    if remaining <= 0:
+        raise TimeoutError("the time is used up")
+    return remaining

@@ -1,0 +1,393 @@
+"""The network: judged, pinned and budgeted connections, for one scan or one delivery.
+
+Every connection, whoever asks for it, is opened by the `Dialer`. Redirects are followed here, hop by hop.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import requests
+
+from scanner.net.budget import Exchange, Limits, Meter, Meters
+from scanner.net.credentials import OriginCredentials
+from scanner.net.deadline import Deadline, GuardedSocket, GuardedTlsSocket, dial
+from scanner.net.dialer import Dial, Dialer
+from scanner.net.dns_records import DnsAnswer, Lookup, SystemLookup
+from scanner.net.errors import NotReachable, TimedOut, TooManyRedirects, Untrusted
+from scanner.net.failures import NoAnswer, named_errors
+from scanner.net.http.answers import Answers, Reuse, Wish, key_of
+from scanner.net.http.connections import CurrentExchange, GuardedAdapter, TargetedRequest, Trust, tls_context
+from scanner.net.http.decoding import ACCEPT_ENCODING, decode
+from scanner.net.http.messages import LenientResponse, read_body
+from scanner.net.http.redirects import Hop, Trail, with_referrer
+from scanner.net.http.response import Response, TlsSession
+from scanner.net.policy import Policy
+from scanner.net.resolver import Resolver, SystemResolver
+from scanner.net.targets import Target, parse_target
+
+DEFAULT_LIMITS = Limits()
+# What may be sent twice (RFC 9110, section 9.2.2). Other requests get a connection of their own.
+IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
+PACKING_BYTES = 1024
+
+
+class Network:
+    """One scan's way out. Thread-safe; `close()` ends whatever still waits in other threads.
+
+    `resolver`, `lookup` and `dialer` are the seams for tests; a dialer takes address, port and seconds, and returns
+    a connected socket or raises OSError. `time_limit_s` holds for everything together. `answers` may outlive it: what
+    is taken from them costs no request. `credentials` are sent only where they are asked for (`with_credentials`), and
+    only in requests to their own origin, redirects included, and never over a certificate that is not trusted.
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        *,
+        resolver: Resolver | None = None,
+        lookup: Lookup | None = None,
+        dialer: Dial | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+        time_limit_s: float = 60.0,
+        credentials: OriginCredentials | None = None,
+        answers: Answers | None = None,
+    ) -> None:
+        self.policy = policy
+        self.credentials = credentials
+        self._answers = answers or Answers()
+        self.limits = limits
+        self._meter = Meter(limits)
+        self._begin = time.monotonic()
+        self._deadline = Deadline(time_limit_s)
+        self._dialer = Dialer(
+            policy, resolver or SystemResolver(policy.name_servers), dialer or dial, limits, self._deadline
+        )
+        self._lookup = lookup or SystemLookup(policy.name_servers)
+        self._current = CurrentExchange()
+        self._lock = threading.Lock()
+        self._adapters: dict[Trust, GuardedAdapter] = {}
+        self._distrusted: dict[tuple[str, int], str] = {}
+
+    def __enter__(self) -> Network:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End every connection, also those that other threads wait on; nothing can be opened any more."""
+        self._dialer.close()
+        with self._lock:
+            adapters = list(self._adapters.values())
+        for adapter in adapters:
+            adapter.close()
+
+    @property
+    def elapsed_s(self) -> float:
+        """Seconds since this network was made."""
+        return time.monotonic() - self._begin
+
+    @property
+    def remaining_s(self) -> float:
+        """Seconds that this network may still be used."""
+        return self._deadline.remaining_s()
+
+    @property
+    def requests(self) -> int:
+        """Requests so far, redirects included."""
+        return self._meter.requests
+
+    @property
+    def refused(self) -> int:
+        """Connections that the guard has refused so far."""
+        return len(self._dialer.refused)
+
+    @property
+    def received_bytes(self) -> int:
+        """Bytes received so far, headers included, without TLS's own."""
+        return self._meter.received_bytes
+
+    def addresses(self, host: str, port: int) -> tuple[str, ...]:
+        """The host's addresses, judged for a port, and the same for the life of this network (no rebinding).
+
+        Raises Blocked when ANY of them may not be contacted there, NotReachable when there is none, TimedOut, or
+        InvalidUrl for a port that is not allowed.
+        """
+        return self._dialer.addresses(host, port, self._deadline.within(self.limits.connect_s))
+
+    def records(self, name: str, record_type: str) -> DnsAnswer:
+        """DNS records such as TXT or CAA, as text; none where there is none. Raises NotReachable, TimedOut."""
+        return self._lookup.lookup(name, record_type, self._deadline.within(self.limits.connect_s))
+
+    def connect(self, host: str, port: int, *, timeout_s: float | None = None) -> GuardedSocket:
+        """A TCP connection to the host at its pinned address.
+
+        Opening it may take `timeout_s`, using it as long again; the caller may set a shorter time-out on it.
+        Raises Blocked, NotReachable, TimedOut, or InvalidUrl for a port that is not allowed.
+        """
+        connection, _ = self._dialer.open(host, port, self._deadline.within(timeout_s or self.limits.connect_s))
+        connection.guard = Meters(self._deadline.within(timeout_s or self.limits.total_s), self._meter)
+        return connection
+
+    def tunnel(self, target: Target, meter: Meter) -> GuardedSocket:
+        """A connection for the browser's own bytes, on a budget of its own, until this network's time is up.
+
+        Raises Blocked, NotReachable, TimedOut, BudgetExceeded, or InvalidUrl for a port that is not allowed.
+        """
+        meter.request(target.host)
+        connection, _ = self._dialer.open(target.host, target.port, self._deadline.within(self.limits.connect_s))
+        connection.guard = Meters(self._deadline, meter)
+        return connection
+
+    def reach(self, target: Target, *, timeout_s: float = 5.0) -> None:
+        """Resolve and connect, nothing more; raises Blocked, NotReachable or InvalidUrl."""
+        try:
+            self.connect(target.host, target.port, timeout_s=timeout_s).close()
+        except TimedOut as error:
+            raise NotReachable(str(error)) from None
+
+    def fetch(
+        self,
+        url: str | Target,
+        *,
+        method: str = "GET",
+        headers: Mapping[str, str] | None = None,
+        data: bytes | None = None,
+        max_bytes: int | None = None,
+        timeout_s: float | None = None,
+        verify: bool = True,
+        decode: bool = True,
+        with_credentials: bool = False,
+        reuse: Reuse = Reuse.NEVER,
+    ) -> Response:
+        """One request and its answer; redirects are not followed.
+
+        `max_bytes` cuts the body, compressed or not. With `verify` an untrusted certificate raises Untrusted.
+        Without it the certificate is checked first and the reason for distrust stands in `Response.tls`;
+        outdated TLS is spoken too. Without `decode` the body is as it came, still compressed.
+        `with_credentials` is for the page and what belongs to it. What asks for what anybody can see goes without.
+        An answer that may be reused serves whoever else asks for the same, also later and for less. Raises any
+        NetError, or InvalidUrl.
+        """
+        target = url if isinstance(url, Target) else parse_target(url, self.policy)
+        limit = self.limits.decoded_bytes if max_bytes is None else max_bytes
+        anonymous = with_referrer(headers or {}, target)
+        shown = anonymous
+        if with_credentials and self.credentials is not None:
+            shown = self.credentials.added_to(anonymous, target.origin)
+        ask = functools.partial(self._ask, target, method, shown, anonymous, data, limit, timeout_s, verify, decode)
+        if reuse is Reuse.NEVER or method != "GET":
+            return ask()
+        # With the credentials: what they open is no answer to who asks without.
+        key = key_of(target.url, shown, decode=decode)
+        if reuse is Reuse.ALLOWED:
+            wait_s = self._deadline.within(timeout_s or self.limits.total_s).check()
+            return self._answers.answer(key, Wish(limit, verify), ask, wait_s)
+        response = ask()
+        self._answers.keep_beginning(key, response)
+        return response
+
+    def _ask(
+        self,
+        target: Target,
+        method: str,
+        shown: Mapping[str, str],
+        anonymous: Mapping[str, str],
+        data: bytes | None,
+        max_bytes: int,
+        timeout_s: float | None,
+        verify: bool,
+        decode: bool,
+    ) -> Response:
+        self._meter.request(target.host)
+        deadline = self._deadline.within(timeout_s or self.limits.total_s)
+        deadline.check()
+        send = functools.partial(
+            self._exchange,
+            target=target,
+            request=self._request(target, method, shown, data),
+            deadline=deadline,
+            max_bytes=max_bytes,
+            decode_body=decode,
+        )
+        if verify or not target.is_https:
+            return send(trust=Trust.STRICT)
+        origin = (target.host, target.port)
+        if origin not in self._distrusted:
+            try:
+                return send(trust=Trust.LENIENT)
+            except Untrusted as error:
+                self._distrusted[origin] = error.reason
+        # Nobody knows who that is, so it is shown nothing.
+        unknown = self._request(target, method, anonymous, data)
+        return send(request=unknown, trust=Trust.NONE, trust_error=self._distrusted[origin])
+
+    def follow(
+        self,
+        url: str | Target,
+        *,
+        method: str = "GET",
+        headers: Mapping[str, str] | None = None,
+        data: bytes | None = None,
+        max_bytes: int | None = None,
+        timeout_s: float | None = None,
+        verify: bool = True,
+        decode: bool = True,
+        with_credentials: bool = False,
+        reuse: Reuse = Reuse.NEVER,
+    ) -> tuple[Response, ...]:
+        """Fetch and follow redirects, judging every hop like the first. The last response is the final one.
+
+        `timeout_s` is for each hop. Raises TooManyRedirects, and whatever `fetch` raises.
+        """
+        target = url if isinstance(url, Target) else parse_target(url, self.policy)
+        hop: Hop | None = Hop(target, method, headers or {}, data)
+        trail = Trail()
+        responses: list[Response] = []
+        while hop is not None:
+            if len(responses) > self.limits.redirects:
+                raise TooManyRedirects(f"The site redirects more than {self.limits.redirects} times.")
+            response = self.fetch(
+                hop.target,
+                method=hop.method,
+                headers=trail.headers_for(hop),
+                data=hop.data,
+                max_bytes=max_bytes,
+                timeout_s=timeout_s,
+                verify=verify,
+                decode=decode,
+                with_credentials=with_credentials,
+                reuse=reuse,
+            )
+            responses.append(response)
+            trail.keep_cookies(hop, response)
+            hop = hop.next(response)
+        return tuple(responses)
+
+    # What the pooled connections ask for (`connections.Opener`).
+
+    def open_for(self, exchange: Exchange, host: str, port: int) -> tuple[GuardedSocket, str]:
+        """A connection for an exchange, within its time."""
+        return self._dialer.open(host, port, exchange.deadline.within(self.limits.connect_s))
+
+    def register(self, connection: GuardedTlsSocket) -> None:
+        """Have `close` end this connection too."""
+        self._dialer.register(connection)
+
+    def _request(self, target: Target, method: str, headers: Mapping[str, str], data: bytes | None) -> TargetedRequest:
+        own = {
+            "Host": target.origin.partition("://")[2],
+            "User-Agent": self.policy.user_agent,
+            "Accept": "*/*",
+            "Accept-Encoding": ACCEPT_ENCODING,
+        }
+        given = {name.lower() for name in headers}
+        request = TargetedRequest()
+        request.prepare(
+            method,
+            target.origin,
+            headers={name: value for name, value in own.items() if name.lower() not in given} | dict(headers),
+            data=data,
+        )
+        request.url = target.url
+        request.scheme, request.host, request.port = target.scheme, target.host, target.port
+        return request
+
+    def _adapter(self, trust: Trust) -> GuardedAdapter:
+        with self._lock:
+            if trust not in self._adapters:
+                context = tls_context(self.policy.ca_bundle, trust)
+                self._adapters[trust] = GuardedAdapter(self, self._current, self.limits, context)
+            return self._adapters[trust]
+
+    def _exchange(
+        self,
+        *,
+        target: Target,
+        request: TargetedRequest,
+        deadline: Deadline,
+        max_bytes: int,
+        decode_body: bool,
+        trust: Trust,
+        trust_error: str | None = None,
+    ) -> Response:
+        is_fresh = request.method not in IDEMPOTENT
+        exchange = Exchange(deadline, self.limits, self._meter, target.path, is_fresh=is_fresh)
+        send = functools.partial(self._send, target, request, max_bytes, decode_body, trust, trust_error)
+        try:
+            return send(exchange)
+        except NoAnswer:
+            if not exchange.is_reused:
+                raise NotReachable(f"{target.host} closed the connection without an answer.") from None
+        # Servers end kept connections as they like, so the request may be sent again.
+        exchange = Exchange(deadline, self.limits, self._meter, target.path, is_fresh=True)
+        try:
+            return send(exchange)
+        except NoAnswer:
+            raise NotReachable(f"{target.host} closed the connection without an answer.") from None
+
+    def _send(
+        self,
+        target: Target,
+        request: TargetedRequest,
+        max_bytes: int,
+        decode_body: bool,
+        trust: Trust,
+        trust_error: str | None,
+        exchange: Exchange,
+    ) -> Response:
+        begin = time.monotonic()
+        self._current.value = exchange
+        with self._dialer.until_closed(), named_errors(target.host):
+            sent = self._adapter(trust).send(request, stream=True)
+            ttfb_s = time.monotonic() - exchange.sent_at
+            message = sent.raw._original_response
+            assert isinstance(message, LenientResponse)
+            head = message.head
+            is_read = False
+            try:
+                exchange.reading_body()
+                # What is packed may be a little longer than what is in it.
+                wire_bytes = max_bytes + PACKING_BYTES if "Content-Encoding" in head.headers else max_bytes
+                body = read_body(message.fp, message.frame, min(wire_bytes, self.limits.body_bytes))
+                is_read = body.is_read
+            finally:
+                _release(sent, message, is_reusable=is_read and not message.will_close)
+        content, is_more = body.content, False
+        limit = min(max_bytes, self.limits.decoded_bytes)
+        if decode_body:
+            content, is_more = decode(content, head.headers.get("Content-Encoding"), limit)
+        elif len(content) > limit:
+            content, is_more = content[:limit], True
+        return Response(
+            url=target.url,
+            status=head.status,
+            headers=head.headers,
+            body=content,
+            reason=head.reason,
+            http_version=head.version,
+            method=request.method or "GET",
+            truncated=body.is_cut or is_more,
+            header_bytes=head.size_bytes,
+            body_wire_bytes=len(body.content),
+            address=exchange.address,
+            connect_s=exchange.connect_s,
+            ttfb_s=ttfb_s,
+            total_s=time.monotonic() - begin,
+            tls=TlsSession(exchange.tls_version, exchange.tls_cipher, trust_error) if target.is_https else None,
+        )
+
+
+def _release(sent: requests.Response, message: LenientResponse, *, is_reusable: bool) -> None:
+    """Give the connection back to its pool; closed, unless it stands just behind the message."""
+    raw: Any = sent.raw
+    if is_reusable:
+        message.close()
+    else:
+        raw.close()
+    raw.release_conn()

@@ -1,0 +1,98 @@
+"""Content codings, undone within a limit: a bomb ends at the limit, not in the memory."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+
+import brotli
+import zstandard
+
+from scanner.net.errors import BadResponse
+
+ACCEPT_ENCODING = "gzip, deflate, br, zstd"
+# More stacked codings are an attack, not a web site.
+MAX_STACKED = 3
+# Every member of a gzip file costs a decoder and a copy of what is left; web servers send one.
+MAX_GZIP_MEMBERS = 64
+# RFC 8878, section 3.1.1.1.2 recommends to support windows up to 8 MiB, and browsers refuse larger ones.
+ZSTD_MAX_WINDOW_BYTES = 8 * 1024 * 1024
+
+
+def decode(body: bytes, content_encoding: str | None, limit_bytes: int) -> tuple[bytes, bool]:
+    """The body without its content codings, at most `limit_bytes`, and whether there was, or should be, more.
+
+    A body that was cut off gives what can be decoded of it. One whose outermost coding is unknown is left as
+    it is, as browsers do. Raises BadResponse when the body is not what its coding says.
+    """
+    codings = [name for each in (content_encoding or "").split(",") if (name := each.strip().lower())]
+    if len(codings) > MAX_STACKED:
+        raise BadResponse("The response is encoded more often than any browser would undo.")
+    is_cut = False
+    for coding in reversed(codings):
+        if coding == "identity":
+            continue
+        if coding not in _DECODERS or not body:
+            break
+        try:
+            # One byte over the limit shows that there is more. Never zero: to zlib that means no limit.
+            body, is_unfinished = _DECODERS[coding](body, limit_bytes + 1)
+        except (zlib.error, brotli.error, zstandard.ZstdError):
+            raise BadResponse(f"The response says it is encoded as {coding}, and is not.") from None
+        is_cut = is_cut or is_unfinished
+    return body[:limit_bytes], is_cut or len(body) > limit_bytes
+
+
+def _gzip(data: bytes, limit: int) -> tuple[bytes, bool]:
+    output: list[bytes] = []
+    for _ in range(MAX_GZIP_MEMBERS):
+        # A gzip file may have several members (RFC 1952, section 2.2).
+        decoder = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        output.append(decoder.decompress(data, limit))
+        limit -= len(output[-1])
+        if not decoder.eof or limit == 0:
+            return b"".join(output), not decoder.eof
+        data = decoder.unused_data.lstrip(b"\0")
+        if data[:2] != b"\x1f\x8b":
+            return b"".join(output), False  # rubbish after the end, which browsers ignore
+    return b"".join(output), True
+
+
+def _deflate(data: bytes, limit: int) -> tuple[bytes, bool]:
+    # RFC 9110 means zlib's format; some servers send the bare stream, which browsers take too.
+    for window_bits in (zlib.MAX_WBITS, -zlib.MAX_WBITS):
+        decoder = zlib.decompressobj(window_bits)
+        try:
+            return decoder.decompress(data, limit), not decoder.eof
+        except zlib.error:
+            if window_bits < 0:
+                raise
+    raise AssertionError("the loop returns or raises")
+
+
+def _brotli(data: bytes, limit: int) -> tuple[bytes, bool]:
+    decoder = brotli.Decompressor()
+    output = decoder.process(data, output_buffer_limit=limit)
+    while not decoder.is_finished() and not decoder.can_accept_more_data() and len(output) < limit:
+        output += decoder.process(b"", output_buffer_limit=limit - len(output))
+    return output[:limit], not decoder.is_finished()
+
+
+def _zstd(data: bytes, limit: int) -> tuple[bytes, bool]:
+    decoder = zstandard.ZstdDecompressor(max_window_size=ZSTD_MAX_WINDOW_BYTES)
+    with decoder.stream_reader(data, read_across_frames=True) as reader:
+        output = reader.read(limit)
+        if len(output) == limit:
+            return output, bool(reader.read(1))
+        # The library does not tell that a frame is cut off; most frames say how long they are.
+        promised = zstandard.get_frame_parameters(data).content_size
+        return output, promised != zstandard.CONTENTSIZE_UNKNOWN and len(output) < promised
+
+
+_DECODERS: dict[str, Callable[[bytes, int], tuple[bytes, bool]]] = {
+    "gzip": _gzip,
+    "x-gzip": _gzip,
+    "deflate": _deflate,
+    "br": _brotli,
+    "zstd": _zstd,
+}

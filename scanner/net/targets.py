@@ -1,0 +1,197 @@
+"""From a string to a target: one WHATWG parse, one canonical form, or a named refusal.
+
+Nothing after `parse_target` sees the original string, so no second parser can disagree about the host.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+
+import ada_url
+
+from scanner.errors import Refusal
+from scanner.net.addresses import IPNetwork, is_exempt, own_addresses, refusal
+from scanner.net.errors import Blocked
+from scanner.net.policy import Policy
+
+logger = logging.getLogger(__name__)
+
+MAX_LENGTH = 2048
+# Percent-encoding makes up to twelve characters of one.
+MAX_CANONICAL_LENGTH = 8192
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+# Names that never stand for a public site, whatever DNS says: RFC 2606, 6761, 6762, 7686, 8375, and customs.
+RESERVED_SUFFIXES = frozenset(
+    {
+        "localhost",
+        "local",
+        "internal",
+        "test",
+        "example",
+        "invalid",
+        "onion",
+        "home.arpa",
+        "lan",
+    }
+)
+
+# On the string as sent: WHATWG would also take http:/host and http:///host.
+_PREFIX = re.compile(r"https?://[^/\\]", re.IGNORECASE)
+# WHATWG lets more through, such as `a;b` or `a*b`; no registry does, and name servers read some as syntax.
+_NAME = re.compile(r"(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+class InvalidUrl(Refusal):
+    """The URL is malformed, not http(s), without a usable host, or carries what it may not."""
+
+    code = "INVALID_URL"
+    status = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a request goes, canonical. `host` is ASCII, IPv6 without brackets; `path` has the query."""
+
+    url: str
+    scheme: str
+    host: str
+    port: int
+    path: str
+    policy: Policy = field(compare=False, repr=False)
+
+    @property
+    def origin(self) -> str:
+        """`https://host[:port]`, the port only when it is not the scheme's own."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        port = "" if self.port == DEFAULT_PORTS[self.scheme] else f":{self.port}"
+        return f"{self.scheme}://{host}{port}"
+
+    @property
+    def is_https(self) -> bool:
+        """Whether the scheme is https."""
+        return self.scheme == "https"
+
+    def join(self, reference: str) -> Target:
+        """The target that a reference on this page leads to; judged like any other.
+
+        Raises InvalidUrl (also for other schemes) or Blocked.
+        """
+        try:
+            joined = ada_url.join_url(self.url, reference)
+        except (ValueError, UnicodeError):
+            raise InvalidUrl("The address can't be understood.") from None
+        return _target(joined, self.policy)
+
+
+def parse_target(value: object, policy: Policy) -> Target:
+    """Judge a URL as a person or a program sent it.
+
+    Raises InvalidUrl, or Blocked for names and address literals that are not public; the blocklist speaks
+    before the port does. What a name resolves to is judged when it is resolved.
+    """
+    if not isinstance(value, str) or not value:
+        raise InvalidUrl("url must be a string that starts with https:// or http://.")
+    if len(value) > MAX_LENGTH:
+        raise InvalidUrl(f"url may have at most {MAX_LENGTH:,} characters.")
+    if _CONTROL.search(value):
+        raise InvalidUrl("url must not contain control characters.")
+    if not _PREFIX.match(value):
+        raise InvalidUrl("url must start with https:// or http://, followed by a host name.")
+    target = _target(value, policy)
+    if len(target.url) > MAX_CANONICAL_LENGTH:
+        raise InvalidUrl(f"url is longer than {MAX_CANONICAL_LENGTH:,} characters when encoded.")
+    return target
+
+
+def _target(value: str, policy: Policy) -> Target:
+    try:
+        parsed = ada_url.URL(value)
+        if parsed.hostname.endswith("."):
+            parsed.hostname = parsed.hostname[:-1]
+    except (ValueError, UnicodeError):
+        raise InvalidUrl("The address can't be understood.") from None
+    scheme = parsed.protocol.removesuffix(":")
+    if scheme not in DEFAULT_PORTS:
+        raise InvalidUrl("Only https:// and http:// addresses can be scanned.")
+    _refuse_credentials(parsed)
+    parsed.hash = ""
+    host = parsed.hostname.removeprefix("[").removesuffix("]")
+    _judge_host(host)
+    port = int(parsed.port) if parsed.port else DEFAULT_PORTS[scheme]
+    _judge_port(port, policy, is_exempted=_refuse_blocked(host, port, policy))
+    # Cut from the URL: `pathname` and `search` would lose a lone question mark.
+    path = "/" + parsed.href.split("/", 3)[3]
+    return Target(parsed.href, scheme, host, port, path, policy)
+
+
+def _refuse_credentials(parsed: ada_url.URL) -> None:
+    if parsed.username or parsed.password:
+        raise InvalidUrl("The address must not contain a user name or password.")
+
+
+def _judge_port(port: int, policy: Policy, *, is_exempted: bool) -> None:
+    if port == 0 or (port not in policy.allowed_ports and not is_exempted):
+        raise InvalidUrl(f"Port {port} is not allowed here.")
+
+
+def _judge_host(host: str) -> None:
+    """The rules of host names that WHATWG leaves out: RFC 1123, section 2.1, with underscores."""
+    if ":" not in host and (len(host) > 253 or not _NAME.fullmatch(host)):
+        raise InvalidUrl("The address has no valid host name.")
+
+
+def _refuse_blocked(host: str, port: int, policy: Policy) -> bool:
+    """Raise Blocked for what may not be contacted; True when an exemption may apply to this port.
+
+    A name's addresses are not known here. Where networks are exempted at all, its port is judged with them,
+    by the network, before anything connects.
+    """
+    if not _blocked_domains(policy.blocked_domains).isdisjoint(_suffixes(host)):
+        raise Blocked(f"{host} is on the blocklist of this service.")
+    exempted = policy.exempted(port)
+    try:
+        address = ip_address(host)
+    except ValueError:
+        _refuse_reserved_name(host, exempted)
+        return bool(exempted)
+    if reason := refusal(address, exempted, own_addresses(), policy.denied_networks):
+        logger.info("a target is refused: %s", reason)
+        # What everybody can know of the address, not that it is one of ours.
+        known = refusal(address, exempted)
+        raise Blocked(f"The target is not publicly accessible{f': {known}' if known else ''}.")
+    return is_exempt(address, exempted)
+
+
+def _refuse_reserved_name(host: str, exempted: tuple[IPNetwork, ...]) -> None:
+    if host == "localhost" and any(is_exempt(ip_address(loopback), exempted) for loopback in ("127.0.0.1", "::1")):
+        return
+    if "." not in host or not RESERVED_SUFFIXES.isdisjoint(_suffixes(host)):
+        raise Blocked(f"{host} is a reserved name, not a public site.")
+
+
+def _suffixes(host: str) -> Iterator[str]:
+    """The name itself and every domain that it lies in."""
+    yield host
+    while host := host.partition(".")[2]:
+        yield host
+
+
+@functools.lru_cache(maxsize=8)
+def _blocked_domains(entries: tuple[str, ...]) -> frozenset[str]:
+    """What operators wrote, in the form that hosts of targets have."""
+    return frozenset(filter(None, map(_canonical_domain, entries)))
+
+
+def _canonical_domain(entry: str) -> str:
+    domain = entry.strip().lower().removeprefix("*.").strip(".")
+    try:
+        return ada_url.URL(f"http://{f'[{domain}]' if ':' in domain else domain}/").hostname.strip("[]")
+    except (ValueError, UnicodeError):
+        return domain

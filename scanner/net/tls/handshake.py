@@ -1,0 +1,362 @@
+"""TLS over the guarded connection: what a server answers to an offer, and a real handshake with its chain.
+
+Both only ever connect through `Network.connect`, so a target's TLS is as guarded as its pages.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import ssl
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+
+import certifi
+from OpenSSL import SSL, crypto
+
+from scanner.net.client import Network
+from scanner.net.errors import NetError, TimedOut, TlsFailed
+from scanner.net.targets import InvalidUrl
+from scanner.net.tls.certificates import BadCertificate, Certificate, read_certificate, read_issuers
+from scanner.net.tls.ciphers import TlsVersion
+from scanner.net.tls.hello import Alert, NotTls, ServerHello, client_hello, read_answer
+
+OFFER_TIMEOUT_S = 3.0
+HANDSHAKE_TIMEOUT_S = 8.0
+ISSUER_TIMEOUT_S = 3.0
+MAX_ISSUER_BYTES = 64 * 1024
+MAX_ISSUERS_FETCHED = 3
+RECEIVE_BYTES = 16 * 1024
+MAX_HANDSHAKE_BYTES = 512 * 1024
+
+# OpenSSL's X509_V_ERR_… codes (openssl-verify(1), "Diagnostics").
+NOT_YET_VALID, HAS_EXPIRED = 9, 10
+SELF_SIGNED_LEAF, SELF_SIGNED_IN_CHAIN = 18, 19
+ISSUER_MISSING = frozenset({2, 20, 21})
+
+VERIFY_TEXTS = {
+    2: "an issuer's certificate is missing",
+    7: "a signature in the chain is wrong",
+    NOT_YET_VALID: "an issuer's certificate is not valid yet",
+    HAS_EXPIRED: "an issuer's certificate has expired",
+    SELF_SIGNED_LEAF: "the certificate is signed by its own key",
+    SELF_SIGNED_IN_CHAIN: "the chain ends in a root that is not trusted",
+    20: "the issuer of a certificate is neither sent nor trusted",
+    21: "the issuer of the only certificate is neither sent nor trusted",
+    24: "an issuer's certificate does not belong to a certificate authority",
+    25: "the chain is longer than an issuer's certificate allows",
+    26: "the certificate is not made for a web server",
+    47: "an issuer may not sign for this name",
+    79: "an issuer's certificate does not belong to a certificate authority",
+}
+
+# The handshake must also show old servers; strong suites stay first, so that a modern server is seen as a
+# browser sees it.
+CIPHERS = b"DEFAULT:@SECLEVEL=0"
+LEGACY_SERVER_CONNECT = 0x4  # SSL_OP_LEGACY_SERVER_CONNECT: servers without RFC 5746
+
+
+class Distrust(StrEnum):
+    """Why a chain leads to no trusted root."""
+
+    INCOMPLETE_CHAIN = "incomplete chain"
+    SELF_SIGNED = "self-signed"
+    UNKNOWN_ISSUER = "unknown issuer"
+    OTHER = "not valid"
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """The verdict on a chain. `distrust` None: it leads to a trusted root.
+
+    The leaf's own dates and names are not part of it. `code` and `text` are OpenSSL's; `proven` says that
+    the chain was completed with certificates from the issuers' addresses.
+    """
+
+    distrust: Distrust | None = None
+    code: int = 0
+    text: str = ""
+    depth: int = 0
+    proven: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Handshake:
+    """A completed handshake. `chain` is as the server sent it, leaf first; `path` as it was verified."""
+
+    version: TlsVersion
+    cipher: str  # OpenSSL's name
+    alpn: str
+    chain: tuple[Certificate, ...]
+    path: tuple[Certificate, ...]  # leaf to root when trusted, otherwise the same as `chain`
+    trust: Trust
+
+    @property
+    def leaf(self) -> Certificate:
+        """The server's own certificate."""
+        return self.chain[0]
+
+
+def server_name(host: str) -> str | None:
+    """The name for SNI: None for an address (RFC 6066, section 3)."""
+    try:
+        ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return host.rstrip(".")
+    return None
+
+
+def offer(
+    network: Network,
+    host: str,
+    port: int,
+    version: TlsVersion,
+    ciphers: Sequence[int],
+    *,
+    timeout_s: float = OFFER_TIMEOUT_S,
+) -> ServerHello | Alert | None:
+    """Send one ClientHello and read the answer, then hang up. None: the server hung up without an answer.
+
+    Raises `NotReachable`, `TimedOut`, `Blocked` or another `NetError` of the connection, `NotTls`.
+    """
+    deadline = time.monotonic() + timeout_s
+    with network.connect(host, port, timeout_s=timeout_s) as connection:
+        flight = b""
+        try:
+            connection.settimeout(_left_s(deadline))
+            connection.sendall(client_hello(version, ciphers, server_name(host)))
+            while (answer := read_answer(flight)) is None:
+                connection.settimeout(_left_s(deadline))
+                received = connection.recv(RECEIVE_BYTES)
+                if not received:
+                    return None
+                flight += received
+        except TimeoutError as error:
+            raise TimedOut(f"{host}:{port} did not answer the TLS hello in {timeout_s:g} s.") from error
+        except OSError:
+            return None  # a reset is how many servers refuse an offer
+        return answer
+
+
+def handshake(network: Network, host: str, port: int, *, timeout_s: float = HANDSHAKE_TIMEOUT_S) -> Handshake:
+    """Complete a handshake whatever the certificate, and verify its chain.
+
+    The trusted roots are the system's, certifi's and the policy's `ca_bundle`. Raises `TlsFailed` (also
+    `NotTls`, `BadCertificate`), `TimedOut`, and what `Network.connect` raises.
+    """
+    ca_bundle = network.policy.ca_bundle
+    context = _context(str(ca_bundle) if ca_bundle else None)
+    tls = SSL.Connection(context, None)
+    errors: list[tuple[int, int]] = []
+    tls.set_app_data(errors)
+    name = server_name(host)
+    if name is not None:
+        tls.set_tlsext_host_name(name.encode("ascii"))
+    tls.set_alpn_protos([b"h2", b"http/1.1"])
+    tls.set_connect_state()
+    with network.connect(host, port, timeout_s=timeout_s) as connection:
+        _shake_hands(tls, connection, time.monotonic() + timeout_s)
+    presented = [_der(each) for each in tls.get_peer_cert_chain() or ()]
+    if not presented:
+        raise TlsFailed("The server sent no certificate.")
+    chain = _readable(presented)
+    trust = _judge(errors)
+    if trust.code in ISSUER_MISSING:
+        trust = _look_for_issuer(network, context, presented, chain, trust)
+    verified = (tls.get_verified_chain() or ()) if trust.distrust is None else ()
+    return Handshake(
+        version=TlsVersion(tls.get_protocol_version()),
+        cipher=tls.get_cipher_name() or "",
+        alpn=tls.get_alpn_proto_negotiated().decode("ascii", "replace"),
+        chain=chain,
+        path=_readable([_der(each) for each in verified]) if verified else chain,
+        trust=trust,
+    )
+
+
+@cache
+def _context(ca_bundle: str | None) -> SSL.Context:
+    context = SSL.Context(SSL.TLS_METHOD)
+    context.set_min_proto_version(SSL.TLS1_VERSION)
+    context.set_cipher_list(CIPHERS)
+    context.set_options(LEGACY_SERVER_CONNECT)
+    context.set_verify(SSL.VERIFY_PEER, _note_error)
+    system = ssl.get_default_verify_paths()
+    for bundle in (system.cafile, certifi.where(), ca_bundle):
+        if bundle and Path(bundle).is_file():
+            context.load_verify_locations(bundle)
+    if system.capath and Path(system.capath).is_dir():
+        context.load_verify_locations(None, system.capath)
+    return context
+
+
+def _note_error(tls: SSL.Connection, _certificate: crypto.X509, code: int, depth: int, ok: int) -> bool:
+    """OpenSSL asks this about each certificate and each error. Everything is accepted, errors are noted."""
+    if not ok:
+        errors: list[tuple[int, int]] = tls.get_app_data()
+        errors.append((code, depth))
+    return True
+
+
+def _shake_hands(tls: SSL.Connection, connection: socket.socket, deadline: float) -> None:
+    received_bytes = 0
+    while True:
+        done = False
+        try:
+            tls.do_handshake()
+            done = True
+        except SSL.WantReadError:
+            pass
+        except SSL.Error as error:
+            _send(tls, connection, deadline)
+            raise _named(error) from error
+        _send(tls, connection, deadline)
+        if done:
+            return
+        data = _receive(connection, deadline)
+        if not data:
+            raise TlsFailed("The server closed the connection during the TLS handshake.")
+        received_bytes += len(data)
+        if received_bytes > MAX_HANDSHAKE_BYTES:
+            raise TlsFailed("The server's TLS handshake is too long.")
+        tls.bio_write(data)
+
+
+def _send(tls: SSL.Connection, connection: socket.socket, deadline: float) -> None:
+    try:
+        while True:
+            data = tls.bio_read(RECEIVE_BYTES)
+            connection.settimeout(_left_s(deadline))
+            connection.sendall(data)
+    except SSL.WantReadError:
+        return
+    except TimeoutError as error:
+        raise TimedOut("The TLS handshake took too long.") from error
+    except OSError as error:
+        raise TlsFailed("The server closed the connection during the TLS handshake.") from error
+
+
+def _receive(connection: socket.socket, deadline: float) -> bytes:
+    try:
+        connection.settimeout(_left_s(deadline))
+        return connection.recv(RECEIVE_BYTES)
+    except TimeoutError as error:
+        raise TimedOut("The TLS handshake took too long.") from error
+    except OSError as error:
+        raise TlsFailed("The server closed the connection during the TLS handshake.") from error
+
+
+def _left_s(deadline: float) -> float:
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
+
+
+def _named(error: SSL.Error) -> TlsFailed:
+    details = error.args[0] if error.args else []
+    reason = str(details[0][2]) if details else "no reason given"
+    if reason in ("wrong version number", "http request", "packet length too long", "https proxy request"):
+        return NotTls("The port answers, but not with TLS.")
+    return TlsFailed(f"The TLS handshake failed: {reason}.")
+
+
+def _der(certificate: crypto.X509) -> bytes:
+    return crypto.dump_certificate(crypto.FILETYPE_ASN1, certificate)
+
+
+def _readable(ders: Sequence[bytes]) -> tuple[Certificate, ...]:
+    """The leaf must be readable; others that are not are left out."""
+    chain = [read_certificate(ders[0])]
+    for der in ders[1:]:
+        try:
+            chain.append(read_certificate(der))
+        except BadCertificate:
+            continue
+    return tuple(chain)
+
+
+def _judge(errors: Sequence[tuple[int, int]]) -> Trust:
+    """The verdict from all that OpenSSL noted. The leaf's own dates are another check's matter."""
+    codes = [(code, depth) for code, depth in errors if depth or code not in (NOT_YET_VALID, HAS_EXPIRED)]
+    if not codes:
+        return Trust()
+    kinds = (
+        ({SELF_SIGNED_LEAF}, Distrust.SELF_SIGNED),
+        ({SELF_SIGNED_IN_CHAIN}, Distrust.UNKNOWN_ISSUER),
+        (ISSUER_MISSING, Distrust.UNKNOWN_ISSUER),
+    )
+    for wanted, distrust in kinds:
+        for code, depth in codes:
+            if code in wanted:
+                return Trust(distrust, code, _text(code), depth)
+    code, depth = codes[0]
+    return Trust(Distrust.OTHER, code, _text(code), depth)
+
+
+def _text(code: int) -> str:
+    return VERIFY_TEXTS.get(code, f"verification error {code}")
+
+
+def _look_for_issuer(
+    network: Network,
+    context: SSL.Context,
+    presented: Sequence[bytes],
+    chain: Sequence[Certificate],
+    trust: Trust,
+) -> Trust:
+    """Tell a chain that lacks an intermediate from one whose issuer nobody knows.
+
+    Proof is that the certificates at the caIssuers addresses (RFC 5280, section 4.2.2.1) complete it. Without
+    an address that answers, a leaf sent alone counts as incomplete: authorities issue from intermediates.
+    """
+    known = list(presented)
+    top = chain[-1]
+    answered = False
+    for _ in range(MAX_ISSUERS_FETCHED):
+        issuers = _fetch_issuers(network, top)
+        if not issuers:
+            break
+        answered = True
+        known += issuers
+        if _completes(context, known):
+            return replace(trust, distrust=Distrust.INCOMPLETE_CHAIN, proven=True)
+        try:
+            top = read_certificate(issuers[0])
+        except BadCertificate:
+            break
+        if top.self_issued:
+            break
+    if not answered and len(chain) == 1:
+        return replace(trust, distrust=Distrust.INCOMPLETE_CHAIN)
+    return trust
+
+
+def _fetch_issuers(network: Network, certificate: Certificate) -> list[bytes]:
+    for url in certificate.ca_issuers[:2]:
+        if not url.startswith("http://"):  # the fetch must not need the trust that it is to establish
+            continue
+        try:
+            response = network.fetch(url, timeout_s=ISSUER_TIMEOUT_S, max_bytes=MAX_ISSUER_BYTES)
+        except (NetError, InvalidUrl):
+            continue
+        if response.status == 200 and (issuers := read_issuers(response.body)):
+            return issuers
+    return []
+
+
+def _completes(context: SSL.Context, ders: Sequence[bytes]) -> bool:
+    certificates = [crypto.load_certificate(crypto.FILETYPE_ASN1, der) for der in ders]
+    store = context.get_cert_store()
+    if store is None:
+        return False
+    try:
+        crypto.X509StoreContext(store, certificates[0], certificates[1:]).verify_certificate()
+    except crypto.X509StoreContextError as error:
+        # Dates are looked at once the chain stands.
+        return error.errors[0] in (NOT_YET_VALID, HAS_EXPIRED)
+    return True

@@ -1,0 +1,70 @@
+"""What a page asks of browsers: to go on to another address (refresh), and how to fit the screen (viewport)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from scanner.page.evidence import Document, Page
+from scanner.page.markup import attribute, http_address, http_equivs, live, resolve
+
+# Seconds, then where to, with or without `url=` and quotes (HTML, "shared declarative refresh steps").
+REFRESH = re.compile(
+    r"\s*+(?P<seconds>\d*+)[\d.]*+(?:(?:\s*+[;,]|\s)\s*+(?:url\s*+=\s*+)?(?P<quote>[\"']?)(?P<url>.*))?", re.I | re.S
+)
+LEADING_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Refresh:
+    """After so many seconds the page is loaded again, or where `url` is set another one."""
+
+    seconds: int
+    url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Viewport:
+    """A viewport element: its content as written, and its properties in lower case."""
+
+    content: str
+    properties: Mapping[str, str]
+
+
+def refresh(page: Page, document: Document) -> Refresh | None:
+    """The refresh that browsers obey: the Refresh header's, else that of the first meta element that can be read."""
+    for value in (page.headers.get("Refresh"), *http_equivs(document, "refresh", anywhere=True)):
+        found = REFRESH.fullmatch(value or "")
+        if not value or found is None or not (found["seconds"] or value.strip().startswith(".")):
+            continue
+        reference = found["url"] or ""
+        if found["quote"]:
+            reference = reference.partition(found["quote"])[0]
+        address = http_address(resolve(document, reference.strip())) if reference.strip() else None
+        seconds = int(found["seconds"][:9] or "0")
+        return Refresh(seconds, None if address == page.target.url else address)
+    return None
+
+
+def viewport(document: Document) -> Viewport | None:
+    """The last viewport element that sets anything, which is the one that counts; None without one."""
+    found = None
+    for node in live(document, "meta[name][content]"):
+        content = attribute(node, "content") or ""
+        if (attribute(node, "name") or "").strip().lower() == "viewport" and (properties := _properties(content)):
+            found = Viewport(content, properties)
+    return found
+
+
+def _properties(content: str) -> dict[str, str]:
+    """White space separates as a comma does, and may stand around the equals sign; of two of a name the last counts."""
+    parts = (part.replace("=", " = ").split() for part in re.split(r"[,;]", content.lower()))
+    threes = (three for words in parts for three in zip(words, words[1:], words[2:], strict=False))
+    return {name: value for name, sign, value in threes if sign == "=" and value != "="}
+
+
+def scale(value: str) -> float | None:
+    """The number at the beginning of a value, which is all that browsers read; None without one."""
+    found = LEADING_NUMBER.match(value)
+    return float(found[0]) if found else None

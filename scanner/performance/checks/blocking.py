@@ -1,0 +1,182 @@
+"""Render blocking: what browsers wait for before they show anything."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from scanner.catalogue import Category, check
+from scanner.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, Pass, Warn, by_limits
+from scanner.messages import KIB, by_steps, counted, excerpt, size, some
+from scanner.page.evidence import Document, Page
+from scanner.page.registrable_domain import is_same_site
+from scanner.performance.evidence import Resources, Styles
+from scanner.performance.render_blocking import (
+    blocking_scripts,
+    blocking_sheets,
+    synchronous_scripts,
+    written_at_once,
+)
+
+CATEGORY = Category("Render blocking", weight=10, html=True)
+
+SCRIPTS_GOOD, SCRIPTS_POOR = 0, 2
+SHEETS_GOOD, SHEETS_POOR = 1, 3
+# What ten packets carry, all that a server may send before it has an answer (RFC 6928).
+SHEET_BYTES = 14_500
+HOSTS_GOOD, HOSTS_POOR = 0, 1
+WRITES_GOOD, WRITES_POOR = 0, 2
+# Of all scripts together that mention document.write.
+READ_CHARACTERS = 1024 * KIB
+
+
+@check(
+    "blocking-scripts",
+    name="No render-blocking scripts",
+    found="Render-blocking scripts",
+    why="The browser stops parsing the page until the script has been loaded and run.",
+    judged=by_steps(SCRIPTS_GOOD, SCRIPTS_POOR),
+    severity=HIGH,
+    fix='Add defer (or async, or type="module") to scripts in the head, or move them to the end of the body.',
+    references=("Lighthouse: render-blocking-resources", "HTML, the script element"),
+)
+def blocking_scripts_in_head(document: Document, resources: Resources) -> Finding:
+    found = blocking_scripts(document)
+    if not found:
+        return Pass("No script in the head blocks rendering.")
+    return by_limits(
+        len(found),
+        SCRIPTS_GOOD,
+        SCRIPTS_POOR,
+        f"{counted(len(found), 'script')} in the head without async or defer, {_size(found, resources)}: "
+        f"{_shown(found)}",
+        "nothing is shown before they have loaded and run",
+        _evidence(found, resources),
+    )
+
+
+@check(
+    "blocking-css",
+    name="Little render-blocking CSS",
+    found="Too much render-blocking CSS",
+    why="The browser paints nothing until these style sheets have arrived.",
+    judged=f"Passes with one style sheet of up to {size(SHEET_BYTES)}, warns up to {SHEETS_POOR}, fails above that.",
+    severity=MEDIUM,
+    fix="Join the style sheets into one, inline what the first screen needs, and load the rest later.",
+    references=("Lighthouse: render-blocking-resources", "RFC 6928"),
+)
+def blocking_css(document: Document, resources: Resources) -> Finding:
+    found = blocking_sheets(document)
+    if not found:
+        return Pass("No style sheet in the head blocks rendering.")
+    message = f"{counted(len(found), 'style sheet')} in the head, {_size(found, resources)}"
+    evidence = _evidence(found, resources)
+    if len(found) <= SHEETS_GOOD and _bytes(found, resources) <= SHEET_BYTES:
+        return Pass(f"{message}.", evidence)
+    text = f"{message}, before anything is shown: {_shown(found)}. One of up to {SHEET_BYTES / 1000:g} kB is good."
+    return Warn(text, evidence=evidence) if len(found) <= SHEETS_POOR else Fail(text, evidence=evidence)
+
+
+@check(
+    "css-import",
+    name="No @import in style sheets",
+    found="Style sheets use @import",
+    why="The browser discovers an imported style sheet only after the one that imports it has arrived.",
+    severity=MEDIUM,
+    fix="Replace @import by a <link> for each style sheet, or bundle the style sheets.",
+    references=("CSS Cascade 4, section 2", "sitespeed.io coach: cssImport"),
+)
+def css_import(styles: Styles) -> Finding:
+    if not styles.imports:
+        return Pass("No style sheet uses @import.")
+    shown = some([f"{excerpt(each.address, 80)} by {excerpt(each.sheet, 80)}" for each in styles.imports])
+    return Warn(
+        f"{counted(len(styles.imports), 'style sheet')} imported by others ({shown}): each is requested only after "
+        "the one that imports it has loaded.",
+        evidence=[{"style_sheet": excerpt(each.sheet), "imports": excerpt(each.address)} for each in styles.imports],
+    )
+
+
+@check(
+    "third-party-spof",
+    name="No third-party single point of failure",
+    found="Third-party single point of failure",
+    why="When the other site does not answer, this page stays blank until the request times out.",
+    judged=by_steps(HOSTS_GOOD, HOSTS_POOR),
+    severity=MEDIUM,
+    fix="Serve what the page waits for from your own site, or load it with async, so that another site's outage "
+    "leaves no blank page.",
+    references=("YellowLabTools: blockingFiles", "sitespeed.io coach: spof"),
+)
+def third_party_spof(page: Page, document: Document) -> Finding:
+    urls = {url: urlsplit(url).hostname or "" for url in blocking_scripts(document) + blocking_sheets(document)}
+    foreign = {url: host for url, host in urls.items() if not is_same_site(host, page.target.host)}
+    if not foreign:
+        return Pass("No render-blocking file comes from another site.")
+    hosts = list(dict.fromkeys(foreign.values()))
+    return by_limits(
+        len(hosts),
+        HOSTS_GOOD,
+        HOSTS_POOR,
+        f"Render-blocking files come from {counted(len(hosts), 'domain')} of other sites: {some(hosts)}",
+        "while one of them does not answer, visitors see a blank page",
+        [{"url": excerpt(url)} for url in foreign],
+    )
+
+
+@check(
+    "document-write",
+    name="No document.write()",
+    found="document.write() is used",
+    why="It blocks the parser, and on slow connections browsers may refuse to run it.",
+    judged=by_steps(WRITES_GOOD, WRITES_POOR) + " Calls count that run whenever the page is parsed.",
+    severity=LOW,
+    fix="Add elements with append() or insertAdjacentHTML(), and scripts with async.",
+    references=("Lighthouse: no-document-write", "HTML, document.write()"),
+)
+def document_write(document: Document, resources: Resources) -> Finding:
+    bodies = {each.url: each.body for each in resources.items if each.status == 200 and each.is_fetched}
+    found: list[tuple[str, int]] = []
+    seen: set[str] = set()
+    left = READ_CHARACTERS
+    for url, source in synchronous_scripts(document):
+        if url in seen or left <= 0:
+            continue  # of a script that runs twice the faults are the same
+        if url:
+            seen.add(url)
+        script = bodies.get(url, b"")[:left].decode("latin-1") if url else source[:left]
+        if "document.write" not in script:
+            continue
+        left -= len(script)
+        if count := written_at_once(script):
+            found.append((excerpt(url, 80) if url else "a script in the document", count))
+    total = sum(count for _, count in found)
+    if not found:
+        return Pass("No script was seen that calls document.write() while the document is parsed.")
+    return by_limits(
+        total,
+        WRITES_GOOD,
+        WRITES_POOR,
+        f"{counted(total, 'call')} of document.write() while the document is parsed: "
+        f"{some([f'{place} ({count})' for place, count in found])}",
+        "each blocks the parser, and on slow connections browsers may ignore it",
+        [{"script": place, "calls": count} for place, count in found],
+    )
+
+
+def _bytes(urls: tuple[str, ...], resources: Resources) -> int:
+    sizes = {each.url: each.wire_bytes for each in resources.items}
+    return sum(sizes.get(url, 0) for url in urls)
+
+
+def _size(urls: tuple[str, ...], resources: Resources) -> str:
+    known = {each.url for each in resources.items if each.status == 200}
+    return f"{'' if known.issuperset(urls) else 'at least '}{size(_bytes(urls, resources))}"
+
+
+def _shown(urls: tuple[str, ...]) -> str:
+    return some([excerpt(url, 80) for url in urls])
+
+
+def _evidence(urls: tuple[str, ...], resources: Resources) -> list[EvidenceItem]:
+    sizes = {each.url: each.wire_bytes for each in resources.items}
+    return [{"url": excerpt(url), "wire_bytes": sizes.get(url)} for url in urls]

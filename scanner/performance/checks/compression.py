@@ -1,0 +1,299 @@
+"""Compression and minification: bytes that are sent although nothing depends on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from scanner.browser.evidence import BrowserLoad, Coverage
+from scanner.catalogue import Category, check
+from scanner.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn, by_limits
+from scanner.messages import KIB, by_steps, counted, excerpt, size, some
+from scanner.page.evidence import Page
+from scanner.page.image_headers import ImageFormat
+from scanner.page.references import ResourceKind
+from scanner.page.registrable_domain import is_same_site
+from scanner.performance.compression import (
+    MAX_SCANNED_BYTES,
+    MODERN_CODINGS,
+    codings,
+    css_waste,
+    gzip_saving,
+    javascript_waste,
+)
+from scanner.performance.coverage import unused_files
+from scanner.performance.evidence import Resource, Resources
+
+CATEGORY = Category("Compression and minification", weight=8, html=True)
+
+SAVING_GOOD, SAVING_POOR = 20 * KIB, 200 * KIB
+# What fits into one packet takes as long without.
+PACKET_BYTES = 1_400
+# gzip is tried on so much of all files together, and of each of them.
+TRIED_BYTES, TRIED_OF_EACH = 4 * 1024 * KIB, 1024 * KIB
+LEAST_WASTE_BYTES = 2 * KIB
+SCANNED_BYTES = 3 * 1024 * KIB  # for waste, of all files of a kind together
+CSS_WASTE_PERCENT, JS_WASTE_PERCENT = 5, 10
+UNUSED_CSS_BYTES, UNUSED_JS_BYTES = 10 * KIB, 20 * KIB  # of one file
+# An encoding that makes an image this much smaller is not needless: the image itself is compressed badly.
+WORTHWHILE_PERCENT = 5
+TEXT_TYPES = ("text/", "application/json", "application/javascript", "application/xml", "image/svg+xml")
+COMPRESSED_FONTS = (b"wOF2", b"wOFF")
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """Text as it was sent."""
+
+    url: str
+    host: str
+    body: bytes
+    wire_bytes: int
+    codings: frozenset[str]
+
+
+@check(
+    "text-compressed",
+    name="Text is compressed",
+    found="Text is sent uncompressed",
+    why="Text shrinks to a third or less when compressed, so visitors wait longer than necessary.",
+    judged=by_steps(size(SAVING_GOOD), size(SAVING_POOR)) + " The saving is what gzip saves on the bytes received.",
+    severity=HIGH,
+    fix="Compress text on the server, for example in nginx: gzip on; gzip_types text/css application/javascript "
+    "application/json image/svg+xml;",
+    references=("Lighthouse: uses-text-compression", "RFC 9110, section 8.4"),
+)
+def text_compressed(page: Page, resources: Resources) -> Finding:
+    """The saving is what gzip makes of the bytes that came, tried and not estimated."""
+    left = TRIED_BYTES
+    savings: list[tuple[int, _Text]] = []
+    for text in _texts(page, resources):
+        if text.codings or len(text.body) < PACKET_BYTES or left <= 0:
+            continue
+        tried = text.body[: min(left, TRIED_OF_EACH)]
+        left -= len(tried)
+        savings.append((gzip_saving(tried), text))
+    if not savings:
+        return Pass("All text that is large enough to matter is compressed.")
+    savings.sort(key=lambda each: -each[0])
+    total = sum(saving for saving, _ in savings)
+    evidence: list[EvidenceItem] = [
+        {"url": excerpt(text.url), "bytes": len(text.body), "gzip_would_save_bytes": saving} for saving, text in savings
+    ]
+    shown = some([excerpt(text.url, 80) for _, text in savings])
+    message = f"{counted(len(savings), 'text file')} sent uncompressed ({shown}); gzip would save {size(total)}"
+    if any(text.url == page.target.url for _, text in savings):
+        return Fail(
+            f"{message}. The document itself ({size(len(page.response.body))}) is one of them.", evidence=evidence
+        )
+    return by_limits(total, SAVING_GOOD, SAVING_POOR, message, f"up to {size(SAVING_GOOD)} is tolerable", evidence)
+
+
+@check(
+    "modern-encoding",
+    name="Brotli or Zstandard compression",
+    found="No Brotli or Zstandard compression",
+    why="Brotli and Zstandard make text 15 to 20% smaller than gzip.",
+    judged="Files of other sites do not count, nor do those over plain HTTP, where browsers accept gzip only.",
+    severity=LOW,
+    fix="Offer Brotli or Zstandard beside gzip: compress files once, at deployment, and pages on the fly (brotli on; "
+    "in nginx with its module).",
+    references=("RFC 7932", "RFC 8878"),
+)
+def modern_encoding(page: Page, resources: Resources) -> Finding:
+    """Browsers ask for more than gzip over https only. Other sites' servers are theirs to set up."""
+    own = [
+        text
+        for text in _texts(page, resources)
+        if text.codings and text.url.startswith("https:") and is_same_site(text.host, page.target.host)
+    ]
+    if not own:
+        return NotApplicable("No text of the site was sent compressed over https.")
+    modern = [text for text in own if text.codings & MODERN_CODINGS]
+    old_bytes = sum(text.wire_bytes for text in own if text not in modern)
+    if modern:
+        return Pass(
+            f"{len(modern)} of {counted(len(own), 'compressed file')} sent with "
+            f"{some(sorted(set().union(*(text.codings & MODERN_CODINGS for text in modern))))}."
+        )
+    names = some(sorted(set().union(*(text.codings for text in own))))
+    return Warn(
+        f"{counted(len(own), 'text file')} ({size(old_bytes)}) sent with {names} only, though br and zstd were "
+        "offered, which compress text better."
+    )
+
+
+@check(
+    "needless-encoding",
+    name="Images and fonts are not compressed twice",
+    found="Images or fonts are compressed twice",
+    why="Images and fonts are compressed already; compressing them again costs CPU time and can make them larger.",
+    severity=LOW,
+    fix="Remove images and fonts (png, jpeg, gif, webp, avif, woff, woff2) from the types that the server compresses.",
+    references=("RFC 9110, section 8.4", "webhint: http-compression"),
+)
+def needless_encoding(resources: Resources) -> Finding:
+    compressed = [each for each in resources.items if each.status == 200 and _is_compressed_format(each)]
+    if not compressed:
+        return NotApplicable("The page loads no image or font in a compressed format.")
+    needless = [each for each in compressed if codings(each.headers) and not each.is_cut and _gains_nothing(each)]
+    if not needless:
+        return Pass(f"None of {counted(len(compressed), 'image or font', 'images and fonts')} is compressed twice.")
+    evidence: list[EvidenceItem] = [
+        {"url": excerpt(each.url), "bytes": each.body_bytes, "sent_bytes": each.own_wire_bytes} for each in needless
+    ]
+    before, after = sum(each.body_bytes for each in needless), sum(each.own_wire_bytes for each in needless)
+    return Warn(
+        f"{counted(len(needless), 'file')} of a compressed format sent compressed once more, {before:,} bytes as "
+        f"{after:,}: {some([excerpt(each.url, 80) for each in needless])}. That only costs CPU time on the server "
+        "and the phone.",
+        evidence=evidence,
+    )
+
+
+@check(
+    "unminified-css",
+    name="CSS is minified",
+    found="Unminified CSS",
+    why="Comments and whitespace are bytes that no browser needs.",
+    severity=LOW,
+    fix="Minify style sheets in the build, for example with lightningcss --minify or cssnano.",
+    references=("Lighthouse: unminified-css",),
+)
+def unminified_css(resources: Resources) -> Finding:
+    return _minified(resources, ResourceKind.STYLESHEET, "style sheet", CSS_WASTE_PERCENT, css_waste)
+
+
+@check(
+    "unminified-js",
+    name="JavaScript is minified",
+    found="Unminified JavaScript",
+    why="Comments and whitespace are bytes that no browser needs.",
+    severity=LOW,
+    fix="Minify scripts in the build, for example with esbuild --minify or terser.",
+    references=("Lighthouse: unminified-javascript",),
+)
+def unminified_js(resources: Resources) -> Finding:
+    return _minified(resources, ResourceKind.SCRIPT, "script", JS_WASTE_PERCENT, javascript_waste)
+
+
+@check(
+    "unused-css",
+    name="Little unused CSS",
+    found="Unused CSS",
+    why="Rules that match nothing on the page delay the first paint.",
+    judged=f"Up to {size(UNUSED_CSS_BYTES)} of each file are tolerated, for menus, dialogs and hover styles that are "
+    "used later.",
+    severity=MEDIUM,
+    fix="Split style sheets by page, remove rules that no page uses (for example with PurgeCSS), and load later what "
+    "the first screen does not need.",
+    references=("Lighthouse: unused-css-rules",),
+    measured=True,
+)
+def unused_css(coverage: Coverage, load: BrowserLoad) -> Finding:
+    return _used(coverage, load, ResourceKind.STYLESHEET, "style sheet", UNUSED_CSS_BYTES)
+
+
+@check(
+    "unused-js",
+    name="Little unused JavaScript",
+    found="Unused JavaScript",
+    why="Code that never runs is still downloaded and parsed.",
+    judged=f"Up to {size(UNUSED_JS_BYTES)} of each file are tolerated, for menus, dialogs and hover styles that are "
+    "used later.",
+    severity=MEDIUM,
+    fix="Split bundles by page, load parts with import() when they are needed, and remove libraries that are hardly "
+    "used.",
+    references=("Lighthouse: unused-javascript",),
+    measured=True,
+)
+def unused_js(coverage: Coverage, load: BrowserLoad) -> Finding:
+    return _used(coverage, load, ResourceKind.SCRIPT, "script", UNUSED_JS_BYTES)
+
+
+def _used(coverage: Coverage, load: BrowserLoad, kind: ResourceKind, noun: str, tolerated_bytes: int) -> Finding:
+    """Warns only: what other pages, or what visitors do on this one, may use all of it."""
+    files = unused_files(coverage, load.first.requests, kind)
+    if not files:
+        return NotApplicable(f"The page loads no external {noun}.")
+    wasted = [each for each in files if each.unused_bytes > tolerated_bytes]
+    seen = f"until the page had loaded, without scrolling or tapping ({load.product})"
+    if not wasted:
+        return Pass(f"{counted(len(files), noun)}: none has more than {size(tolerated_bytes)} unused {seen}.")
+    evidence: list[EvidenceItem] = [
+        {
+            "url": excerpt(each.url),
+            "wire_bytes": each.wire_bytes,
+            "unused_bytes": round(each.unused_bytes),
+            "unused_percent": round(100 * each.share),
+        }
+        for each in wasted
+    ]
+    shown = some([f"{excerpt(each.url, 80)} ({100 * each.share:.0f}%)" for each in wasted])
+    total = sum(each.unused_bytes for each in wasted)
+    return Warn(
+        f"{size(total)} of {counted(len(wasted), noun)} unused {seen}: {shown}. Other pages, or what visitors do next, "
+        "may need some of it.",
+        evidence=evidence,
+    )
+
+
+def _minified(
+    resources: Resources, kind: ResourceKind, noun: str, limit_percent: int, waste: Callable[[bytes], int]
+) -> Finding:
+    """The waste is scaled to the bytes on the wire: what is left out would have been compressed, too."""
+    files = [each for each in resources.items if each.kind is kind and each.eager and each.status == 200 and each.body]
+    if not files:
+        return NotApplicable(f"The page loads no {noun}.")
+    found: list[tuple[float, float, Resource]] = []
+    left = SCANNED_BYTES
+    for each in files:
+        if each.own_wire_bytes < LEAST_WASTE_BYTES or left <= 0:
+            continue
+        left -= min(len(each.body), MAX_SCANNED_BYTES)
+        share = waste(each.body) / len(each.body)
+        if share * 100 >= limit_percent and share * each.own_wire_bytes >= LEAST_WASTE_BYTES:
+            found.append((share * each.own_wire_bytes, share, each))
+    if not found:
+        return Pass(f"{counted(len(files), noun)}: none has much whitespace or many comments to remove.")
+    found.sort(key=lambda each: -each[0])
+    evidence: list[EvidenceItem] = [
+        {"url": excerpt(each.url), "share_percent": round(100 * share), "wasted_bytes": round(wasted)}
+        for wasted, share, each in found
+    ]
+    shown = some([f"{excerpt(each.url, 80)} ({100 * share:.0f}%)" for _, share, each in found])
+    total = sum(wasted for wasted, _, _ in found)
+    return Warn(
+        f"Whitespace and comments in {counted(len(found), noun)} take {size(total)} of the transfer: {shown}.",
+        evidence=evidence,
+    )
+
+
+def _texts(page: Page, resources: Resources) -> Iterator[_Text]:
+    """The document and the text that is loaded with it."""
+    body = page.response.body
+    wire_bytes = page.response.body_wire_bytes
+    yield _Text(page.target.url, page.target.host, body, wire_bytes, codings(page.headers))
+    for each in resources.items:
+        if each.eager and each.status == 200 and _is_text(each):
+            yield _Text(each.url, each.host, each.body, each.own_wire_bytes, codings(each.headers))
+
+
+def _is_text(resource: Resource) -> bool:
+    if resource.kind in (ResourceKind.SCRIPT, ResourceKind.STYLESHEET):
+        return True
+    if resource.picture is not None:
+        return resource.picture.format is ImageFormat.SVG
+    return resource.kind is ResourceKind.OTHER and resource.media_type.startswith(TEXT_TYPES)
+
+
+def _is_compressed_format(resource: Resource) -> bool:
+    if resource.body_bytes < PACKET_BYTES:
+        return False
+    if resource.picture is not None:
+        return resource.picture.format not in (ImageFormat.SVG, ImageFormat.BMP)
+    return resource.kind is ResourceKind.FONT and resource.body.startswith(COMPRESSED_FONTS)
+
+
+def _gains_nothing(resource: Resource) -> bool:
+    return resource.own_wire_bytes * 100 > resource.body_bytes * (100 - WORTHWHILE_PERCENT)

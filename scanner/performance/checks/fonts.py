@@ -1,0 +1,115 @@
+"""Fonts: text that waits for its font, and font files.
+
+Judged are the fonts that the page is sure to need (`scanner.performance.probes.fonts`); of others only a browser
+knows.
+"""
+
+from __future__ import annotations
+
+import re
+
+from scanner.catalogue import Category, check
+from scanner.findings import LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn, by_limits
+from scanner.messages import by_steps, counted, excerpt, size, some
+from scanner.performance.evidence import Fonts, Resource
+
+CATEGORY = Category("Fonts", weight=3, html=True)
+
+NO_FONTS = NotApplicable("No font file is certain to be loaded.")
+SHOWN_AT_ONCE = frozenset({"swap", "optional", "fallback"})
+COUNT_GOOD, COUNT_POOR = 2, 5
+# To see letters in place of pictures is worse than to see nothing: for them block is right.
+ICONS = re.compile(r"icon|awesome|glyph|symbol|^fa[bsrl]?$|fa-|emoji")
+SIGNATURES = (
+    (b"wOF2", "WOFF2"),
+    (b"wOFF", "WOFF"),
+    (b"OTTO", "OpenType"),
+    (b"\x00\x01\x00\x00", "TrueType"),
+    (b"true", "TrueType"),
+    (b"ttcf", "a collection"),
+)
+
+
+@check(
+    "font-display",
+    name="Text stays visible while fonts load",
+    found="Text may be invisible while fonts load",
+    why="Visitors see blank space instead of text for up to three seconds.",
+    severity=MEDIUM,
+    fix="Write font-display: swap (or optional) into each @font-face; for Google Fonts add &display=swap.",
+    references=("Lighthouse: font-display", "CSS Fonts 4, section 4.9"),
+)
+def font_display(fonts: Fonts) -> Finding:
+    faces = [each for each in fonts.faces if not (ICONS.search(each.family) and each.display == "block")]
+    if not faces:
+        return NotApplicable("The page's text uses no web font.")
+    waiting = [each for each in faces if each.display not in SHOWN_AT_ONCE]
+    if not waiting:
+        return Pass(f"{counted(len(faces), 'font face')}: text is shown while they load.")
+    families = list(dict.fromkeys(each.family for each in waiting))
+    return Warn(
+        f"Text in {some([excerpt(each, 60) for each in families])} may stay invisible for up to 3 s while its font "
+        f"loads: {len(waiting)} of {counted(len(faces), 'font face')} without font-display: swap, "
+        "optional or fallback.",
+        evidence=[
+            {"family": excerpt(each.family), "font_display": excerpt(each.display) or None, "file": excerpt(each.url)}
+            for each in waiting
+        ],
+    )
+
+
+@check(
+    "font-format",
+    name="Fonts are in WOFF2",
+    found="Fonts are not in WOFF2",
+    why="WOFF2 is about a third smaller than older formats, and every current browser supports it.",
+    judged="A font file's first bytes tell its format.",
+    severity=LOW,
+    fix="Convert the font to WOFF2 (for example with woff2_compress), and list that file first in src.",
+    references=("W3C: WOFF File Format 2.0", "webhint: font formats"),
+)
+def font_format(fonts: Fonts) -> Finding:
+    known = [(each, name) for each in fonts.same_for_all if (name := _format(each))]
+    if not known:
+        return NO_FONTS
+    old = [(each, name) for each, name in known if name != "WOFF2"]
+    if not old:
+        return Pass(f"{counted(len(known), 'font file')}, all in WOFF2.")
+    evidence: list[EvidenceItem] = [
+        {"url": excerpt(each.url), "format": name, "wire_bytes": each.own_wire_bytes} for each, name in old
+    ]
+    message = (
+        f"{len(old)} of {counted(len(known), 'font file')}, {size(sum(each.own_wire_bytes for each, _ in old))}, not "
+        f"in WOFF2: {some([f'{excerpt(each.url, 80)} ({name})' for each, name in old])}."
+    )
+    if all(name == "WOFF" for _, name in old):
+        return Warn(f"{message} WOFF is compressed too, but less well.", evidence=evidence)
+    return Fail(f"{message} WOFF2 takes about half as much.", evidence=evidence)
+
+
+@check(
+    "font-count",
+    name="Few font files",
+    found="Too many font files",
+    why="Each font file delays the text that uses it.",
+    judged=by_steps(COUNT_GOOD, COUNT_POOR),
+    severity=LOW,
+    fix="Use at most two fonts: one variable font instead of several weights, and a system font for the rest.",
+    references=("YellowLabTools: fontsCount",),
+)
+def font_count(fonts: Fonts) -> Finding:
+    if not fonts.files:
+        return NO_FONTS
+    return by_limits(
+        len(fonts.files),
+        COUNT_GOOD,
+        COUNT_POOR,
+        f"The page loads at least {counted(len(fonts.files), 'font file')}, "
+        f"{size(sum(each.own_wire_bytes for each in fonts.files))}: "
+        f"{some([excerpt(each.url, 80) for each in fonts.files])}",
+        f"up to {COUNT_GOOD} is good",
+    )
+
+
+def _format(resource: Resource) -> str:
+    return next((name for signature, name in SIGNATURES if resource.body.startswith(signature)), "")

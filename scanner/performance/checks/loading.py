@@ -1,0 +1,334 @@
+"""Loading: how long until visitors see and can use the page.
+
+With a browser it is measured, and counted for a phone on a slow link (`vitals` tells how). Without one there is a
+single check, a model of the load (`load_model`).
+"""
+
+from __future__ import annotations
+
+import statistics
+
+from scanner.browser.evidence import BrowserLoad
+from scanner.browser.visit import BrowserFailed
+from scanner.catalogue import Category, check
+from scanner.findings import (
+    CRITICAL,
+    HIGH,
+    MEDIUM,
+    EvidenceItem,
+    Fail,
+    Finding,
+    NotApplicable,
+    Pass,
+    Warn,
+    by_limits,
+)
+from scanner.messages import by_curve, by_steps, counted, excerpt, size
+from scanner.page.evidence import Document, Page
+from scanner.performance.evidence import Resources, Timing
+from scanner.performance.images import is_in_markup, is_preloaded_urgently
+from scanner.performance.load_model import estimate
+from scanner.performance.vitals import LONG_S, Measured, Vitals, curve
+
+CATEGORY = Category("Loading", weight=45, static_weight=15, html=True)
+
+GOOD_S, POOR_S = 5.0, 10.0
+# Good, and the median of the web: Lighthouse's control points for phones.
+FCP_S, LCP_S, TBT_S, CLS = (1.8, 3.0), (2.5, 4.0), (0.2, 0.6), (0.1, 0.25)
+SCRIPT_S, MAIN_THREAD_S = (1.282, 3.5), (2.017, 4.0)
+LONG_TASKS = 5
+# For the fixed piece of work; machines of our time take a third of it.
+SLOW_HOST_MS = 60.0
+SHOWN = 5
+LEAST_SHIFT = 0.001
+NETWORK = ("http:", "https:")
+
+NO_IMAGE_FILE = NotApplicable("The largest contentful element is not an image file.")
+NO_PAINT = NotApplicable("The browser painted nothing on the page that could be measured.")
+PHONE = "simulated for a phone on a connection of 1.6 Mbit/s and 150 ms"
+
+
+@check(
+    "lcp",
+    name="Largest contentful paint",
+    found="Slow largest contentful paint",
+    why="It marks the moment when visitors see the main content; they leave slow pages before it.",
+    judged=by_curve(f"{LCP_S[0]} s", f"{LCP_S[1]} s"),
+    severity=CRITICAL,
+    fix="Let the browser discover the largest element early (in the HTML itself, an image with "
+    'fetchpriority="high"), make it smaller, and shorten what it waits for: redirects, style sheets, scripts.',
+    references=("web.dev: Largest Contentful Paint", "Lighthouse: largest-contentful-paint"),
+    measured=True,
+)
+def lcp(vitals: Vitals, load: BrowserLoad) -> Finding:
+    if vitals.lcp is None:
+        return _unpainted(vitals)
+    largest = load.first.lcp
+    element = f" It is {excerpt(largest.snippet, 160)} at {excerpt(largest.selector, 160)}." if largest else ""
+    evidence: EvidenceItem = {
+        **_figures(vitals.lcp, vitals, load),
+        "seen_s": round(vitals.seen_lcp.value, 2) if vitals.seen_lcp else None,
+        "selector": excerpt(largest.selector, 300) if largest else None,
+        "snippet": excerpt(largest.snippet, 300) if largest else None,
+        "url": excerpt(largest.url, 300) if largest and largest.url else None,
+    }
+    message = f"The largest element of the first screen is painted after {vitals.lcp.value:.1f} s"
+    return _on_curve(vitals.lcp.value, LCP_S, f"{message} ({PHONE})", " s", f"{element}{_note(load, vitals)}", evidence)
+
+
+@check(
+    "tbt",
+    name="Total blocking time",
+    found="High total blocking time",
+    why="While the main thread is blocked, the page does not react to taps, clicks and keys.",
+    judged=by_curve(f"{TBT_S[0] * 1000:.0f} ms", f"{TBT_S[1] * 1000:.0f} ms"),
+    severity=HIGH,
+    fix="Load fewer scripts, split long tasks into shorter ones, and defer what the first screen does not need.",
+    references=("web.dev: Total Blocking Time", "Lighthouse: total-blocking-time"),
+    measured=True,
+)
+def tbt(vitals: Vitals, load: BrowserLoad) -> Finding:
+    if vitals.tbt is None:
+        return _unpainted(vitals)
+    message = f"Long tasks block the main thread for {vitals.tbt.value * 1000:,.0f} ms in all"
+    slower = "on a processor four times slower than this one"
+    evidence = _figures(vitals.tbt, vitals, load)
+    return _on_curve(vitals.tbt.value, TBT_S, f"{message}, {slower}", " s", _note(load, vitals), evidence)
+
+
+@check(
+    "cls",
+    name="Cumulative layout shift",
+    found="High cumulative layout shift",
+    why="Content that jumps makes people lose their place or tap the wrong thing.",
+    judged=by_curve(f"{CLS[0]}", f"{CLS[1]}"),
+    severity=HIGH,
+    fix="Give images, frames and ads their size (width and height, or aspect-ratio), and insert nothing above "
+    "content that is already shown.",
+    references=("web.dev: Cumulative Layout Shift", "Lighthouse: cumulative-layout-shift"),
+    measured=True,
+)
+def cls(vitals: Vitals, load: BrowserLoad) -> Finding:
+    if vitals.seen_fcp is None:
+        return _unpainted(vitals)
+    worst = sorted(load.first.shifts, key=lambda each: -each.value)[:SHOWN]
+    seen = [each for each in worst if each.source and each.value >= LEAST_SHIFT]
+    places = ", ".join(f"{excerpt(each.source, 120)} ({each.value:.3f})" for each in seen)
+    moved = f" Shifted most: {places}." if places else ""
+    evidence: list[EvidenceItem] = [_figures(vitals.cls, vitals, load)]
+    evidence += [{"selector": excerpt(each.source, 300), "shift": round(each.value, 4)} for each in worst]
+    message = f"The layout shifts by {vitals.cls.value:.3f} while the page loads"
+    return _on_curve(vitals.cls.value, CLS, message, "", f"{moved}{_note(load, vitals)}", *evidence)
+
+
+@check(
+    "fcp",
+    name="First contentful paint",
+    found="Slow first contentful paint",
+    why="Until the first text or image appears, visitors cannot tell whether the page works at all.",
+    judged=by_curve(f"{FCP_S[0]} s", f"{FCP_S[1]} s"),
+    severity=HIGH,
+    fix="Let the server respond faster, without redirects, and load only what the first screen needs before it: few "
+    "and small style sheets, scripts with defer.",
+    references=("web.dev: First Contentful Paint", "Lighthouse: first-contentful-paint"),
+    measured=True,
+)
+def fcp(vitals: Vitals, load: BrowserLoad) -> Finding:
+    if vitals.fcp is None:
+        return _unpainted(vitals)
+    evidence: EvidenceItem = {
+        **_figures(vitals.fcp, vitals, load),
+        "seen_s": round(vitals.seen_fcp.value, 2) if vitals.seen_fcp else None,
+    }
+    message = f"The first text or image is painted after {vitals.fcp.value:.1f} s"
+    return _on_curve(vitals.fcp.value, FCP_S, f"{message} ({PHONE})", " s", _note(load, vitals), evidence)
+
+
+@check(
+    "lcp-lazy",
+    name="LCP image is not lazily loaded",
+    found="LCP image is lazily loaded",
+    why="A lazily loaded image waits for the layout, so the main content appears later than necessary.",
+    severity=HIGH,
+    fix='Remove loading="lazy" from the image: the browser waits for the layout before it requests the image.',
+    references=("web.dev: Optimize Largest Contentful Paint", "Lighthouse: lcp-lazy-loaded"),
+    measured=True,
+)
+def lcp_lazy(load: BrowserLoad) -> Finding:
+    largest = load.first.lcp
+    if largest is None or not largest.url.startswith(NETWORK):
+        return NO_IMAGE_FILE
+    evidence = ({"selector": excerpt(largest.selector, 300), "url": excerpt(largest.url, 300)},)
+    if largest.is_lazy:
+        return Fail(
+            f"The largest image of the first screen is lazily loaded: {excerpt(largest.snippet, 200)}.",
+            evidence=evidence,
+        )
+    return Pass("The largest image of the first screen is not lazily loaded.", evidence)
+
+
+@check(
+    "lcp-priority",
+    name="LCP image is discoverable and prioritized",
+    found="LCP image is discovered or fetched late",
+    why="The browser fetches an image that it discovers late, or with low priority, after everything else.",
+    severity=MEDIUM,
+    fix='Put the image into the HTML itself as <img src="…" fetchpriority="high">, or preload it: '
+    '<link rel="preload" as="image" fetchpriority="high" href="…">.',
+    references=("web.dev: Optimize Largest Contentful Paint", "Lighthouse: prioritize-lcp-image"),
+    measured=True,
+)
+def lcp_priority(page: Page, document: Document, load: BrowserLoad) -> Finding:
+    largest = load.first.lcp
+    if largest is None or not largest.url.startswith(NETWORK):
+        return NO_IMAGE_FILE
+    address = largest.url.partition("#")[0]
+    is_found = is_in_markup(page, document, address)
+    is_high = largest.is_high_priority or is_preloaded_urgently(page, document, address)
+    evidence: EvidenceItem = {
+        "selector": excerpt(largest.selector, 300),
+        "url": excerpt(largest.url, 300),
+        "in_html": is_found,
+        "high": is_high,
+    }
+    url = excerpt(largest.url, 120)
+    if not is_found:
+        message = f"The largest image ({url}) is not in the HTML itself, so browsers discover it late."
+        return Warn(message, evidence=(evidence,))
+    if not is_high:
+        message = f'The largest image ({url}) has no fetchpriority="high", so it competes with the other files.'
+        return Warn(message, evidence=(evidence,))
+    return Pass("The largest image is in the HTML itself, with a high priority.", (evidence,))
+
+
+@check(
+    "long-tasks",
+    name="No long main-thread tasks",
+    found="Long main-thread tasks",
+    why="A task over 50 ms delays the response to whatever visitors do in the meantime.",
+    judged=f"Passes without such a task, warns up to {LONG_TASKS}, fails above that.",
+    severity=MEDIUM,
+    fix="Split tasks that take longer than 50 ms, and leave what can wait to idle time.",
+    references=("web.dev: Optimize long tasks", "W3C Long Tasks"),
+    measured=True,
+)
+def long_tasks(load: BrowserLoad) -> Finding:
+    # The load with fewest: what another program's work made long is not the page's.
+    traced = [each.main_thread.tasks for each in load.loads if each.main_thread.tasks] or [()]
+    tasks = min(([task for task in each if task.processor_s >= LONG_S] for each in traced), key=len)
+    evidence: list[EvidenceItem] = [
+        {"at_s": round(each.time_s, 2), "duration_ms": round(each.processor_s * 1000)} for each in tasks
+    ]
+    if not tasks:
+        return Pass(f"No task takes longer than {LONG_S * 1000:.0f} ms on this machine.")
+    longest = max(each.processor_s for each in tasks)
+    number = counted(len(tasks), "task takes", "tasks take")
+    message = f"{number} longer than {LONG_S * 1000:.0f} ms, the longest {longest * 1000:,.0f} ms"
+    if len(tasks) <= LONG_TASKS:
+        return Warn(f"{message}.", evidence=evidence)
+    return Fail(f"{message}; taps are answered only after each of them.", evidence=evidence)
+
+
+@check(
+    "script-time",
+    name="JavaScript execution time",
+    found="High JavaScript execution time",
+    why="While scripts run, slow phones neither paint the page nor react to taps.",
+    judged=by_steps(f"{SCRIPT_S[0]:.1f} s", f"{SCRIPT_S[1]} s"),
+    severity=MEDIUM,
+    fix="Send less JavaScript, and run only what the page needs now.",
+    references=("Lighthouse: bootup-time",),
+    measured=True,
+)
+def script_time(vitals: Vitals) -> Finding:
+    return _within(vitals.script_s, SCRIPT_S, "Scripts run for")
+
+
+@check(
+    "main-thread",
+    name="Main-thread work",
+    found="Too much main-thread work",
+    why="Parsing, layout and scripts share one thread with everything that visitors do.",
+    judged=by_steps(f"{MAIN_THREAD_S[0]:.1f} s", f"{MAIN_THREAD_S[1]} s"),
+    severity=MEDIUM,
+    fix="Use fewer scripts, simpler style sheets and a smaller document: each reduces the main thread's work.",
+    references=("Lighthouse: mainthread-work-breakdown",),
+    measured=True,
+)
+def main_thread(vitals: Vitals) -> Finding:
+    return _within(vitals.main_thread_s, MAIN_THREAD_S, "The main thread is busy for")
+
+
+@check(
+    "est-load-time",
+    name="Estimated load time on a slow connection",
+    found="Long estimated load time on a slow connection",
+    why="Visitors on slow connections leave before the page is usable.",
+    judged=by_steps(f"{GOOD_S:g} s", f"{POOR_S:g} s"),
+    severity=MEDIUM,
+    fix="Send fewer bytes before the page is complete: compress and resize images, remove unused scripts, load "
+    'images further down with loading="lazy".',
+    references=("Lighthouse: throttling (1.6 Mbit/s, 150 ms)",),
+)
+def est_load_time(page: Page, resources: Resources, timing: Timing) -> Finding:
+    result = estimate(page, resources.items, statistics.median(timing.ttfb_s))
+    evidence: EvidenceItem = {
+        "seconds": round(result.seconds, 1),
+        "document_seconds": round(result.document_s, 1),
+        "wire_bytes": result.wire_bytes,
+        "requests": result.requests,
+        "not_counted": resources.left_out,
+    }
+    least = "at least " if resources.left_out else ""
+    message = (
+        f"On a connection of 1.6 Mbit/s and 150 ms, the page would take {least}{result.seconds:.1f} s: "
+        f"{size(result.wire_bytes)} in {result.requests} requests"
+    )
+    why = f"up to {GOOD_S:g} s is good, more than {POOR_S:g} s slow"
+    return by_limits(result.seconds, GOOD_S, POOR_S, message, why, [evidence])
+
+
+def _unpainted(vitals: Vitals) -> Finding:
+    """An empty page has nothing to judge. Raises `BrowserFailed` for one that may only have been too slow."""
+    if not vitals.is_complete:
+        raise BrowserFailed("The browser had painted nothing when the time ran out.")
+    return NO_PAINT
+
+
+def _on_curve(
+    value: float, points: tuple[float, float], message: str, unit: str, note: str, *evidence: EvidenceItem
+) -> Finding:
+    """Pass, warn or fail by the two points; what it earns lies on the curve between."""
+    good, poor = points
+    credit = curve(value, good, poor)
+    if value <= good:
+        return Pass(f"{message}.{note}", evidence, credit=credit)
+    if value <= poor:
+        return Warn(f"{message}; up to {good:g}{unit} is good.{note}", evidence=evidence, credit=credit)
+    return Fail(f"{message}; more than {poor:g}{unit} is poor.{note}", evidence=evidence, credit=credit)
+
+
+def _within(seconds: float, points: tuple[float, float], what: str) -> Finding:
+    good, poor = points
+    message = f"{what} {seconds:.1f} s while the page loads, on a processor four times slower than this one"
+    why = f"up to {good:g} s is good, more than {poor:g} s slow"
+    return by_limits(seconds, good, poor, message, why, [{"seconds": round(seconds, 2)}])
+
+
+def _figures(measured: Measured, vitals: Vitals, load: BrowserLoad) -> EvidenceItem:
+    return {
+        "median": round(measured.value, 3),
+        "least": round(measured.least, 3),
+        "largest": round(measured.largest, 3),
+        "loads": vitals.loads,
+        "host_ms": round(load.host_ms, 1) if load.host_ms is not None else None,
+    }
+
+
+def _note(load: BrowserLoad, vitals: Vitals) -> str:
+    """What makes the figure less certain."""
+    note = "" if vitals.is_complete else " The page had not finished loading when the time ran out."
+    if load.host_ms is not None and load.host_ms > SLOW_HOST_MS:
+        slow = f"The scanning machine was slow ({load.host_ms:.0f} ms for what takes 20 ms elsewhere)"
+        note += f" {slow}, so take it with care."
+    return note

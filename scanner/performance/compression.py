@@ -1,0 +1,108 @@
+"""Content codings of responses (RFC 9110, section 8.4.1), and what gzip would make of a body without one."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+
+from scanner.messages import KIB
+from scanner.net.http.response import Headers
+from scanner.page.css import blanks
+from scanner.performance.javascript_tokens import Kind, pieces
+
+OLD_CODINGS = frozenset({"gzip", "x-gzip", "deflate", "compress", "x-compress"})
+# Brotli, Zstandard, and both with a shared dictionary (RFC 9842).
+MODERN_CODINGS = frozenset({"br", "zstd", "dcb", "dcz"})
+# What servers use for text that they compress as it is asked for.
+GZIP_LEVEL = 6
+
+
+def codings(headers: Headers) -> frozenset[str]:
+    """The codings that browsers know among those of the response; `identity`, and what is none, left out."""
+    names = (each.strip().lower() for each in (headers.get("Content-Encoding") or "").split(","))
+    return frozenset(names) & (OLD_CODINGS | MODERN_CODINGS)
+
+
+def gzip_saving(body: bytes) -> int:
+    """The bytes that gzip would save, by compressing: headers and checksum counted, never below zero."""
+    compressor = zlib.compressobj(GZIP_LEVEL, zlib.DEFLATED, zlib.MAX_WBITS | 16)
+    return max(0, len(body) - len(compressor.compress(body)) - len(compressor.flush()))
+
+
+MAX_SCANNED_BYTES = 512 * KIB  # of a file; what is beyond wastes nothing
+KEPT_COMMENT = re.compile(r"/[*/](?:!|[#@]\s{0,9}source|@cc_on|.{0,2000}?@(?:license|preserve|lic\b))", re.DOTALL)
+# Per cent of white space and comments below which a file passes for minified: less than any limit of a check.
+LEAST_SHARE = 5
+WHITE = b" \t\n\r\f\v"
+COMMENTED_OUT = re.compile(rb"/\*.*?(?:\*/|\Z)|^[ \t]{0,200}+//[^\n]*+", re.DOTALL | re.MULTILINE)
+
+WORD = re.compile(r"[\w$\x80-\xff]")
+# A line may end behind these, and begin with the others, without a statement ending there.
+NO_END_BEHIND, NO_END_BEFORE = frozenset("{;,([:=&|?*<"), frozenset(";,)]}:=&|?*.>")
+
+CSS_SEPARATORS = frozenset("{};,")
+
+
+def css_waste(css: bytes) -> int:
+    """The bytes that minifying a style sheet would save at least."""
+    text = _worth_a_look(css)
+    spans = (span for span in blanks(text) if not KEPT_COMMENT.match(text, *span))
+    return sum(end - start - _is_kept_in_css(text, start, end) for start, end in _gaps(spans))
+
+
+def javascript_waste(script: bytes) -> int:
+    """The bytes that removing white space and comments from a script would save at least."""
+    text = _worth_a_look(script)
+    spans = (
+        (start, end)
+        for kind, start, end in pieces(text)
+        if kind is Kind.SPACE or (kind is Kind.COMMENT and not KEPT_COMMENT.match(text, start, end))
+    )
+    return sum(end - start - _is_kept_in_javascript(text, start, end) for start, end in _gaps(spans))
+
+
+def _worth_a_look(source: bytes) -> str:
+    """The beginning of a file as text with a character a byte; empty where hardly anything could be left out.
+
+    That spares minified files, most of all there are, the scan: what white space, comments between slashes and
+    stars and lines of comment come to by a rough count is more than the waste, all but comments behind code.
+    """
+    source = source[:MAX_SCANNED_BYTES]
+    comments = sum(found.end() - found.start() for found in COMMENTED_OUT.finditer(source))
+    white = len(source) - len(source.translate(None, WHITE))
+    return source.decode("latin-1") if 100 * (comments + white) >= LEAST_SHARE * len(source) else ""
+
+
+def _gaps(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Neighbours joined: white space, a comment and white space again are one gap."""
+    begin = end = 0
+    for start, stop in spans:
+        if start == end:
+            end = stop
+            continue
+        if end > begin:
+            yield begin, end
+        begin, end = start, stop
+    if end > begin:
+        yield begin, end
+
+
+def _is_kept_in_css(text: str, start: int, end: int) -> bool:
+    """Whether one character has to stay: between words it is a combinator, or parts a value."""
+    if start == 0 or end == len(text):
+        return False
+    return not (text[start - 1] in CSS_SEPARATORS or text[end] in CSS_SEPARATORS)
+
+
+def _is_kept_in_javascript(text: str, start: int, end: int) -> bool:
+    """Whether one character has to stay: two words, `+ +` and the like would join, or a line's end may end more."""
+    if start == 0 or end == len(text):
+        return False
+    before, behind = text[start - 1], text[end]
+    if WORD.match(before) and WORD.match(behind):
+        return True
+    if before in "+-/" and behind in "+-/":
+        return True
+    has_line_end = "\n" in text[start:end] or "\r" in text[start:end]
+    return has_line_end and before not in NO_END_BEHIND and behind not in NO_END_BEFORE

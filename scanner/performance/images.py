@@ -1,0 +1,195 @@
+"""Image elements as a browser laid them out: larger files than the screen can show, and files that could wait.
+
+Rules and tolerances are Lighthouse's (uses-responsive-images, offscreen-images).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from selectolax.lexbor import LexborNode
+
+from scanner.browser.evidence import Layout, Load, LoadedRequest, RenderedImage, Viewport
+from scanner.page.css import style_images, style_references
+from scanner.page.evidence import Document, Page
+from scanner.page.image_headers import ImageFormat
+from scanner.page.markup import attribute, live, resolve
+from scanner.performance.evidence import Resource
+
+KIB = 1024
+# Of one image. Whoever offers several files has done something about it.
+TOLERATED_BYTES, TOLERATED_BYTES_OF_CHOICES = 4 * KIB, 12 * KIB
+# Smaller boxes hide what is in them from all but screen readers.
+LEAST_BOX_PX = 2
+# What begins further below the first screen waits even on a slow link if it is lazy: Chrome looks 2,500 px ahead then.
+SCREENS_AHEAD = 3
+# An image further to the side belongs to a carousel, or is hidden there.
+BESIDE_PX = 100
+LEAST_OFFSCREEN_BYTES = 2 * KIB
+
+
+@dataclass(frozen=True, slots=True)
+class Oversized:
+    """An image whose file has more pixels than its box on the screen. `shown` and `file` are (width, height)."""
+
+    image: RenderedImage
+    file: tuple[int, int]
+    shown: tuple[int, int]  # in device pixels
+    wire_bytes: int
+    wasted_bytes: int
+
+
+def oversized(layout: Layout, requests: Sequence[LoadedRequest], resources: Sequence[Resource]) -> list[Oversized]:
+    """The images that waste more than a few KiB, the worst first. A file shown several times counts as shown largest.
+
+    Left out is what no size can be told of: vector images, files that were hidden in one place, and those chosen of
+    several that were not read, as the browser counts the pixels of these by their density.
+    """
+    sizes = _wire_bytes(requests)
+    files = {each.url: each for each in resources if each.picture is not None}
+    vectors = {each.url for each in requests if "svg" in each.media_type}
+    found: list[Oversized] = []
+    for url, images in _by_url(layout.images):
+        if url not in sizes or url in vectors or not all(map(_has_box, images)):
+            continue
+        judged = [_judged(each, files.get(url), sizes[url], layout.viewport) for each in images]
+        known = [each for each in judged if each is not None]
+        if len(known) < len(judged):
+            continue
+        best = min(known, key=lambda each: each.wasted_bytes)
+        has_choices = any(each.has_choices for each in images)
+        if best.wasted_bytes > (TOLERATED_BYTES_OF_CHOICES if has_choices else TOLERATED_BYTES):
+            found.append(best)
+    return sorted(found, key=lambda each: -each.wasted_bytes)
+
+
+def offscreen(layout: Layout, load: Load) -> list[tuple[RenderedImage, int]]:
+    """Images far below the first screen that were loaded before the load event, with their bytes; the highest first.
+
+    Each file once, where it stands highest. What says loading="eager" was decided by somebody, and is left out.
+    """
+    sizes = _wire_bytes([each for each in load.requests if load.load_s is None or each.start_s < load.load_s])
+    largest = load.lcp.url.partition("#")[0] if load.lcp else ""
+    far_px = layout.viewport.height_px * (1 + SCREENS_AHEAD)
+    found = [
+        (min(images, key=lambda each: each.top_px), sizes[url])
+        for url, images in _by_url(layout.images)
+        if url != largest
+        and sizes.get(url, 0) >= LEAST_OFFSCREEN_BYTES
+        and all(_is_offscreen(each, far_px, layout.viewport) for each in images)
+    ]
+    return sorted(found, key=lambda pair: pair[0].top_px)
+
+
+def _is_offscreen(image: RenderedImage, far_px: float, viewport: Viewport) -> bool:
+    is_beside = image.left_px > viewport.width_px + BESIDE_PX or image.left_px + image.width_px < -BESIDE_PX
+    return _has_box(image) and image.top_px > far_px and not (is_beside or image.is_lazy or image.is_eager)
+
+
+def _judged(image: RenderedImage, file: Resource | None, wire_bytes: int, viewport: Viewport) -> Oversized | None:
+    """None where the file's own pixels are not known."""
+    width, height = image.natural_width, image.natural_height
+    if image.has_choices:
+        if file is None or file.picture is None or file.picture.format is ImageFormat.SVG:
+            return None
+        width, height = file.picture.width, file.picture.height
+    if width <= 0 or height <= 0:
+        return None
+    shown = _needed(image, width, height, viewport.ratio)
+    share = max(0.0, 1 - shown[0] * shown[1] / (width * height))
+    return Oversized(image, (width, height), (round(shown[0]), round(shown[1])), wire_bytes, round(share * wire_bytes))
+
+
+def _needed(image: RenderedImage, width: int, height: int, ratio: float) -> tuple[float, float]:
+    """Width and height in device pixels that the whole file is drawn with, cut off or not (CSS Images 3, 4.5)."""
+    box_width, box_height = image.width_px * ratio, image.height_px * ratio
+    # Photographs that are turned as they are shown (EXIF) have their sides swapped.
+    if (width > height) != (image.natural_width > image.natural_height):
+        width, height = height, width
+    across, down = box_width / width, box_height / height
+    match image.fit:
+        case "cover":
+            scale = max(across, down)
+        case "contain":
+            scale = min(across, down)
+        case "none":
+            scale = 1.0  # by whoever cuts a part out of it
+        case "scale-down":
+            scale = min(across, down, 1.0)
+        case _:
+            return box_width, box_height
+    return width * scale, height * scale
+
+
+def _has_box(image: RenderedImage) -> bool:
+    return image.is_visible and min(image.width_px, image.height_px) >= LEAST_BOX_PX
+
+
+def _by_url(images: Sequence[RenderedImage]) -> Iterator[tuple[str, list[RenderedImage]]]:
+    grouped: dict[str, list[RenderedImage]] = defaultdict(list)
+    for each in images:
+        grouped[each.url.partition("#")[0]].append(each)
+    yield from grouped.items()
+
+
+def _wire_bytes(requests: Sequence[LoadedRequest]) -> Mapping[str, int]:
+    """What each address cost that was asked for; of several requests the dearest one."""
+    found: dict[str, int] = {}
+    for each in requests:
+        if urlsplit(each.url).scheme in ("http", "https") and each.wire_bytes > 0:
+            found[each.url] = max(found.get(each.url, 0), each.wire_bytes)
+    return found
+
+
+# Of one attribute with several candidates.
+MAX_CANDIDATES = 50
+MAX_SOURCE_SET = 50_000
+LINK_VALUE = re.compile(r"<([^<>]{1,2000})>([^<>]{0,500})")
+PRELOAD = re.compile(r""";\s{0,9}rel\s{0,9}=\s{0,9}"?preload\b""", re.IGNORECASE)
+URGENT = re.compile(r""";\s{0,9}fetchpriority\s{0,9}=\s{0,9}"?high\b""", re.IGNORECASE)
+
+
+def is_in_markup(page: Page, document: Document, url: str) -> bool:
+    """Whether the document's elements, its styles or its Link headers ask for the image; no fragments."""
+    nodes = live(document, "img, source, input, video, image, link, style, [style]")
+    asked = (address for node in nodes for address in _addresses(node))
+    return _is_among(document, asked, url) or _is_among(document, _preloads(page, PRELOAD), url)
+
+
+def is_preloaded_urgently(page: Page, document: Document, url: str) -> bool:
+    """Whether a preload with fetchpriority="high" asks for it."""
+    nodes = live(document, "link[rel~=preload i][fetchpriority=high i]")
+    asked = (address for node in nodes for address in _addresses(node))
+    return _is_among(document, asked, url) or _is_among(document, _preloads(page, PRELOAD, URGENT), url)
+
+
+def _is_among(document: Document, addresses: Iterator[str], url: str) -> bool:
+    return any(
+        (found := resolve(document, address)) is not None and found.href.partition("#")[0] == url
+        for address in addresses
+    )
+
+
+def _addresses(node: LexborNode) -> Iterator[str]:
+    for name in ("src", "href", "xlink:href", "poster"):
+        if address := attribute(node, name):
+            yield address.strip()
+    for name in ("srcset", "imagesrcset"):
+        # Descriptors are taken along: as addresses they lead elsewhere.
+        for candidate in (attribute(node, name) or "")[:MAX_SOURCE_SET].split(maxsplit=MAX_CANDIDATES)[:MAX_CANDIDATES]:
+            yield candidate.strip(",")
+    if node.tag == "style":
+        yield from style_references(node.text() or "").images
+    else:
+        yield from style_images(attribute(node, "style") or "")
+
+
+def _preloads(page: Page, *parameters: re.Pattern[str]) -> Iterator[str]:
+    for header in page.headers.all("Link"):
+        for address, behind in LINK_VALUE.findall(header):
+            if all(each.search(behind) for each in parameters):
+                yield address

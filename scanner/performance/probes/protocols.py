@@ -1,0 +1,68 @@
+"""Which HTTP versions the page's origins speak: what they choose in a TLS handshake (ALPN, RFC 7301)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit
+
+from scanner.catalogue import probe
+from scanner.net.client import Network
+from scanner.net.errors import Blocked, BudgetExceeded, NetError
+from scanner.net.targets import InvalidUrl
+from scanner.net.tls.handshake import handshake
+from scanner.page.evidence import Page
+from scanner.performance.connections import STATIC, closed_connections, origin_of
+from scanner.performance.evidence import OriginProtocol, Protocols, Resources
+
+MANY_REQUESTS = 6
+MAX_ORIGINS = 8
+AT_ONCE = 4
+TIMEOUT_S = 5.0
+
+OFFERS_H3 = re.compile(r"""(?:^|[,\s])h3(?:-\d{2})?\s{0,9}=\s{0,9}["']""")
+
+
+@probe()
+def protocols(page: Page, resources: Resources, network: Network) -> Protocols:
+    """Handshakes with the https origins that it matters for: at most eight, those with the most requests first.
+
+    It matters with six static files or more (Lighthouse, uses-http2), and where connections are closed. An
+    origin that fails is evidence; where all fail, the last error is raised.
+    """
+    static = Counter(
+        origin_of(each.final_url)
+        for each in resources.items
+        if each.eager and each.status == 200 and each.kind in STATIC
+    )
+    wanted = [origin for origin, count in static.most_common() if count >= MANY_REQUESTS]
+    wanted += [origin for origin in closed_connections(page, resources) if origin not in wanted]
+    wanted = [origin for origin in wanted if origin.startswith("https:")][:MAX_ORIGINS]
+    if not wanted:
+        return Protocols()
+    h3 = {origin_of(each.final_url) for each in resources.items if OFFERS_H3.search(each.headers.get("Alt-Svc") or "")}
+    with ThreadPoolExecutor(AT_ONCE, "alpn") as pool:
+        answers = list(pool.map(lambda origin: _ask(network, origin), wanted))
+    errors = [answer for answer in answers if isinstance(answer, NetError | InvalidUrl)]
+    if len(errors) == len(answers):
+        raise errors[-1]
+    return Protocols(
+        tuple(
+            OriginProtocol(origin, static[origin], answer, origin in h3)
+            if isinstance(answer, str)
+            else OriginProtocol(origin, static[origin], None, origin in h3, str(answer))
+            for origin, answer in zip(wanted, answers, strict=True)
+        )
+    )
+
+
+def _ask(network: Network, origin: str) -> str | NetError | InvalidUrl:
+    parts = urlsplit(origin)
+    try:
+        # A server that answers without a choice speaks what there was before ALPN.
+        return handshake(network, parts.hostname or "", parts.port or 443, timeout_s=TIMEOUT_S).alpn or "http/1.1"
+    except (Blocked, BudgetExceeded):
+        raise  # this is about the scanner, and says nothing of the site
+    except (NetError, InvalidUrl) as error:
+        return error

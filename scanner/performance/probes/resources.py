@@ -1,0 +1,179 @@
+"""What the page loads beside its document: what a browser was seen to ask for, else what the markup refers to.
+
+Each address is asked for once, for its headers and its body, which the checks read.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import hashlib
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+
+from scanner.browser.evidence import BrowserLoad
+from scanner.catalogue import probe
+from scanner.net.client import Network
+from scanner.net.errors import BudgetExceeded, NetError, TimedOut
+from scanner.net.http.answers import Reuse
+from scanner.net.targets import InvalidUrl
+from scanner.page.css import Allowance, style_references
+from scanner.page.evidence import Page
+from scanner.page.image_headers import ImageFormat, ImageHeader, read_image_header
+from scanner.page.references import Reference, References, ResourceKind, keep
+from scanner.performance.browser_resources import from_log, is_worth_fetching, merged
+from scanner.performance.evidence import Resource, Resources, Timing
+
+MAX_RESOURCES = 150
+AT_ONCE = 8
+MAX_BYTES = 3 * 1024 * 1024
+MEDIA_BYTES = 64 * 1024  # of films and sounds: that they are there is all that is asked
+KEPT_BYTES = 64 * 1024  # of bodies that are not text
+HELD_BYTES = 32 * 1024 * 1024  # of all bodies together, decoded: a few hundred bytes can become megabytes
+READING_S = 1.0  # of the processor, for the style sheets; what is beyond is not loaded
+TIME_LIMIT_S = 25.0
+SHARE = 0.6  # of the time that is left
+TIMEOUT_S = 10.0
+ACCEPT = {
+    ResourceKind.IMAGE: "image/avif,image/webp,image/*,*/*;q=0.8",
+    ResourceKind.ICON: "image/avif,image/webp,image/*,*/*;q=0.8",
+    ResourceKind.STYLESHEET: "text/css,*/*;q=0.1",
+}
+TEXTUAL = frozenset({ResourceKind.SCRIPT, ResourceKind.STYLESHEET})
+PICTURES = frozenset({ResourceKind.IMAGE, ResourceKind.ICON})
+
+
+@probe()
+def resources(
+    page: Page, references: References, timing: Timing, network: Network, load: BrowserLoad | None = None
+) -> Resources:
+    """The sub-resources that the browser loaded; without one those that the markup asks for, and those of the
+    style sheets among them, one level.
+
+    At most 150 in at most 25 s, eight at once. The rest is counted as left out, or known from the browser alone.
+    One that fails is evidence, not an error. It waits for `timing`, which must not be disturbed.
+    """
+    loader = _Loader(page, network)
+    if load is not None and load.first.requests:
+        return _of_browser(page, load, loader)
+    first = references.items
+    items = loader.load(first[:MAX_RESOURCES], depth=1)
+    known = {each.url for each in first}
+    second = [each for each in _of_style_sheets(items) if each.url not in known]
+    room = max(0, MAX_RESOURCES - len(first))
+    items += loader.load(second[:room], depth=2)
+    return Resources(tuple(items), len(first) + len(second) - len(items))
+
+
+def _of_browser(page: Page, load: BrowserLoad, loader: _Loader) -> Resources:
+    """Its log with what our own requests for the page's files add to it."""
+    logged = from_log(page, load.first)
+    wanted = dict.fromkeys(
+        Reference(each.url, each.kind, eager=True)
+        for each, request in zip(logged, load.first.requests[1:], strict=True)
+        if is_worth_fetching(request)
+    )
+    fetched = {each.url: each for each in loader.load(list(wanted)[:MAX_RESOURCES], depth=1)}
+    # Of two requests for the same address one has the body, so that no check judges it twice.
+    items = [merged(each, fetched.pop(each.url)) if each.url in fetched else each for each in logged]
+    return Resources(tuple(items), load.first.left_out)
+
+
+class _Loader:
+    """Loads for one page, until its time is up."""
+
+    def __init__(self, page: Page, network: Network) -> None:
+        self._page = page
+        self._network = network
+        # What comes after a slow load in the browser must not cost the whole scan.
+        self._ends = time.monotonic() + min(TIME_LIMIT_S, SHARE * network.remaining_s)
+        self._spent = threading.Event()
+        self._lock = threading.Lock()
+        self._unheld = HELD_BYTES
+
+    def load(self, wanted: Sequence[Reference], depth: int) -> list[Resource]:
+        """What came of each, in order, without those that there was no time or budget for."""
+        if not wanted:
+            return []
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "resource") as pool:
+            found = list(pool.map(lambda each: self._load(each, depth), wanted))
+        return [each for each in found if each is not None]
+
+    def _load(self, wanted: Reference, depth: int) -> Resource | None:
+        left_s = self._ends - time.monotonic()
+        if left_s <= 0 or self._spent.is_set():
+            return None
+        empty = Resource(wanted.url, wanted.kind, wanted.eager, depth, None)
+        timeout_s = min(TIMEOUT_S, left_s)
+        target = self._page.target
+        own = wanted.url.startswith(f"{target.origin}/")
+        try:
+            hops = self._network.follow(
+                target.join(wanted.url),
+                headers={
+                    "Accept": ACCEPT.get(wanted.kind, "*/*"),
+                    "Referer": target.url,
+                },
+                max_bytes=MEDIA_BYTES if wanted.kind is ResourceKind.MEDIA else MAX_BYTES,
+                timeout_s=timeout_s,
+                # Whoever got to the page, be it past a bad certificate, loads the same host's files, too.
+                verify=not own,
+                with_credentials=True,
+                reuse=Reuse.ALLOWED,
+            )
+        except BudgetExceeded:
+            self._spent.set()
+            return None
+        except (NetError, InvalidUrl) as error:
+            if isinstance(error, TimedOut) and (timeout_s < TIMEOUT_S or self._network.remaining_s <= 0):
+                return None  # it is our own time that ran out
+            return replace(empty, error=str(error))
+        last = hops[-1]
+        picture = read_image_header(last.body) if wanted.kind in PICTURES else None
+        body = last.body if _is_text(wanted.kind, picture) else last.body[:KEPT_BYTES]
+        with self._lock:
+            self._unheld -= len(body)
+            if self._unheld < 0:
+                self._spent.set()
+                return None
+        return replace(
+            empty,
+            status=last.status,
+            wire_bytes=sum(each.body_wire_bytes for each in hops),
+            own_wire_bytes=last.body_wire_bytes,
+            body_bytes=len(last.body),
+            is_cut=last.truncated,
+            header_bytes=max(each.header_bytes for each in hops),
+            http_version=last.http_version,
+            headers=last.headers,
+            body=body,
+            body_sha256=hashlib.sha256(last.body).hexdigest(),
+            final_url=last.url,
+            redirects=len(hops) - 1,
+            picture=picture,
+        )
+
+
+def _is_text(kind: ResourceKind, picture: ImageHeader | None) -> bool:
+    return kind in TEXTUAL or (picture is not None and picture.format is ImageFormat.SVG)
+
+
+def _of_style_sheets(items: Sequence[Resource]) -> list[Reference]:
+    """What the loaded style sheets refer to; backgrounds and fonts are loaded only where they are used."""
+    found: dict[str, Reference] = {}
+    ends_s = time.thread_time() + READING_S
+    allowance = Allowance()
+    for sheet in items:
+        if time.thread_time() > ends_s:
+            break
+        if sheet.kind is not ResourceKind.STYLESHEET or sheet.status != 200:
+            continue
+        inside = style_references(sheet.body.decode("utf-8", "replace"), allowance)
+        for address in inside.imports:
+            keep(found, sheet.final_url, address, ResourceKind.STYLESHEET, sheet.eager)
+        for address in inside.fonts:
+            keep(found, sheet.final_url, address, ResourceKind.FONT, eager=False)
+        for address in inside.images:
+            keep(found, sheet.final_url, address, ResourceKind.IMAGE, eager=False)
+    return list(found.values())

@@ -1,0 +1,190 @@
+"""What the page's style sheets say, read once for all checks. Nothing is fetched here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from scanner.catalogue import probe
+from scanner.page.css import (
+    Allowance,
+    Compound,
+    Rule,
+    font_source,
+    imported,
+    is_font_face,
+    is_sizing,
+    last_compounds,
+    rules,
+)
+from scanner.page.evidence import Document
+from scanner.page.markup import live
+from scanner.page.references import Reference, ResourceKind, keep
+from scanner.performance.evidence import FontFace, Resources, StyleImport, Styles
+
+# Of all style sheets together: reading them is bounded like loading them.
+MAX_CHARACTERS = 2 * 1024 * 1024
+MAX_FACES = 500
+MAX_IMPORTS = 500
+MAX_SIZED = 1000
+
+LEADING = re.compile(r"@(?:charset|layer|import)\b", re.IGNORECASE)
+NOT_ON_SCREENS = re.compile(r"\s*+(?:print|speech)\s*+\Z", re.IGNORECASE)
+FAMILY = re.compile(r"""["']([^"']{1,200})["']|([^,;!"'()/]{1,200})""")
+# In `font` the family stands behind the size, and behind the line's height if there is one.
+BEHIND_SIZE = re.compile(
+    r"(?:^|\s)(?:[\d.]{1,9}(?:[a-z]{1,5}|%)|(?:xx?-)?(?:small|large)|medium|smaller|larger)"
+    r"(?:\s?/\s?[\w.%]{1,12})?\s(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+CODE_RANGE = re.compile(r"U\+([0-9A-F?]{1,6})(?:-([0-9A-F]{1,6}))?", re.IGNORECASE)
+A_LETTER = ord("a")
+
+
+@probe()
+def styles(document: Document, resources: Resources) -> Styles:
+    """The rules of the style elements and of the style sheets that came, as far as checks ask for them."""
+    reader = _Reader(document)
+    for sheet, css in _sheets(document, resources):
+        reader.read(sheet, css)
+    return Styles(tuple(reader.faces), frozenset(reader.families), tuple(reader.imports), frozenset(reader.sized))
+
+
+def _sheets(document: Document, resources: Resources) -> Iterator[tuple[str, str]]:
+    """Address and text of each; what is beyond the limit is left out."""
+    left = MAX_CHARACTERS
+    for node in live(document, "style"):
+        css = (node.text() or "")[:left]
+        left -= len(css)
+        yield document.base.url, css
+    for each in resources.items:
+        if each.kind is ResourceKind.STYLESHEET and each.status == 200 and each.eager and left > 0:
+            css = each.body[:left].decode("utf-8", "replace")
+            left -= len(css)
+            yield each.final_url, css
+
+
+class _Reader:
+    """Gathers from one style sheet after the other."""
+
+    def __init__(self, document: Document) -> None:
+        self.faces: list[FontFace] = []
+        self.families: set[str] = set()
+        self.imports: list[StyleImport] = []
+        self.sized: set[Compound] = set()
+        self._elements = _Elements(document)
+        self._allowance = Allowance()
+
+    def read(self, sheet: str, css: str) -> None:
+        """Take in one style sheet."""
+        is_leading = True
+        for rule in rules(css, self._allowance):
+            if rule.declarations is None:
+                # CSS Cascade 4, section 2: an @import behind any other rule is ignored.
+                is_leading = is_leading and LEADING.match(rule.prelude) is not None
+                if is_leading and len(self.imports) < MAX_IMPORTS:
+                    self._import(sheet, rule.prelude)
+                continue
+            is_leading = is_leading and rule.prelude[:6].lower() == "@layer"
+            if is_font_face(rule):
+                if len(self.faces) < MAX_FACES and (face := _face(sheet, rule)) is not None:
+                    self.faces.append(face)
+            elif not rule.prelude.startswith("@"):
+                self._style(rule)
+        if self._allowance.is_spent:
+            self.sized = {Compound()}  # which everything matches: nobody knows what else has a size
+
+    def _import(self, sheet: str, statement: str) -> None:
+        found = imported(statement)
+        if found and not NOT_ON_SCREENS.match(found[1]) and (url := _absolute(sheet, found[0])):
+            self.imports.append(StyleImport(sheet, url))
+
+    def _style(self, rule: Rule) -> None:
+        families = {family for name, value in rule.declarations or () if (family := _first_family(name, value))}
+        families -= self.families
+        sizes = any(is_sizing(name, value) for name, value in rule.declarations or ())
+        if not families and not sizes:
+            return
+        compounds = list(last_compounds(rule.prelude, self._allowance))
+        if sizes:
+            # Beyond the limit one that everything matches says that it is not known.
+            kept = {each for each in compounds if self._elements.may_match(each)}
+            self.sized |= kept if len(self.sized) + len(kept) <= MAX_SIZED else {Compound()}
+        if families and any(self._elements.may_match(each) for each in compounds):
+            self.families |= families
+
+
+class _Elements:
+    """The names that the document's elements have."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._names: tuple[set[str], set[str], set[str]] | None = None
+
+    def may_match(self, compound: Compound) -> bool:
+        """Whether there are elements with each of the compound's names, if not one that has them all."""
+        if self._names is None:
+            self._names = self._gather()
+        tags, ids, classes = self._names
+        return (
+            (not compound.tag or compound.tag in tags)
+            and (not compound.id or compound.id in ids)
+            and compound.classes <= classes
+        )
+
+    def _gather(self) -> tuple[set[str], set[str], set[str]]:
+        tags: set[str] = set()
+        ids: set[str] = set()
+        classes: set[str] = set()
+        for node in live(self._document, "*"):
+            tags.add(node.tag or "")
+            attributes = node.attributes
+            ids.add(attributes.get("id") or "")
+            classes.update((attributes.get("class") or "").split())
+        return tags, ids, classes
+
+
+def _face(sheet: str, rule: Rule) -> FontFace | None:
+    """None where it has no file of its own that a browser would load."""
+    values = dict(rule.declarations or ())
+    sources = values.get("src", "")
+    chosen = font_source(sources)
+    family = values.get("font-family", "").strip("\"' ").lower()
+    url = _absolute(sheet, chosen) if chosen else None
+    if url is None or not family:
+        return None
+    return FontFace(
+        family=family[:200],
+        url=url,
+        display=values.get("font-display", "").lower(),
+        is_latin=_has_letters(values.get("unicode-range", "")),
+        is_local="local(" in sources.lower(),
+    )
+
+
+def _first_family(name: str, value: str) -> str | None:
+    """The family that comes first; custom properties count, as families are often kept in them."""
+    if name == "font":
+        found = BEHIND_SIZE.search(value[:500])
+        if found is None:
+            return None
+        value = found[1]
+    elif name != "font-family" and not (name.startswith("--") and "font" in name):
+        return None
+    first = FAMILY.match(value.strip())
+    return (first[1] or first[2]).strip().lower() if first else None
+
+
+def _has_letters(ranges: str) -> bool:
+    found = CODE_RANGE.findall(ranges[:4000])
+    if not found:
+        return True
+    return any(
+        int(low.replace("?", "0"), 16) <= A_LETTER <= int(high or low.replace("?", "F"), 16) for low, high in found
+    )
+
+
+def _absolute(base: str, address: str) -> str | None:
+    found: dict[str, Reference] = {}
+    keep(found, base, address, ResourceKind.OTHER, eager=False)
+    return next(iter(found), None)

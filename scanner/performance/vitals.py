@@ -1,0 +1,267 @@
+"""What people feel of a load, as numbers: from what the browser noted of an unthrottled load to a phone on a slow link.
+
+First and largest contentful paint are those that the simulated link allows (`slow_link`): the end of what
+the paint waited for, and then as long as the browser was seen to take. Blocking time takes each long task to be four
+times as long, as on a phone of middle range (Lighthouse's factor). Shifts do not depend on the link.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from scanner.browser.evidence import Evaluation, LayoutShift, Load, LoadedRequest
+from scanner.page.references import ResourceKind
+from scanner.performance.processor import SLOWDOWN, Processor
+from scanner.performance.slow_link import simulate
+
+LONG_S = 0.05
+# Session windows of layout shifts (web.dev, "Cumulative Layout Shift").
+WINDOW_GAP_S, WINDOW_S = 1.0, 5.0
+# A paint so soon after the first one belongs to it.
+SAME_PAINT_S = 0.05
+MAX_IDLE_S = 1.0
+# What text can wait for. Images do not hold it up.
+TEXT_WAITS_FOR = frozenset({ResourceKind.SCRIPT, ResourceKind.STYLESHEET})
+FONT_BLOCK_S = 3.0  # then text is shown in another font (CSS Fonts, `font-display: block`)
+# Of a document, enough to show something of it; and the least part of its work that this takes.
+FIRST_BYTES = 4_000
+LEAST_SHARE = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A figure, its median over the loads, and the least and largest of them."""
+
+    value: float
+    least: float
+    largest: float
+
+
+class Simulated(NamedTuple):
+    """First and largest contentful paint and total blocking time of a load; None where nothing was painted."""
+
+    first_s: float | None
+    largest_s: float | None
+    blocked_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Markup:
+    """What the page's source tells of its paints.
+
+    `is_shell`: it shows nothing by itself, so paints wait for scripts. `lead_share`: the part of the source, 0 to 1,
+    before anything that shows. `holding_fonts`: addresses of fonts without which browsers do not show their text.
+    """
+
+    is_shell: bool = False
+    lead_share: float = 0.0
+    holding_fonts: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Vitals:
+    """Seconds, and CLS without a unit. None: the page painted nothing that could be measured.
+
+    `seen_fcp` and `seen_lcp` are those of the unthrottled loads.
+    """
+
+    fcp: Measured | None
+    lcp: Measured | None
+    cls: Measured
+    tbt: Measured | None
+    seen_fcp: Measured | None
+    seen_lcp: Measured | None
+    script_s: float
+    main_thread_s: float
+    loads: int
+    is_complete: bool  # the load event came in every load
+
+
+def vitals(loads: Sequence[Load], markup: Markup) -> Vitals:
+    """The figures of a page."""
+    # Not every load is traced, and one without its tasks would look too quick.
+    phone = [simulated(each, markup) for each in loads if each.main_thread.tasks] or [
+        simulated(each, markup) for each in loads
+    ]
+    return Vitals(
+        fcp=_measured(each.first_s for each in phone),
+        lcp=_measured(each.largest_s for each in phone),
+        cls=_measured(cumulative_layout_shift(each.shifts) for each in loads) or Measured(0.0, 0.0, 0.0),
+        tbt=_measured(each.blocked_s for each in phone),
+        seen_fcp=_measured(each.fcp_s for each in loads),
+        seen_lcp=_measured(each.lcp.time_s if each.lcp else None for each in loads),
+        script_s=SLOWDOWN * statistics.median(each.script_s for each in loads),
+        main_thread_s=SLOWDOWN * statistics.median(each.main_thread_s for each in loads),
+        loads=len(loads),
+        is_complete=all(each.load_s is not None for each in loads),
+    )
+
+
+def cumulative_layout_shift(shifts: Sequence[LayoutShift]) -> float:
+    """The largest session window: shifts less than a second apart, for at most five seconds."""
+    largest = total = 0.0
+    began_s = last_s = -math.inf
+    for each in sorted(shifts, key=lambda each: each.time_s):
+        if each.time_s - last_s >= WINDOW_GAP_S or each.time_s - began_s >= WINDOW_S:
+            began_s, total = each.time_s, 0.0
+        total += each.value
+        last_s = each.time_s
+        largest = max(largest, total)
+    return largest
+
+
+def simulated(load: Load, markup: Markup) -> Simulated:
+    """Paints and blocking time of one load on the slow link and processor."""
+    if load.fcp_s is None or not load.requests:
+        return Simulated(None, None, None)
+    return _Simulation(load, load.fcp_s, markup).run()
+
+
+class _Simulation:
+    """One load. Times `…_s` that were seen become times of the slow phone by way of what they waited for."""
+
+    def __init__(self, load: Load, fcp_s: float, markup: Markup) -> None:
+        self._load = load
+        self._fcp_s = fcp_s
+        self._markup = markup
+        self._processor = Processor(load.main_thread)
+        self._first_frame_s = self._processor.handed_over_s(fcp_s)
+        self._arrivals = simulate(load.requests, self._processor)
+
+    def run(self) -> Simulated:
+        needed = self._waited_for(self._fcp_s, lambda each: each.is_blocking or self._builds_first(each))
+        first_s, early = self._painted(needed, self._fcp_s)
+        return Simulated(first_s, self._largest_s(first_s), self._blocked_s(early))
+
+    def _largest_s(self, first_s: float) -> float | None:
+        lcp = self._load.lcp
+        if lcp is None:
+            return None
+        requests = self._load.requests
+        image = next((at for at, each in enumerate(requests) if lcp.url and each.url == lcp.url), None)
+        if image is not None:
+            # What was done before the first paint did not wait for the image.
+            return max(first_s, self._painted({image}, lcp.time_s, self._first_frame_s)[0])
+        fonts = self._holding_fonts(lcp.time_s)
+        if lcp.time_s - self._fcp_s <= SAME_PAINT_S:
+            return max([first_s, *(self._font_s(at) for at in fonts)])
+        needed = self._waited_for(lcp.time_s, lambda each: each.is_blocking or _builds_text(each))
+        return max(first_s, self._painted(needed | fonts, lcp.time_s)[0])
+
+    def _blocked_s(self, early: Collection[Evaluation]) -> float:
+        """What tasks behind the first paint take beyond 50 ms each.
+
+        `early` are scripts that ran before it only because everything came at once: on the slow link they run later.
+        """
+        lengths = [each.processor_s for each in early]
+        for task in self._load.main_thread.tasks:
+            after_s = task.time_s + task.duration_s - self._first_frame_s
+            if after_s > 0:
+                lengths.append(task.processor_s * min(1.0, after_s / task.duration_s))
+        return sum(max(0.0, SLOWDOWN * each - LONG_S) for each in lengths)
+
+    def _builds_first(self, request: LoadedRequest) -> bool:
+        return self._markup.is_shell and _builds_text(request)
+
+    def _waited_for(self, painted_s: float, is_needed: Callable[[LoadedRequest], bool]) -> set[int]:
+        """The document and those that had ended by then."""
+        return {0} | {
+            at
+            for at, each in enumerate(self._load.requests)
+            if each.end_s is not None and each.end_s <= painted_s and is_needed(each)
+        }
+
+    def _holding_fonts(self, painted_s: float) -> set[int]:
+        """Fonts without which text is not shown, of those that had come by then."""
+        return {
+            at
+            for at, each in enumerate(self._load.requests)
+            if each.kind is ResourceKind.FONT
+            and each.end_s is not None
+            and each.end_s <= painted_s
+            and each.url in self._markup.holding_fonts
+        }
+
+    def _font_s(self, at: int) -> float:
+        return min(self._arrivals[at].ended_s, self._arrivals[at].asked_s + FONT_BLOCK_S)
+
+    def _painted(self, needed: set[int], seen_s: float, since_s: float = 0.0) -> tuple[float, list[Evaluation]]:
+        """When something is painted that was seen to be painted, and the scripts that no longer run before.
+
+        Each thing that it waited for is followed by the work that was done between its coming, or a script's run,
+        and the paint. Counted is work from `since_s` on.
+        """
+        arrived_s = {at: self._font_s(at) if self._is_font(at) else self._arrivals[at].ended_s for at in needed}
+        share = 1.0
+        if 0 in needed:
+            share = self._share_of_document(max([0.0, *(end for at, end in arrived_s.items() if at)]))
+            began_s = self._arrivals[0].began_s
+            arrived_s[0] = began_s + share * (self._arrivals[0].ended_s - began_s)
+        link_s = max(arrived_s.values())
+        handed_s = self._processor.handed_over_s(seen_s)
+        late = self._late(needed, seen_s, link_s)
+        painted_s = link_s
+        for at, end_s in arrived_s.items():
+            request = self._load.requests[at]
+            run = self._processor.evaluated(request.url, seen_s) if at else None
+            from_s = max(since_s, run.time_s if run else request.end_s or 0.0)
+            work_s = SLOWDOWN * self._processor.worked_s(from_s, handed_s, late)
+            # Of a document that is there in part, a part is laid out.
+            painted_s = max(painted_s, end_s + work_s * (1.0 if at else max(share, LEAST_SHARE)))
+        last_s = max(self._load.requests[at].end_s or 0.0 for at in needed)
+        idle_s = self._processor.idle_s(last_s, handed_s) + max(0.0, seen_s - max(handed_s, last_s))
+        return painted_s + min(idle_s, MAX_IDLE_S), late
+
+    def _is_font(self, at: int) -> bool:
+        return self._load.requests[at].kind is ResourceKind.FONT
+
+    def _share_of_document(self, others_s: float) -> float:
+        """How much of the document is there when something can be shown: all that came by then, but enough."""
+        document = self._arrivals[0]
+        size = self._load.requests[0].wire_bytes
+        took_s = document.ended_s - document.began_s
+        there = (others_s - document.began_s) / took_s if took_s > 0 else 1.0
+        enough = max(self._markup.lead_share, FIRST_BYTES / max(size, 1))
+        return min(1.0, max(there, enough))
+
+    def _late(self, needed: set[int], seen_s: float, link_s: float) -> list[Evaluation]:
+        """Scripts that ran before the paint as it was seen, but arrive later on the slow link, and nobody waits for."""
+        by_url = {each.url: at for at, each in reversed(list(enumerate(self._load.requests)))}
+        return [
+            each
+            for each in self._processor.evaluations
+            if each.time_s < seen_s
+            and (at := by_url.get(each.url)) is not None
+            and at not in needed
+            and self._arrivals[at].ended_s > link_s
+        ]
+
+
+def curve(value: float, good: float, median: float) -> float:
+    """The credit, 0 to 1, that a value earns: Lighthouse's log-normal curve.
+
+    It passes through 0.9 at `good` (its 10th percentile) and 0.5 at `median`; what is as good as `good` earns at
+    least 0.9, what is as good as `median` at least 0.5.
+    """
+    ratio = value / median
+    if ratio <= 0:
+        return 1.0
+    # erfc⁻¹(0.2), so that the curve passes through 0.9.
+    z = math.log(ratio) * 0.9061938024368232 / -math.log(good / median)
+    credit = (1 - math.erf(z)) / 2
+    least = 0.9 if value <= good else 0.5 if value <= median else 0.0
+    return min(1.0, max(credit, least))
+
+
+def _builds_text(request: LoadedRequest) -> bool:
+    return request.is_programmed or request.kind in TEXT_WAITS_FOR
+
+
+def _measured(values: Iterable[float | None]) -> Measured | None:
+    found = [each for each in values if each is not None]
+    # Of two the lower one: what else happens makes a load slower, never quicker.
+    return Measured(statistics.median_low(found), min(found), max(found)) if found else None

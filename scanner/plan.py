@@ -1,0 +1,144 @@
+"""Which probes a scan type needs, in what order, and how checks and probes get what their parameters ask for."""
+
+from __future__ import annotations
+
+import graphlib
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from scanner.browser.visit import Browser
+from scanner.catalogue import CatalogueError, Check, Need, Probe, checks, probes
+from scanner.findings import ScanType
+from scanner.net.client import Network
+from scanner.net.targets import Target
+from scanner.page.evidence import Clock, ScanTypes, ServedContent
+from scanner.time_limit import OutOfTime, limited
+
+# Evidence that exists before any probe ran.
+GIVEN: frozenset[type] = frozenset({Target, Network, Clock, ScanTypes})
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Stands for evidence that could not be had, and says why in words for the report."""
+
+    reason: str
+
+
+# Seconds of the processor for one check, or one probe that asks the network nothing. A page can be made to need any
+# number of them; ordinary ones need hundredths.
+COMPUTING_S = 2.0
+# Those that ask make requests in between, of which hundreds are worth seconds.
+ASKING_S = 6.0
+
+OUT_OF_TIME = "The scan's time was used up before this could be looked at."
+INTERNAL = "This part of the scanner failed; the fault is ours, not the site's."
+TOO_SLOW = "The page is so large or intricate that this took too long to look at."
+
+# For evidence that was not planned, which is what a browser alone could bring.
+NOTHING = Missing("There is no browser.")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The checks of a scan type and the probes that they need, directly or through other probes."""
+
+    checks: tuple[Check, ...]
+    probes: Mapping[type, Probe]
+
+
+def sorter(probes: Mapping[type, Probe]) -> graphlib.TopologicalSorter[type]:
+    """The probes' evidence in dependency order, prepared for concurrent running.
+
+    What measures the site runs while nobody else asks it anything: the others wait.
+    """
+    graph = {
+        provides: {need.evidence for need in probe.needs if need.evidence in probes}
+        for provides, probe in probes.items()
+    }
+    measuring = {provides for provides, probe in probes.items() if probe.is_measuring}
+    before = set(measuring)
+    while more := {need for each in before for need in graph[each]} - before:
+        before |= more
+    for provides, probe in probes.items():
+        if provides not in before and _asks(probe):
+            graph[provides] |= measuring
+    order = graphlib.TopologicalSorter(graph)
+    order.prepare()
+    return order
+
+
+def _asks(probe: Probe) -> bool:
+    """Whether it asks the site anything."""
+    return any(need.evidence in (Network, Browser) for need in probe.needs)
+
+
+def needs_browser(check: Check) -> bool:
+    """Whether a check judges what only a browser can bring."""
+    return any(_needs_browser(need) for need in check.needs)
+
+
+def _needs_browser(need: Need) -> bool:
+    """Whether evidence can't be had without a browser, directly or through its probe."""
+    if need.optional or need.evidence in GIVEN:
+        return False
+    if need.evidence is Browser:
+        return True
+    found = probes().get(need.evidence)
+    return found is not None and any(map(_needs_browser, found.needs))
+
+
+def plan(scan_type: ScanType, *, has_browser: bool = False) -> Plan:
+    """Collect the checks of a type and the probes behind them. Those that need a browser are left out without one.
+
+    Raises `CatalogueError` when a parameter asks for evidence that nothing provides.
+    """
+    has_browser = has_browser and scan_type.uses_browser
+    available = probes()
+    given = GIVEN | {Browser} if has_browser else GIVEN
+    wanted = tuple(each for each in checks(scan_type) if has_browser or not needs_browser(each))
+    if not scan_type.uses_browser and len(wanted) < len(checks(scan_type)):
+        raise CatalogueError(f"{scan_type} scans use no browser, but one of their checks needs it")
+    needed: dict[type, Probe] = {}
+    pending: list[Need] = [need for each in wanted for need in each.needs]
+    pending += [need for each in wanted[:1] if each.verdict is not None for need in each.verdict.needs]
+    pending += [Need("", ServedContent, optional=True) for each in wanted if each.content][:1]
+    while pending:
+        need = pending.pop()
+        if need.evidence in given or need.evidence in needed:
+            continue
+        if not has_browser and _needs_browser(replace(need, optional=False)):
+            continue  # optional, else its check or probe were not here
+        if need.evidence not in available:
+            raise CatalogueError(f"no probe provides {need.evidence.__name__}")
+        needed[need.evidence] = available[need.evidence]
+        pending.extend(available[need.evidence].needs)
+    return Plan(wanted, needed)
+
+
+def arguments(needs: Sequence[Need], evidence: Mapping[type, object]) -> dict[str, object] | Missing:
+    """The keyword arguments for a function with these needs, or `Missing` with the first reason why not."""
+    values: dict[str, object] = {}
+    for need in needs:
+        value = evidence.get(need.evidence, NOTHING)
+        if isinstance(value, Missing):
+            if not need.optional:
+                return value
+            value = None
+        values[need.parameter] = value
+    return values
+
+
+def bring(probe: Probe, values: Mapping[str, object], seconds: float) -> object:
+    """What the probe brings, within these seconds; `Missing` where it took too long. Raises what it raises.
+
+    One that still computes when nobody waits for it any more is ended. Who waits for the network then is woken by the
+    network's end, and ended at the next step.
+    """
+    cpu_s = ASKING_S if _asks(probe) else COMPUTING_S
+    began_s = time.thread_time()
+    try:
+        return limited(lambda: probe.function(**values), seconds, cpu_s)
+    except OutOfTime:
+        return Missing(TOO_SLOW if time.thread_time() - began_s >= cpu_s else OUT_OF_TIME)

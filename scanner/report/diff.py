@@ -1,0 +1,327 @@
+"""What changed between two reports: new, fixed, worse, better. Pure; both are JSON exports.
+
+A finding is a check that failed or warned; which places it names is compared by their fingerprints. Where one of the
+reports is silent on a finding of the other, nobody knows what became of it, and it is neither new nor fixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from scanner.fingerprints import EVIDENCE_ITEMS, fingerprint, fingerprints
+from scanner.report.mute_matching import NO_MUTES, Covered, Mutes
+
+SEVERITY_RANK = {"critical": 0, "high": 1, "medium": 2, "low": 3}
+STATUS_RANK = {"fail": 0, "warn": 1, "pass": 2}
+
+
+class Reason(StrEnum):
+    """Why a finding of one report says nothing about the other; `said` is that in words."""
+
+    COULD_NOT_RUN = "could_not_run"
+    NEEDS_BROWSER = "needs_browser"
+    NOT_APPLICABLE = "not_applicable"
+    OTHER_RULES = "other_rules"
+
+    @property
+    def said(self) -> str:
+        return {
+            Reason.COULD_NOT_RUN: "the check could not run",
+            Reason.NEEDS_BROWSER: "no browser was available",
+            Reason.NOT_APPLICABLE: "the check does not apply",
+            Reason.OTHER_RULES: "other rules, which may not have included the check",
+        }[self]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a finding is: its fingerprint, and the place as the evidence names it."""
+
+    fingerprint: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How a report judged a check: `fail` or `warn`, and how much it matters."""
+
+    status: str
+    severity: str
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """Lower is worse."""
+        return SEVERITY_RANK[self.severity], STATUS_RANK[self.status]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A finding of at least one of the reports; `before` or `after` is None where the check passed or did not apply.
+
+    `title` and `message` are those of the newer finding. Places of lists that reports cut are left out where they would
+    be guesses.
+    """
+
+    id: str
+    name: str
+    title: str
+    category: str
+    message: str
+    before: State | None
+    after: State | None
+    new_places: tuple[Place, ...] = ()
+    fixed_places: tuple[Place, ...] = ()
+
+    @property
+    def state(self) -> State:
+        """The newer one."""
+        found = self.after or self.before
+        assert found is not None
+        return found
+
+    @property
+    def severity(self) -> str:
+        return self.state.severity
+
+    @property
+    def said(self) -> str:
+        """What has changed in a finding that both have, in words."""
+        parts = []
+        if self.before and self.after and self.before != self.after:
+            if self.before.status != self.after.status:
+                fails = self.after.status == "fail"
+                parts.append("now failed, was only a warning" if fails else "now only a warning, had failed")
+            if self.before.severity != self.after.severity:
+                parts.append(f"now {self.after.severity}, was {self.before.severity}")
+        for places, word in ((self.new_places, "new"), (self.fixed_places, "fixed")):
+            if places and self.before and self.after:
+                parts.append(f"{len(places)} {word} place{'' if len(places) == 1 else 's'}")
+        return "; ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class NotCompared:
+    """A finding of one report, on which the other one is silent."""
+
+    id: str
+    name: str
+    title: str
+    category: str
+    severity: str
+    found_in: str  # "from" or "to"
+    reason: Reason
+
+    @property
+    def said(self) -> str:
+        return f"{self.reason.said} {'last time' if self.found_in == 'to' else 'this time'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """The groups are ordered by what weighs most. `points` is None where the scores come from different rules.
+
+    `same` are findings of both reports in which nothing changed, `muted` those of either that are muted altogether.
+    """
+
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    new: tuple[Change, ...]
+    fixed: tuple[Change, ...]
+    worse: tuple[Change, ...]
+    better: tuple[Change, ...]
+    same: tuple[Change, ...]
+    muted: tuple[Change, ...]
+    not_compared: tuple[NotCompared, ...]
+
+    @property
+    def before_at(self) -> datetime:
+        return datetime.fromisoformat(self.before["created_at"])
+
+    @property
+    def after_at(self) -> datetime:
+        return datetime.fromisoformat(self.after["created_at"])
+
+    @property
+    def same_rules(self) -> bool:
+        return bool(self.before["catalogue_version"] == self.after["catalogue_version"])
+
+    @property
+    def same_browser(self) -> bool:
+        """Whether both or none were judged in a browser, of whatever version."""
+        return _has_browser(self.before) == _has_browser(self.after)
+
+    @property
+    def points(self) -> int | None:
+        return self.after["score"] - self.before["score"] if self.same_rules else None
+
+    @property
+    def same_count(self) -> int:
+        return len(self.same)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether both found the same, as far as they can be compared, and but for what is muted."""
+        return not (self.new or self.fixed or self.worse or self.better or self.not_compared)
+
+
+def diff(before: Mapping[str, Any], after: Mapping[str, Any], mutes: Mutes = NO_MUTES) -> Diff:
+    """From the report `before` to the report `after`, of one scan type; each places' own page is left out of them.
+
+    `mutes` apply to both reports, whenever they were made: muted places are no change, nor are findings without others.
+    """
+    was, now = _checks(before), _checks(after)
+    has_same_rules = before["catalogue_version"] == after["catalogue_version"]
+    compares_places = _has_browser(before) == _has_browser(after)
+    muted_before, muted_after = mutes.findings(before), mutes.findings(after)
+    hidden = {id: {*_muted_places(muted_before, id), *_muted_places(muted_after, id)} for id in {**was, **now}}
+    groups: dict[str, list[Change]] = {name: [] for name in ("new", "fixed", "worse", "better", "same", "muted")}
+    silent: list[NotCompared] = []
+    for id in dict.fromkeys([*now, *was]):
+        one, other = was.get(id), now.get(id)
+        found_before, found_after = one if _is_finding(one) else None, other if _is_finding(other) else None
+        is_muted = _is_whole(muted_before, id, found_before) and _is_whole(muted_after, id, found_after)
+        if found_before and found_after:
+            new, fixed = _moved(found_before, found_after, before, after) if compares_places else ((), ())
+            change = _change(found_before, found_after, _shown(new, hidden[id]), _shown(fixed, hidden[id]))
+            groups["muted" if is_muted else _direction(change)].append(change)
+        elif found_after:
+            # What passed or did not apply then is new; but only the same rules tell that it did not apply.
+            reason = Reason.NOT_APPLICABLE if one else _silence(id, before, has_same_rules)
+            if reason is Reason.NOT_APPLICABLE:
+                places = _shown(_places(found_after, after), hidden[id])
+                groups["muted" if is_muted else "new"].append(_change(None, found_after, places, ()))
+            else:
+                silent.append(_not_compared(found_after, "to", reason))
+        elif found_before and other is not None:
+            places = _shown(_places(found_before, before), hidden[id])
+            groups["muted" if is_muted else "fixed"].append(_change(found_before, None, (), places))
+        elif found_before:
+            silent.append(_not_compared(found_before, "from", _silence(id, after, has_same_rules)))
+    ordered = {name: tuple(sorted(group, key=_weight)) for name, group in groups.items()}
+    return Diff(before, after, not_compared=tuple(silent), **ordered)
+
+
+def _checks(document: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    return {
+        check["id"]: check | {"category": category["name"]}
+        for category in document["categories"]
+        for check in category["checks"]
+    }
+
+
+def _is_finding(check: Mapping[str, Any] | None) -> bool:
+    return check is not None and check["status"] != "pass"
+
+
+def _muted_places(muted: Mapping[str, Covered], id: str) -> Iterable[str]:
+    return muted[id].rules if id in muted else ()
+
+
+def _is_whole(muted: Mapping[str, Covered], id: str, found: Mapping[str, Any] | None) -> bool:
+    """Whether nothing is left of a finding; also where there is none."""
+    return found is None or (id in muted and muted[id].is_whole)
+
+
+def _shown(places: tuple[Place, ...], hidden: Collection[str]) -> tuple[Place, ...]:
+    return tuple(place for place in places if place.fingerprint not in hidden)
+
+
+def _has_browser(document: Mapping[str, Any]) -> bool:
+    return document.get("browser") is not None
+
+
+def _silence(id: str, document: Mapping[str, Any], has_same_rules: bool) -> Reason:
+    """Why a report has no verdict of a check."""
+    if any(each["id"] == id for each in document["skipped_checks"]):
+        return Reason.COULD_NOT_RUN
+    # Older exports, which are kept as they were written, have no `omitted_checks`.
+    if any(each["id"] == id for each in document.get("omitted_checks", ())):
+        return Reason.NEEDS_BROWSER
+    return Reason.NOT_APPLICABLE if has_same_rules else Reason.OTHER_RULES
+
+
+def _moved(
+    was: Mapping[str, Any], now: Mapping[str, Any], before: Mapping[str, Any], after: Mapping[str, Any]
+) -> tuple[tuple[Place, ...], tuple[Place, ...]]:
+    """The places that only the newer finding names, and those that only the earlier one did.
+
+    Where one of them names none there is nothing to compare. A place that is missing in a list that was cut may well be
+    there.
+    """
+    # Most findings are what they were, and fingerprints are most of the work.
+    if before["url"] == after["url"] and "evidence" in was and was["evidence"] == now.get("evidence"):
+        return (), ()
+    known, found = _fingerprints(was, before), _fingerprints(now, after)
+    alone = fingerprint(now["id"])
+    if alone in known or alone in found:
+        return (), ()
+    new = () if _is_cut(was) else _missing(found, known)
+    fixed = () if _is_cut(now) else _missing(known, found)
+    return new, fixed
+
+
+def _is_cut(check: Mapping[str, Any]) -> bool:
+    return bool(check["is_cut"]) if "is_cut" in check else len(check["evidence"]) >= EVIDENCE_ITEMS
+
+
+def _missing(places: Mapping[str, str], known: Iterable[str]) -> tuple[Place, ...]:
+    there = set(known)
+    return tuple(Place(each, text) for each, text in places.items() if each not in there)
+
+
+def _fingerprints(check: Mapping[str, Any], document: Mapping[str, Any]) -> Mapping[str, str]:
+    """Of an export, or of what a monitor keeps of one (`scans.monitors.states`)."""
+    if "places" in check:
+        places: Mapping[str, str] = check["places"]
+        return places
+    return fingerprints(check["id"], check["evidence"], document["url"])
+
+
+def _places(check: Mapping[str, Any], document: Mapping[str, Any]) -> tuple[Place, ...]:
+    return tuple(Place(each, text) for each, text in _fingerprints(check, document).items() if text)
+
+
+def _change(
+    was: Mapping[str, Any] | None,
+    now: Mapping[str, Any] | None,
+    new_places: tuple[Place, ...],
+    fixed_places: tuple[Place, ...],
+) -> Change:
+    shown = now or was
+    assert shown is not None
+    return Change(
+        id=shown["id"],
+        name=shown["name"],
+        title=shown.get("title", shown["name"]),
+        category=shown["category"],
+        message=shown["message"],
+        before=State(was["status"], was["severity"]) if was else None,
+        after=State(now["status"], now["severity"]) if now else None,
+        new_places=new_places,
+        fixed_places=fixed_places,
+    )
+
+
+def _direction(change: Change) -> str:
+    """Whatever has become worse decides: a new place is news, even where another one is mended."""
+    was, now = change.before, change.after
+    assert was is not None
+    assert now is not None
+    severity = SEVERITY_RANK[now.severity] - SEVERITY_RANK[was.severity]
+    status = STATUS_RANK[now.status] - STATUS_RANK[was.status]
+    if severity < 0 or status < 0 or change.new_places:
+        return "worse"
+    return "better" if severity > 0 or status > 0 or change.fixed_places else "same"
+
+
+def _not_compared(check: Mapping[str, Any], found_in: str, reason: Reason) -> NotCompared:
+    title = check.get("title", check["name"])
+    return NotCompared(check["id"], check["name"], title, check["category"], check["severity"], found_in, reason)
+
+
+def _weight(change: Change) -> tuple[int, int]:
+    return change.state.rank

@@ -1,0 +1,227 @@
+"""From a check's evidence to something that can be read: tables, or pairs where there is only one thing to tell."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from scanner.fingerprints import EVIDENCE_ITEMS
+from scanner.report.evidence.columns import BYTES, Column, column
+from scanner.report.evidence.contrasts import Contrast
+
+# Characters of a value on the page. Sites choose how long their addresses and headers are, and thousands of them stand
+# in a report that anybody may ask for.
+MAX_CELL = 1000
+# Rows that are seen at once.
+FIRST = 5
+# How much room the columns take of a table's width; beside its finding, a table has little.
+ROOM = {"text": 4, "mono": 3, "code": 4, "address": 4, "contrast": 5, "moment": 4, "number": 2, "short": 2}
+ROOM_BESIDE = 8
+# Characters of a single value; what is longer reads better across the page.
+LONG = 120
+# Of an address in one line: so many characters at its end stay, and what stands before them gives way.
+END = 16
+SECURE = "https://"
+KB, MB = 1_000, 1_000_000
+NUMBER, NO_NUMBER = (int, float), (str, bool)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value in words. An address that may have to be cut has an `end`; `scheme` is what need not be seen of it."""
+
+    text: str
+    is_code: bool = False
+    scheme: str = ""
+    end: str = ""
+    colours: tuple[str, ...] = ()  # as #rrggbb
+
+    @property
+    def whole(self) -> str:
+        return self.scheme + self.text + self.end
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing but the text is to be shown."""
+        return not (self.is_code or self.scheme or self.end or self.colours)
+
+
+EMPTY = Cell("")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What stands above a column: `label` with the unit, and how it is written, a kind of `columns.Kind`."""
+
+    label: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One row for each thing seen, and a column for every name that any of them has a value for.
+
+    `same` is what all rows say in the same words: it is said once. `numbers` are those of the rows' items among all
+    of the check's.
+    """
+
+    heads: tuple[Head, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    same: tuple[tuple[Head, Cell], ...] = ()
+    numbers: tuple[int, ...] = ()
+
+    @property
+    def first(self) -> tuple[tuple[Cell, ...], ...]:
+        """What is seen at once; one row more is no reason for something to open."""
+        return self.rows if len(self.rows) <= FIRST + 1 else self.rows[:FIRST]
+
+    @property
+    def rest(self) -> tuple[tuple[Cell, ...], ...]:
+        return self.rows[len(self.first) :]
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether it has room beside the words of its finding."""
+        if (pairs := self.pairs) is not None:
+            return len(pairs) <= FIRST and all(len(cell.whole) <= LONG for _, cell in pairs)
+        return sum(ROOM[head.kind] for head in self.heads) <= ROOM_BESIDE
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether there may be more than a report keeps."""
+        return len(self.rows) >= EVIDENCE_ITEMS
+
+    @property
+    def pairs(self) -> list[tuple[Head, Cell]] | None:
+        """Heads and values, where there is one row only; what is empty is left out."""
+        if len(self.rows) != 1:
+            return None
+        return [(head, cell) for head, cell in zip(self.heads, self.rows[0], strict=True) if cell.whole]
+
+
+def tables(
+    items: Iterable[Mapping[str, object]], *, without: Container[str] = (), units: Mapping[str, str] | None = None
+) -> tuple[Table, ...]:
+    """Things that have a name in common share a table; others, such as a sum before its parts, have their own.
+
+    `without`: names to leave out, because the page tells them elsewhere. `units` of names that do not tell theirs.
+    """
+    groups: list[tuple[dict[str, None], dict[int, Mapping[str, object]]]] = []
+    for number, full in enumerate(items):
+        item = {name: value for name, value in full.items() if value not in (None, "") and name not in without}
+        if not item:
+            continue
+        for names, members in groups:
+            if names.keys() & item.keys():
+                names.update(dict.fromkeys(item))
+                members[number] = item
+                break
+        else:
+            groups.append((dict.fromkeys(item), {number: item}))
+    return tuple(_table(tuple(names), members, units or {}) for names, members in groups)
+
+
+def _table(names: Sequence[str], items: Mapping[int, Mapping[str, object]], units: Mapping[str, str]) -> Table:
+    columns = []
+    for name in names:
+        known = column(name)
+        if unit := units.get(name):
+            known = replace(known, unit=unit)
+        columns.append(_written(known, [item.get(name) for item in items.values()]))
+    same = [(head, cells) for head, cells in columns if _is_same(head, cells)]
+    if len(same) == len(columns):
+        same = []
+    told = [column for column in columns if column not in same]
+    return Table(
+        heads=tuple(head for head, _ in told),
+        rows=tuple(zip(*(cells for _, cells in told), strict=True)),
+        same=tuple((head, cells[0]) for head, cells in same),
+        numbers=tuple(items),
+    )
+
+
+def _is_same(head: Head, cells: Sequence[Cell]) -> bool:
+    """Whether a column of sentences repeats one; words and figures are quicker compared where they stand."""
+    return head.kind == "text" and len(cells) > 1 and all(each == cells[0] for each in cells)
+
+
+def _written(known: Column, values: Sequence[object]) -> tuple[Head, list[Cell]]:
+    """Head and cells of a column. Numbers share a unit, which stands in the head where they are several."""
+    if known.kind == "number":
+        if any(isinstance(value, NO_NUMBER) for value in values):
+            return Head(known.label, "text"), [cell(value) for value in values]
+        numbers = [value for value in values if isinstance(value, NUMBER)]
+        unit, per_unit = _scale(known.unit, numbers)
+        suffix = f" {unit}" if unit and len(values) == 1 else ""
+        written = [EMPTY if value is None else Cell(_number(value, per_unit) + suffix) for value in values]  # type: ignore[arg-type]  # numbers
+        return Head(f"{known.label} ({unit})" if unit and not suffix else known.label, "number"), written
+    kind = known.kind
+    # "900 by 900" is what a picture's file measures, and no address.
+    if kind == "address" and not any("/" in str(value) or "." in str(value) for value in values):
+        kind = "short"
+    return Head(known.label, kind), [cell(value, kind) for value in values]
+
+
+def _scale(unit: str, numbers: Sequence[float]) -> tuple[str, int]:
+    """The unit to write in, and how many of the engine's are one of it (1 kB is 1,000 bytes)."""
+    if unit != BYTES:
+        return unit, 1
+    largest = max(numbers, default=0)
+    return ("B", 1) if largest < KB else ("kB", KB) if largest < 10 * MB else ("MB", MB)
+
+
+def _number(value: float, per_unit: int) -> str:
+    if per_unit == 1:
+        return f"{value:,}"
+    scaled = value / per_unit
+    return f"{scaled:,.1f}" if scaled < 100 else f"{scaled:,.0f}"
+
+
+def written(name: str, value: object) -> str:
+    """A single value with the unit that its name tells."""
+    _, (only,) = _written(column(name), [value])
+    return only.whole
+
+
+def cell(value: object, kind: str = "text") -> Cell:
+    """A single value; what a site has sent is cut at `MAX_CELL` characters."""
+    if value is None:
+        return EMPTY
+    if isinstance(value, str):
+        text = value
+    elif isinstance(value, bool):
+        return Cell("Yes" if value else "No")
+    elif isinstance(value, NUMBER):
+        return Cell(f"{value:,}")
+    elif isinstance(value, Contrast):
+        return Cell(value.text, colours=value.colours)
+    else:
+        text = str(value)
+    if len(text) > MAX_CELL:
+        return Cell(f"{text[:MAX_CELL]}… ({len(text):,} characters; the JSON export has them all)")
+    match kind:
+        case "code":
+            return Cell(text, is_code=True)
+        case "address":
+            return address(text)
+        case "moment":
+            return Cell(moment(text))
+    return Cell(text)
+
+
+def address(text: str) -> Cell:
+    """An address in one line, the host first. That it is https goes without saying; http does not."""
+    scheme = SECURE if text.startswith(SECURE) else ""
+    rest = text[len(scheme) :]
+    if len(rest) <= 2 * END or rest.split(maxsplit=1) != [rest]:
+        return Cell(rest, scheme=scheme)
+    return Cell(rest[:-END], scheme=scheme, end=rest[-END:])
+
+
+def moment(text: str) -> str:
+    """`2026-11-21T07:15:00Z` for people; anything else as it is."""
+    try:
+        return f"{datetime.fromisoformat(text):%Y-%m-%d %H:%M} UTC"
+    except ValueError:
+        return text

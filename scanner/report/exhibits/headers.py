@@ -1,0 +1,102 @@
+"""The response headers of the page, each with what the checks say about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scanner.report.diff import STATUS_RANK
+
+CSP = "Content-Security-Policy"
+# The headers that a check is about, by its ID. The first one is what is missing where none of them is sent.
+JUDGED: Mapping[str, tuple[str, ...]] = {
+    "hsts": ("Strict-Transport-Security",),
+    "hsts-preload-consistency": ("Strict-Transport-Security",),
+    "csp-present": (CSP, f"{CSP}-Report-Only"),
+    "csp-script-inline": (CSP,),
+    "csp-script-broad": (CSP,),
+    "csp-unsafe-eval": (CSP,),
+    "csp-object-base": (CSP,),
+    "csp-insecure-source": (CSP,),
+    "csp-style-inline": (CSP,),
+    "csp-syntax": (CSP,),
+    "csp-nonce-static": (CSP,),
+    "csp-allowlist-bypass": (CSP,),
+    "clickjacking": ("X-Frame-Options",),
+    "x-content-type-options": ("X-Content-Type-Options",),
+    "content-type": ("Content-Type",),
+    "referrer-policy": ("Referrer-Policy",),
+    "permissions-policy": ("Permissions-Policy",),
+    "cross-origin-policies": (
+        "Cross-Origin-Opener-Policy",
+        "Cross-Origin-Embedder-Policy",
+        "Cross-Origin-Resource-Policy",
+    ),
+    "cors-credentials": ("Access-Control-Allow-Origin", "Access-Control-Allow-Credentials"),
+    "cookie-secure": ("Set-Cookie",),
+    "cookie-httponly": ("Set-Cookie",),
+    "cookie-samesite": ("Set-Cookie",),
+    "cookie-prefix": ("Set-Cookie",),
+    "server-version": ("Server",),
+    "powered-by": (),  # its evidence names them
+    "deprecated-headers": ("Public-Key-Pins", "Public-Key-Pins-Report-Only", "Expect-CT", "Feature-Policy"),
+}
+# What is said of a header that is not sent would be said of what is well.
+ONLY_WHERE_SENT = frozenset(
+    {
+        *("cookie-secure", "cookie-httponly", "cookie-samesite", "cookie-prefix", "cors-credentials"),
+        *("cross-origin-policies", "deprecated-headers", "powered-by", "server-version"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a check says, in its title; `anchor` is its card."""
+
+    status: str
+    text: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedHeader:
+    """A header line; one that is missing has no value. `status` is the worst verdict's, empty without any."""
+
+    name: str
+    value: str | None
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def status(self) -> str:
+        return self.verdicts[0].status if self.verdicts else ""
+
+
+def judged_headers(
+    sent: Sequence[Sequence[str]], checks: Mapping[str, Mapping[str, Any]], prefix: str
+) -> tuple[JudgedHeader, ...]:
+    """Missing ones first, then those that are judged, the worst first, then the others, in the order received.
+
+    `sent`: pairs of name and value; `checks`: the export's by ID; `prefix` stands before anchors.
+    """
+    names = {name.lower() for name, _ in sent}
+    verdicts: dict[str, list[Verdict]] = {}
+    missing: dict[str, list[Verdict]] = {}
+    for id, about in JUDGED.items():
+        if (check := checks.get(id)) is None:
+            continue
+        verdict = Verdict(check["status"], check.get("title", check["name"]), f"{prefix}check-{id}")
+        told = {str(item["header"]).lower() for item in check["evidence"] if "header" in item}
+        here = sorted((told or {name.lower() for name in about}) & names)
+        for name in here:
+            verdicts.setdefault(name, []).append(verdict)
+        if not here and check["status"] != "pass" and id not in ONLY_WHERE_SENT and about:
+            missing.setdefault(about[0], []).append(verdict)
+    found = [JudgedHeader(name, None, _worst_first(each)) for name, each in missing.items()]
+    found += [JudgedHeader(name, value, _worst_first(verdicts.get(name.lower(), ()))) for name, value in sent]
+    return tuple(sorted(found, key=lambda each: STATUS_RANK.get(each.status, len(STATUS_RANK))))
+
+
+def _worst_first(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
+    return tuple(sorted(verdicts, key=lambda each: STATUS_RANK[each.status]))

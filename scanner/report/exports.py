@@ -1,0 +1,235 @@
+"""The report in other formats: SARIF 2.1.0 for code scanning, CSV for spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from scanner.fingerprints import fingerprint, fingerprints, page_path
+from scanner.net.policy import PROJECT
+from scanner.report.judge import judged_without_browser
+from scanner.report.markup import escaped, prose
+from scanner.report.mute_matching import Covered
+from scanner.report.references import ReferenceLink, page_url, reference
+from scanner.report.spreadsheets import cell
+
+FORMATS = ("json", "sarif", "csv")
+
+SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+# SARIF knows three levels; `security-severity` (a CVSS-like number) is what code scanning sorts by.
+SARIF_LEVELS = {"critical": "error", "high": "error", "medium": "warning", "low": "note"}
+SECURITY_SEVERITY = {"critical": "9.5", "high": "8.0", "medium": "5.5", "low": "3.0"}
+
+# Where the tool is described.
+INFORMATION_URI = PROJECT
+
+CSV_COLUMNS = ("category", "id", "name", "status", "severity", "points", "message", "fix", "references")
+
+
+def rendered(
+    export: str,
+    export_format: str,
+    muted: Callable[[Mapping[str, Any]], Mapping[str, Covered]] = lambda _: {},
+    check_pages: str = "",
+) -> tuple[str, str]:
+    """The stored JSON export in one of FORMATS, and its media type.
+
+    JSON and CSV are what was stored. SARIF has a place for what is muted, which `muted` tells of the export, and for
+    the pages of the checks, which are at `check_pages`.
+    """
+    if export_format == "csv":
+        return csv_table(json.loads(export)), "text/csv; charset=utf-8"
+    if export_format == "sarif":
+        document = json.loads(export)
+        return json.dumps(sarif(document, muted(document), check_pages)), "application/sarif+json"
+    return export, "application/json"
+
+
+def sarif(
+    document: Mapping[str, Any], muted: Mapping[str, Covered] | None = None, check_pages: str = ""
+) -> dict[str, Any]:
+    """SARIF 2.1.0 (OASIS) of one report; `document` is the JSON export, `muted` what is muted of its findings."""
+    whole = {id: covered for id, covered in (muted or {}).items() if covered.is_whole}
+    reasons = {id: [rule.reason for rule in covered.rules.values()] for id, covered in whole.items()}
+    return sarif_log([sarif_run(document, reasons, check_pages)])
+
+
+def sarif_log(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": list(runs)}
+
+
+def sarif_run(
+    document: Mapping[str, Any], accepted: Mapping[str, Iterable[str]], check_pages: str = ""
+) -> dict[str, Any]:
+    """One rule per check that ran, one result per failed or warned check.
+
+    `accepted` has the reasons why findings are suppressed, by the checks' IDs; a reason may be empty. `check_pages` is
+    the absolute address that the checks' pages are below; without it, a rule leads to the first of its sources.
+    """
+    checks = list(_checks(document))
+    return {
+        "tool": {
+            "driver": {
+                "name": "Website Scan Service",
+                "version": document["catalogue_version"],
+                "informationUri": INFORMATION_URI,
+                "rules": [_rule(document["type"], check, check_pages) for _, check in checks],
+            }
+        },
+        # Code scanning takes several runs of one tool for the same one, unless they have names of their own.
+        "automationDetails": {"id": f"website-scan/{document['type']}/{document['url']}/"},
+        "invocations": [_invocation(document)],
+        "results": [
+            _result(document, index, category, check) | _suppressed(accepted, check)
+            for index, (category, check) in enumerate(checks)
+            if check["status"] != "pass"
+        ],
+        "properties": {
+            "scan_id": document["id"],
+            "report_id": document["report_id"],
+            "url": document["url"],
+            "score": document["score"],
+            "grade": document["grade"],
+            "browser": document.get("browser"),
+            "checks_left_out": len(document.get("omitted_checks", ())),
+        },
+    }
+
+
+def csv_table(document: Mapping[str, Any]) -> str:
+    """One line per check, with a header line; cells that a spreadsheet would take for formulas are quoted.
+
+    At the end stand the checks that could not run, and those that were left out without a browser.
+    """
+    output = io.StringIO()
+    writer = csv.writer(output, lineterminator="\r\n")
+    writer.writerow(CSV_COLUMNS)
+    writer.writerows([cell(row.get(column)) for column in CSV_COLUMNS] for row in csv_rows(document))
+    return output.getvalue()
+
+
+def csv_rows(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The lines of a report by the names of CSV_COLUMNS, not yet safe for spreadsheets (`cell`)."""
+    for category, check in _checks(document):
+        yield {**check, "category": category, "references": "; ".join(check["references"])}
+    for skipped in document["skipped_checks"]:
+        yield {**skipped, "status": "could not run", "message": skipped["reason"]}
+    for omitted in document.get("omitted_checks", ()):
+        yield {**omitted, "status": "left out", "message": "This check needs a browser, and none was available."}
+
+
+def _checks(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for category in document["categories"]:
+        for check in category["checks"]:
+            yield category["name"], check
+
+
+def _invocation(document: Mapping[str, Any]) -> dict[str, Any]:
+    invocation = {
+        "executionSuccessful": "error" not in document,
+        "startTimeUtc": document["created_at"],
+        "endTimeUtc": document["completed_at"],
+    }
+    notifications = [
+        {"level": "warning", "message": {"text": sarif_text(f"{skipped['name']} could not run: {skipped['reason']}")}}
+        for skipped in document["skipped_checks"]
+    ]
+    if sentence := judged_without_browser(document):
+        names = ", ".join(each["name"] for each in document["omitted_checks"])
+        notifications.append({"level": "note", "message": {"text": f"{sentence} Left out: {names}."}})
+    if "error" in document:
+        error = document["error"]
+        notifications.append(
+            {"level": "error", "message": {"text": sarif_text(f"{error['code']}: {error['message']}")}}
+        )
+    return invocation | ({"toolExecutionNotifications": notifications} if notifications else {})
+
+
+def sarif_text(message: str) -> str:
+    """Brackets would be links, to wherever a site says (SARIF 2.1.0, section 3.11.6)."""
+    return re.sub(r"[\\\[\]]", r"\\\g<0>", message)
+
+
+def _rule(scan_type: str, check: Mapping[str, Any], check_pages: str) -> dict[str, Any]:
+    properties: dict[str, Any] = {"tags": [scan_type], "references": list(check["references"])}
+    # On a rule with this property code scanning calls every result a security alert.
+    if check["severity"] and scan_type == "security":
+        properties["security-severity"] = SECURITY_SEVERITY[check["severity"]]
+    sources = [reference(each) for each in check["references"]]
+    return {
+        "id": check["id"],
+        "name": check["name"],
+        "shortDescription": {"text": check["name"]},
+        "fullDescription": {"text": f"{check['title']}."},
+        "properties": properties,
+        "help": rule_help(check.get("fix") or f"{check['name']}.", sources),
+        "helpUri": page_url(check_pages, check["id"])
+        or next((each.url for each in sources if each.url), INFORMATION_URI),
+    }
+
+
+def rule_help(fix: str, sources: Iterable[ReferenceLink] = ()) -> dict[str, str]:
+    """What code scanning shows beside a finding: how to fix it, and where to read on."""
+    links = [f"[{escaped(each.text)}](<{each.url}>)" if each.url else escaped(each.text) for each in sources]
+    read_on = f"\n\nSources: {'; '.join(links)}" if links else ""
+    return {"text": fix, "markdown": f"{prose(fix)}{read_on}"}
+
+
+def _result(document: Mapping[str, Any], rule_index: int, category: str, check: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "ruleId": check["id"],
+        "ruleIndex": rule_index,
+        "level": SARIF_LEVELS[check["severity"]],
+        "kind": "fail",  # any other kind may have no level (section 3.27.9); `status` tells a warning apart
+        "message": {"text": sarif_text(check["message"])},
+        **_locations(check, document["url"]),
+        "partialFingerprints": {
+            # The one that code scanning looks at; without the host, so that a preview has the site's alerts.
+            "primaryLocationLineHash": f"{fingerprint(check['id'], page_path(document['url']))}:1",
+            "checkOfPage/v1": f"{check['id']} {document['url']}",
+            "places/v1": " ".join(fingerprints(check["id"], check["evidence"], document["url"])),
+        },
+        "properties": {"status": check["status"], "severity": check["severity"], "category": category},
+    }
+
+
+def _locations(check: Mapping[str, Any], url: str) -> dict[str, Any]:
+    """The page, with the source of the first place that the finding names; the other places are related to it."""
+    found: dict[str, dict[str, Any]] = {}
+    for item in check["evidence"]:
+        for identity, place in fingerprints(check["id"], [item], url).items():
+            found.setdefault(identity, _place(url, place, item))
+    first, *others = found.values() or [location(url)]
+    related = [other | {"id": number} for number, other in enumerate(others, 1)]
+    return {"locations": [first]} | ({"relatedLocations": related} if related else {})
+
+
+def _place(url: str, place: str, item: Mapping[str, Any]) -> dict[str, Any]:
+    found = location(url, str(item.get("snippet") or item.get("markup") or ""))
+    if place:
+        found["message"] = {"text": sarif_text(place)}
+    if item.get("selector"):
+        found["logicalLocations"] = [{"fullyQualifiedName": str(item["selector"]), "kind": "element"}]
+    return found
+
+
+def location(url: str, source: str = "") -> dict[str, Any]:
+    """A page. Code scanning shows no result without a region; a page has no lines that anybody edits."""
+    region = {"startLine": 1} | ({"snippet": {"text": source}} if source else {})
+    return {"physicalLocation": {"artifactLocation": {"uri": url}, "region": region}}
+
+
+def _suppressed(accepted: Mapping[str, Iterable[str]], check: Mapping[str, Any]) -> dict[str, Any]:
+    """All results of a run say whether they are suppressed, or none does (section 3.27.23)."""
+    return {"suppressions": suppressions(dict.fromkeys(accepted.get(check["id"], ())))} if accepted else {}
+
+
+def suppressions(reasons: Iterable[str]) -> list[dict[str, str]]:
+    """SARIF's suppressions (section 3.35) for mutes with these reasons; strangers learn of none (empty)."""
+    return [
+        {"kind": "external", "status": "accepted"} | ({"justification": reason} if reason else {}) for reason in reasons
+    ]

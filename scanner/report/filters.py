@@ -1,0 +1,123 @@
+"""Which findings of a report its page shows: chosen in the address, so that a choice can be kept and sent on.
+
+static/js/findings.js does the same in the browser; a finding is left out by the attribute `hidden` in both.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+from urllib.parse import urlencode
+
+from scanner.report.diff import SEVERITY_RANK
+from scanner.report.metrics import CONCERNED, METRICS
+
+STATUS_OF = {"failed": "fail", "warnings": "warn", "passed": "pass"}
+SHOWN = {"": "All", "failed": "Failed", "warnings": "Warnings", "passed": "Passed"}
+MAX_TEXT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What is asked for; empty fields leave nothing out. `q` are words, all of which have to stand in a finding."""
+
+    show: str = ""
+    severity: str = ""
+    metric: str = ""
+    q: str = ""
+
+    @classmethod
+    def asked_by(cls, query: Mapping[str, str], scan_type: str) -> Filter:
+        """From an address. What is not known there is as if it were not asked for; only performance has metrics."""
+        return cls(
+            show=_known(query.get("show"), STATUS_OF),
+            severity=_known(query.get("severity"), SEVERITY_RANK),
+            metric=_known(query.get("metric"), METRICS if scan_type == "performance" else ()),
+            q=" ".join(query.get("q", "")[:MAX_TEXT].split()),
+        )
+
+    @property
+    def is_active(self) -> bool:
+        return any(getattr(self, field.name) for field in fields(self))
+
+    @property
+    def query(self) -> str:
+        """The address' query, without what leaves nothing out."""
+        asked = {field.name: getattr(self, field.name) for field in fields(self)}
+        return urlencode({name: value for name, value in asked.items() if value})
+
+    def fits(self, check: Mapping[str, Any]) -> bool:
+        """Whether a check of a JSON export is asked for."""
+        if self.show and check["status"] != STATUS_OF[self.show]:
+            return False
+        if self.severity and check["severity"] != self.severity:
+            return False
+        if self.metric and self.metric not in CONCERNED.get(check["id"], ()):
+            return False
+        return not self.q or _has_words(check, self.q.lower().split())
+
+
+EVERYTHING = Filter()
+
+
+def _known(value: str | None, among: Iterable[str]) -> str:
+    return value if value is not None and value in among else ""
+
+
+def _has_words(check: Mapping[str, Any], words: Iterable[str]) -> bool:
+    seen = (str(value) for item in check["evidence"] for value in item.values())
+    text = "\n".join(
+        (check["id"], check.get("title", check["name"]), check["message"], check.get("fix") or "", *seen)
+    ).lower()
+    return all(word in text for word in words)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A value that can be chosen, and how many findings have it."""
+
+    value: str
+    label: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class FilterBar:
+    """The form above the findings: what is chosen, what could be, and how much of the report that leaves."""
+
+    chosen: Filter
+    shows: tuple[Option, ...]
+    severities: tuple[Option, ...]
+    metrics: tuple[Option, ...]
+    shown: int
+    total: int
+
+
+def filter_bar(chosen: Filter, checks: Iterable[Mapping[str, Any]], scan_type: str) -> FilterBar:
+    """For the checks of a JSON export."""
+    checks = list(checks)
+    statuses = Counter(check["status"] for check in checks)
+    severities = Counter(check["severity"] for check in checks)
+    concerned = Counter(metric for check in checks for metric in CONCERNED.get(check["id"], ()))
+    return FilterBar(
+        chosen=chosen,
+        shows=tuple(
+            Option(value, label, statuses[STATUS_OF[value]] if value else len(checks)) for value, label in SHOWN.items()
+        ),
+        severities=tuple(
+            Option(each, each.capitalize(), severities[each])
+            for each in SEVERITY_RANK
+            if severities[each] or each == chosen.severity
+        ),
+        metrics=tuple(
+            Option(id, name, concerned[id])
+            for id, (name, *_) in METRICS.items()
+            if concerned[id] or id == chosen.metric
+        )
+        if scan_type == "performance"
+        else (),
+        shown=sum(map(chosen.fits, checks)),
+        total=len(checks),
+    )

@@ -1,0 +1,74 @@
+"""What holds a score down, and what each finding wins once nothing does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from scanner.scoring import Uncapped, uncapped
+
+NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A failed check that a cap counts."""
+
+    name: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeldCap:
+    """A cap that lowered the score to `limit`, for a `reason` that goes on a sentence; `more` holders are not named."""
+
+    limit: int
+    reason: str
+    holders: tuple[Holder, ...]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The caps of a report, the lowest first. `without` is the score without them.
+
+    `points` is what each finding wins then, `held_by` which of them hold it now, by their IDs. Without what the score
+    was worked out from, as in old reports, `without` is None and nothing is known of single findings.
+    """
+
+    caps: tuple[HeldCap, ...]
+    without: int | None
+    points: Mapping[str, float]
+    held_by: frozenset[str]
+
+
+NOT_HELD = Held((), None, {}, frozenset())
+
+
+def held(
+    document: Mapping[str, Any], scoring: Mapping[str, Any] | None, checks: Mapping[str, Mapping[str, Any]], prefix: str
+) -> Held:
+    """Of a JSON export; `scoring` is what was stored beside it, `checks` are its checks by ID."""
+    if not document["caps"]:
+        return NOT_HELD
+    found = uncapped(scoring) if scoring is not None else None
+    caps = tuple(_cap(cap, _counted(found, number), checks, prefix) for number, cap in enumerate(document["caps"]))
+    if found is None:
+        return Held(caps, None, {}, frozenset())
+    return Held(caps, found.value, found.points, frozenset().union(*found.held_by))
+
+
+def _counted(found: Uncapped | None, number: int) -> list[str]:
+    """The IDs of those that the cap counts, first what weighs most."""
+    if found is None or number >= len(found.held_by):
+        return []
+    return sorted(found.held_by[number], key=lambda id: (-found.points[id], id))
+
+
+def _cap(cap: Mapping[str, Any], ids: list[str], checks: Mapping[str, Mapping[str, Any]], prefix: str) -> HeldCap:
+    holders = tuple(
+        Holder(checks[id].get("title", checks[id]["name"]), f"{prefix}check-{id}") for id in ids if id in checks
+    )
+    reason = cap["reason"].removesuffix(".")
+    return HeldCap(cap["limit"], reason[:1].lower() + reason[1:], holders[:NAMED], max(0, len(holders) - NAMED))

@@ -1,0 +1,117 @@
+"""The figures of a performance scan, for the top of its page: from the evidence of the checks that judge them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from scanner.report.standing import BANDS, Band, Standing, standing
+
+LENGTH = 1000  # of a band as drawn, in which each verdict has a third
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Good, needs work and poor side by side: `mark` is where the page stands, 0 to 1000; the others are written."""
+
+    mark: int
+    good: str
+    poor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A figure with its unit; `status` is that of its check, `anchor` the check's card."""
+
+    name: str
+    value: str
+    unit: str
+    status: str
+    anchor: str
+    meaning: str
+    scale: Scale
+    standing: Standing | None
+
+    @property
+    def verdict(self) -> str:
+        return {"pass": "Good", "warn": "Needs work", "fail": "Poor"}[self.status]
+
+
+def _seconds(value: float) -> tuple[str, str]:
+    return f"{value:.1f}", "s"
+
+
+def _milliseconds(value: float) -> tuple[str, str]:
+    return f"{1000 * value:,.0f}", "ms"
+
+
+def _plain(value: float) -> tuple[str, str]:
+    return f"{value:.3f}".rstrip("0").rstrip("."), ""
+
+
+# By the check's ID, in the order of the page.
+METRICS: Mapping[str, tuple[str, str, Callable[[float], tuple[str, str]]]] = {
+    "lcp": ("Largest contentful paint", "when the main content appears", _seconds),
+    "fcp": ("First contentful paint", "when the first content appears", _seconds),
+    "tbt": ("Total blocking time", "how long the page does not respond", _milliseconds),
+    "cls": ("Cumulative layout shift", "how much the layout shifts", _plain),
+}
+# Of the evidence's figures, whose names tell none.
+UNITS: Mapping[str, Mapping[str, str]] = {
+    id: dict.fromkeys(("median", "least", "largest"), "s") for id in ("lcp", "fcp", "tbt")
+}
+
+
+# What else a metric depends on, as Lighthouse relates its audits to them; a metric concerns itself.
+_PAINTS = ("lcp", "fcp")
+CONCERNED: Mapping[str, tuple[str, ...]] = {
+    **{id: (id,) for id in METRICS},
+    **dict.fromkeys(
+        (
+            *("ttfb", "doc-redirects", "blocking-scripts", "blocking-css", "css-import", "third-party-spof"),
+            *("text-compressed", "modern-encoding", "unminified-css", "unused-css", "css-weight", "preconnects"),
+            *("http-version", "keep-alive", "est-load-time", "font-display", "font-weight", "font-count"),
+        ),
+        _PAINTS,
+    ),
+    **dict.fromkeys(("font-format", "domains", "requests", "total-weight"), ("lcp",)),
+    **dict.fromkeys(
+        ("lcp-lazy", "lcp-priority", "image-format", "image-oversized", "image-weight", "lazy-offscreen", "gif-video"),
+        ("lcp",),
+    ),
+    **dict.fromkeys(
+        ("long-tasks", "script-time", "main-thread", "dom-size", "dom-depth", "third-party-share"), ("tbt",)
+    ),
+    **dict.fromkeys(("unminified-js", "unused-js", "js-weight", "document-write"), ("lcp", "fcp", "tbt")),
+    "image-dimensions": ("cls",),
+}
+
+
+def metrics(checks: Mapping[str, Mapping[str, Any]], prefix: str = "") -> tuple[Metric, ...]:
+    """Those that were measured; `checks` are the export's by ID, `prefix` stands before anchors."""
+    found = []
+    for id, (name, meaning, write) in METRICS.items():
+        check = checks.get(id)
+        median = check["evidence"][0].get("median") if check and check["evidence"] else None
+        if check and isinstance(median, int | float):
+            band = BANDS[id]
+            scale = Scale(mark(median, band), _joined(write(band.good)), _joined(write(band.poor)))
+            written, anchor = write(median), f"{prefix}check-{id}"
+            found.append(Metric(name, *written, check["status"], anchor, meaning, scale, standing(id)))
+    return tuple(found)
+
+
+def mark(value: float, band: Band) -> int:
+    """Where a value stands, 0 to 1000; what is poor comes near the end, and never beyond it."""
+    if value <= band.good:
+        thirds = max(0.0, value) / band.good
+    elif value <= band.poor:
+        thirds = 1 + (value - band.good) / (band.poor - band.good)
+    else:
+        thirds = 3 - band.poor / value
+    return round(LENGTH * thirds / 3)
+
+
+def _joined(written: tuple[str, str]) -> str:
+    return " ".join(each for each in written if each)

@@ -1,0 +1,81 @@
+"""From the sources that a check names to the pages where they can be read. Only addresses made here become links."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from urllib.parse import urlsplit
+
+from scanner.catalogue import check_ids
+from scanner.findings import ScanType
+
+AXE_RULES = "https://dequeuniversity.com/rules/axe/4.10/"
+UNDERSTANDING_WCAG = "https://www.w3.org/WAI/WCAG22/Understanding/"
+# Such as: WCAG 4.1.2 Name, Role, Value (A)
+CRITERION = re.compile(r"WCAG (\d\.\d{1,2}\.\d{1,2})(?: ([^\n]{1,80}))? \((A{1,3})\)")
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceLink:
+    """A source that a check names; `url` is None where there is no page to link to."""
+
+    text: str
+    url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionLink:
+    """A success criterion of WCAG 2.2: its number, level (A, AA, AAA), and the page that explains it."""
+
+    number: str
+    name: str
+    level: str
+    url: str | None
+
+
+def safe_link(url: object) -> str | None:
+    """The URL when it may stand in an href: absolute, http or https. None for `javascript:` and the like."""
+    if not isinstance(url, str) or not re.match(r"https?://[^\s/]", url):
+        return None
+    try:
+        return url if urlsplit(url).hostname else None
+    except ValueError:
+        return None
+
+
+def page_url(check_pages: str, check_id: str) -> str:
+    """The page of a check in the documentation at `check_pages`; empty for checks that are no more, or without it."""
+    return f"{check_pages}{check_id}" if check_pages and check_id in _known_checks() else ""
+
+
+@cache
+def _known_checks() -> frozenset[str]:
+    return frozenset().union(*map(check_ids, ScanType))
+
+
+@lru_cache(maxsize=1024)
+def reference(text: str) -> ReferenceLink:
+    """A reference with its page: URLs, CWE and CVE numbers, RFCs (with their section), WCAG criteria, axe's rules."""
+    if match := re.fullmatch(r"CWE-(\d+)", text):
+        return ReferenceLink(text, f"https://cwe.mitre.org/data/definitions/{match[1]}.html")
+    if match := re.fullmatch(r"CVE-\d{4}-\d{4,7}", text):
+        return ReferenceLink(text, f"https://www.cve.org/CVERecord?id={match[0]}")
+    if match := re.fullmatch(r"RFC (\d+)(?:, section (\d+(?:\.\d+)*))?", text):
+        section = f"#section-{match[2]}" if match[2] else ""
+        return ReferenceLink(text, f"https://www.rfc-editor.org/rfc/rfc{match[1]}{section}")
+    if match := re.fullmatch(r"axe-core: ([a-z-]{2,60})(?: \(best practice\))?", text):
+        return ReferenceLink(text, f"{AXE_RULES}{match[1]}")
+    found = criterion(text)
+    return ReferenceLink(text, found.url if found else safe_link(text))
+
+
+@lru_cache(maxsize=1024)
+def criterion(text: str) -> CriterionLink | None:
+    """The WCAG criterion that a reference names, if it names one."""
+    match = CRITERION.fullmatch(text)
+    if match is None:
+        return None
+    name = match[2] or ""
+    slug = re.sub(r"[^a-z]+", "-", name.lower()).strip("-")
+    return CriterionLink(match[1], name, match[3], f"{UNDERSTANDING_WCAG}{slug}" if slug else None)

@@ -1,0 +1,321 @@
+"""From a frozen report to what its page shows, in the page's order. No database here.
+
+Text from the scanned site stays text: the templates escape it, and only the addresses made or admitted in
+`scanner.report.references` become links.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+
+from scanner.report.cards import CheckCard, card_of
+from scanner.report.diff import SEVERITY_RANK, STATUS_RANK
+from scanner.report.evidence.columns import column
+from scanner.report.evidence.tables import written
+from scanner.report.exhibits.exhibits import Exhibits, exhibits_of
+from scanner.report.explanations import ACCESSIBILITY_NOTE, category_meaning, grade_meaning
+from scanner.report.filters import EVERYTHING, Filter, FilterBar, filter_bar
+from scanner.report.held import Held, held
+from scanner.report.judge import WORTH
+from scanner.report.metrics import Metric, metrics
+from scanner.report.mute_matching import Covered
+from scanner.report.muting import NOTHING_MUTED, Muting, ScoreWithout, muted_parts, without_muted
+from scanner.report.pictures import NO_PICTURES, Crop, Pictures
+from scanner.report.references import page_url, safe_link
+from scanner.report.waterfall import WaterfallChart, waterfall
+
+# What `facts` holds is named by the engine; a name that is not listed is shown as it is written there.
+FACT_LABELS = {
+    "final_url": "Final address",
+    "status": "HTTP status",
+    "address": "IP address",
+    "document_bytes": "Document size",
+    "duration_s": "Duration of the scan",
+    "console_errors": "Console errors",
+    "site_evidence_at": "Site-wide evidence from",
+}
+# Told in a sentence of their own.
+COVERAGE = frozenset({"notice", "checks_planned", "checks_known", "browser", "axe_core"})
+FIRST = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Checks of a category with one status."""
+
+    title: str
+    checks: tuple[CheckCard, ...]
+
+    @property
+    def is_hidden(self) -> bool:
+        return all(check.is_hidden for check in self.checks)
+
+
+# A score below `LOW` alarms; what counts no more than `LITTLE` percent of the whole should not.
+LOW, LITTLE = 50, 3
+
+
+@dataclass(frozen=True, slots=True)
+class CategorySection:
+    """A category with its checks, those to mend apart from those that passed."""
+
+    name: str
+    anchor: str
+    meaning: str
+    score: int
+    failed: tuple[CheckCard, ...]
+    warned: tuple[CheckCard, ...]
+    passed: tuple[CheckCard, ...]
+
+    @property
+    def lone(self) -> str:
+        """How little it counts, in words, where one failure alone makes its low score; else empty."""
+        if len(self.failed) != 1 or self.warned or self.score >= LOW:
+            return ""
+        (check,) = self.failed
+        share = round(100 * (check.points or check.later) / (100 - self.score))
+        return f"{share}% of the score" if 0 < share <= LITTLE else ""
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether there is nothing to do."""
+        return self.score == 100 and not self.failed and not self.warned
+
+    @property
+    def groups(self) -> list[Group]:
+        """The checks by their status, those that passed folded away."""
+        named = (("Failed", self.failed), ("Warnings", self.warned), ("Passed", self.passed))
+        return [Group(title, checks) for title, checks in named if checks]
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether none of its checks fits what is asked for."""
+        return all(group.is_hidden for group in self.groups)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    label: str
+    value: str
+    url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    reason: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageSummary:
+    """How much was looked at, and with what; `browser` and `axe` are product and version, empty without."""
+
+    planned: int
+    known: int
+    not_applicable: int
+    browser: str
+    axe: str
+    skipped: tuple[Skipped, ...]
+    omitted: tuple[str, ...]  # names of checks that need a browser, where there was none
+    worth: str  # of a score without one
+
+    @property
+    def is_static(self) -> bool:
+        """Whether there are checks that only a browser could have run, and there was none."""
+        return self.planned < self.known
+
+
+@dataclass(frozen=True, slots=True)
+class ReportPage:
+    """Everything the template shows. Times are aware, UTC; `severities` is such as "1 high, 3 low".
+
+    `notice` is what a reader has to know first, empty where there is nothing. `prefix` stands before all anchors.
+    Of the categories, those in `clear` have nothing to do.
+    """
+
+    document: Mapping[str, Any]
+    link: str | None
+    created_at: datetime
+    completed_at: datetime
+    notice: str
+    meaning: str
+    held: Held
+    note: str
+    categories: tuple[CategorySection, ...]
+    clear: tuple[CategorySection, ...]
+    filters: FilterBar
+    first: tuple[CheckCard, ...]
+    metrics: tuple[Metric, ...]
+    facts: tuple[Fact, ...]
+    coverage: CoverageSummary
+    waterfall: WaterfallChart | None
+    exhibits: Exhibits
+    pictures: Pictures
+    largest: Crop | None  # of the largest contentful paint
+    muted: tuple[CheckCard, ...]  # in none of the categories
+    without_muted: ScoreWithout | None
+    prefix: str
+
+    @property
+    def first_has_later(self) -> bool:
+        """Whether something among `first` wins only once nothing holds the score down."""
+        return any(check.later for check in self.first)
+
+
+def report_page(
+    document: Mapping[str, Any],
+    facts: Mapping[str, Any],
+    requests: Mapping[str, Any] | None = None,
+    muting: Muting = NOTHING_MUTED,
+    prefix: str = "",
+    chosen: Filter = EVERYTHING,
+    check_pages: str = "",
+    exhibits: Mapping[str, Any] | None = None,
+    pictures: Pictures = NO_PICTURES,
+) -> ReportPage:
+    """The page of a report; `document` is the JSON export, `requests` and `exhibits` are stored with it.
+
+    `prefix` tells the anchors of several reports in one file apart; what is not `chosen` is hidden. `check_pages` is
+    where the checks' pages are, `/docs/checks/` of the service; empty where there is no service.
+    """
+    muted = muting.findings(document)
+    scan_type = document["type"]
+    by_id = {check["id"]: check for category in document["categories"] for check in category["checks"]}
+    holds = held(document, muting.scoring, by_id, prefix)
+    cards = [
+        [
+            _card(
+                check,
+                document["url"],
+                muting,
+                muted.get(check["id"]),
+                prefix,
+                holds,
+                chosen,
+                page_url(check_pages, check["id"]),
+                pictures,
+            )
+            for check in category["checks"]
+        ]
+        for category in document["categories"]
+    ]
+    found = [
+        _category(
+            category, f"{prefix}category-{number}", scan_type, [card for card in of_category if not card.is_muted]
+        )
+        for number, (category, of_category) in enumerate(zip(document["categories"], cards, strict=True), 1)
+    ]
+    # What is to be mended stands before what is well.
+    found.sort(key=lambda each: 0 if each.failed else 1 if each.warned else 2)
+    categories = tuple(each for each in found if not each.is_clear)
+    return ReportPage(
+        document=document,
+        link=safe_link(document["url"]),
+        created_at=datetime.fromisoformat(document["created_at"]),
+        completed_at=datetime.fromisoformat(document["completed_at"]),
+        notice=str(facts.get("notice", "")),
+        meaning=grade_meaning(scan_type, document["grade"]),
+        held=holds,
+        note=ACCESSIBILITY_NOTE if scan_type == "accessibility" else "",
+        categories=categories,
+        clear=tuple(each for each in found if each.is_clear),
+        filters=filter_bar(chosen, by_id.values(), scan_type),
+        first=_first(categories, is_capped=bool(document["caps"])),
+        metrics=metrics(by_id, prefix) if scan_type == "performance" else (),
+        facts=tuple(_fact(name, value) for name, value in facts.items() if name not in COVERAGE),
+        coverage=_coverage(document, facts),
+        waterfall=waterfall(requests),
+        exhibits=exhibits_of(document, exhibits, prefix),
+        pictures=pictures,
+        largest=pictures.crops(by_id["lcp"]).get(0) if "lcp" in by_id else None,
+        muted=tuple(sorted((card for each in cards for card in each if card.is_muted), key=_weight)),
+        without_muted=without_muted(muting.scoring, muted),
+        prefix=prefix,
+    )
+
+
+def _card(
+    check: Mapping[str, Any],
+    url: str,
+    muting: Muting,
+    covered: Covered | None,
+    prefix: str,
+    holds: Held,
+    chosen: Filter,
+    page: str,
+    pictures: Pictures,
+) -> CheckCard:
+    is_muted = covered is not None and covered.is_whole
+    return card_of(
+        check,
+        mute_url="" if is_muted or check["status"] == "pass" else muting.url_of(check["id"]),
+        muted=muted_parts(check, url, covered) if covered else (),
+        is_muted=is_muted,
+        shows_rules=muting.shows_rules,
+        prefix=prefix,
+        later=holds.points.get(check["id"], 0.0),
+        holds=check["id"] in holds.held_by,
+        is_hidden=not chosen.fits(check),
+        page_url=page,
+        crops=pictures.crops(check),
+    )
+
+
+def _category(category: Mapping[str, Any], anchor: str, scan_type: str, cards: Sequence[CheckCard]) -> CategorySection:
+    checks = sorted(cards, key=_weight)
+    by_status = {status: tuple(members) for status, members in groupby(checks, key=lambda check: check.status)}
+    return CategorySection(
+        name=category["name"],
+        anchor=anchor,
+        meaning=category_meaning(scan_type, category["name"]),
+        score=category["score"],
+        failed=by_status.get("fail", ()),
+        warned=by_status.get("warn", ()),
+        passed=by_status.get("pass", ()),
+    )
+
+
+def _weight(check: CheckCard) -> tuple[int, float, float, int]:
+    """Failed before warned before passed, then what wins most, then what is most severe; else the report's order."""
+    rank = SEVERITY_RANK.get(check.severity or "", len(SEVERITY_RANK))
+    return STATUS_RANK[check.status], -check.points, -check.later, rank
+
+
+def _first(categories: tuple[CategorySection, ...], *, is_capped: bool) -> tuple[CheckCard, ...]:
+    """What is critical, then the biggest wins: what a file with passwords costs tells nothing of what it risks.
+
+    Under a cap one fix alone may win nothing: then what holds the score, and what wins later.
+    """
+    open_checks = [check for each in categories for check in (*each.failed, *each.warned)]
+    wins = [check for check in open_checks if check.points or check.later or check.holds]
+    # What failed stays worth naming where a report does not say what it would win.
+    unknown = [check for check in open_checks if is_capped and check not in wins and check.status == "fail"]
+    wins.sort(key=lambda check: (not check.is_critical, -check.points, not check.holds, -check.later))
+    return (*wins, *sorted(unknown, key=_weight))[:FIRST]
+
+
+def _coverage(document: Mapping[str, Any], facts: Mapping[str, Any]) -> CoverageSummary:
+    by_reason: dict[str, list[str]] = {}
+    for each in document["skipped_checks"]:
+        by_reason.setdefault(each["reason"], []).append(each["name"])
+    planned = facts.get("checks_planned", 0)
+    judged = document["summary"]["total_checks"] + len(document["skipped_checks"])
+    return CoverageSummary(
+        planned=planned,
+        not_applicable=max(0, planned - judged),
+        known=facts.get("checks_known", 0),
+        browser=str(facts.get("browser", "")),
+        # One load serves all types, but only this one asks axe-core.
+        axe=str(facts.get("axe_core", "")) if document["type"] == "accessibility" else "",
+        skipped=tuple(Skipped(reason, tuple(names)) for reason, names in by_reason.items()),
+        omitted=tuple(each["name"] for each in document.get("omitted_checks", ())),
+        worth=WORTH.get(document["type"], ""),
+    )
+
+
+def _fact(name: str, value: object) -> Fact:
+    return Fact(FACT_LABELS.get(name) or column(name).label, written(name, value), safe_link(value))

@@ -1,0 +1,92 @@
+"""One visit: `scan()` plans, gathers evidence, has each scan type judge it and puts the results together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from scanner.browser.visit import Browser
+from scanner.catalogue import catalogue_version
+from scanner.findings import ScanType
+from scanner.gathering import Gathering
+from scanner.judging import Judgement
+from scanner.kept_evidence import KeptEvidence
+from scanner.net.client import Network
+from scanner.net.targets import Target
+from scanner.plan import Plan
+from scanner.result import Budget, Checked, Phase, Progress, ScanError, ScanResult
+
+
+def scan(
+    target: Target,
+    types: Iterable[ScanType],
+    network: Network,
+    budget: Budget,
+    progress: Callable[[Progress], None] = lambda _: None,
+    browser: Browser | None = None,
+    shared: KeptEvidence | None = None,
+) -> tuple[ScanResult, ...]:
+    """Visit one page and judge it for these types, in their order; without a browser where there is none.
+
+    Never raises for anything the site does. Evidence is gathered concurrently, once for all types, and only where a
+    check of one of them needs it; what is the origin's, and an earlier visit has `shared`, is not gathered again. A
+    probe that fails makes its checks "could not run" (`partial`); when the page can't be had, the scan is `failed`.
+    """
+    wanted = tuple(dict.fromkeys(types))
+    started_at = datetime.now(UTC)
+    visit = Gathering(target, wanted, network, budget, started_at, browser, shared)
+    told = _Told(visit.plans, progress)
+    told.tell(2, "connecting")
+    visit.collect(lambda done: told.tell(10 + int(60 * done), "collecting"))
+    results = []
+    for scan_type in wanted:
+        judgement = Judgement(
+            target,
+            scan_type,
+            visit.plans[scan_type],
+            visit.evidence_for(scan_type),
+            visit.remaining_s,
+            visit.shared_since(scan_type),
+        )
+        error = visit.errors.get(scan_type) or judgement.judge(lambda done, of=scan_type: told.check(of, done))  # type: ignore[misc]  # one argument
+        told.check(scan_type, len(judgement.results) if error is None else 0)
+        results.append(judgement.result(error))
+    told.tell(100, "done")
+    return tuple(results)
+
+
+def failed_result(scan_type: ScanType, url: str, started_at: datetime, error: ScanError) -> ScanResult:
+    """The result of a scan for which there was no visit."""
+    return ScanResult(
+        type=scan_type,
+        url=url,
+        status="failed",
+        started_at=started_at,
+        completed_at=datetime.now(UTC),
+        catalogue_version=catalogue_version(scan_type),
+        error=error,
+    )
+
+
+@dataclass
+class _Told:
+    """Reports progress, never backwards."""
+
+    plans: Mapping[ScanType, Plan]
+    progress: Callable[[Progress], None]
+    percent: int = 0
+    checked: dict[ScanType, int] = field(default_factory=dict)
+
+    def check(self, scan_type: ScanType, done: int) -> None:
+        self.checked[scan_type] = done
+        total = sum(len(each.checks) for each in self.plans.values())
+        self.tell(70 + 29 * sum(self.checked.values()) // total, "checking")
+
+    def tell(self, percent: int, phase: Phase) -> None:
+        self.percent = max(self.percent, percent)
+        checks = {
+            scan_type: Checked(self.checked.get(scan_type, 0), len(plan.checks))
+            for scan_type, plan in self.plans.items()
+        }
+        self.progress(Progress(self.percent, phase, checks))

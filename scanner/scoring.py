@@ -1,0 +1,323 @@
+"""From findings to a score: weights, caps, grades, and the points each finding costs. Pure arithmetic.
+
+The rules are explained in docs/scoring.md.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from scanner.findings import Severity
+from scanner.result import CategoryResult, CheckResult
+
+# Raise it with every change of the arithmetic here: reports with other rules cannot be compared point by point.
+RULES_VERSION = 2
+
+SEVERITY_WEIGHT = {
+    Severity.CRITICAL: 10,
+    Severity.HIGH: 6,
+    Severity.MEDIUM: 3,
+    Severity.LOW: 1,
+}
+STATUS_CREDIT = {"pass": 1.0, "warn": 0.5, "fail": 0.0}
+
+GRADES = ((97, "A+"), (90, "A"), (80, "B"), (70, "C"), (60, "D"))
+
+
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """A ceiling for the overall score.
+
+    It holds when at least `count` checks failed, counting those of `severity` (None: any) and, where
+    `checks` names some, only those IDs. A `count` of 0 always holds. One that `is_static` holds only where no
+    browser judged the page, one that `is_unseen` only where nobody saw its content.
+    """
+
+    limit: int
+    reason: str
+    count: int = 1
+    severity: Severity | None = None
+    checks: frozenset[str] = frozenset()
+    is_static: bool = False
+    is_unseen: bool = False
+
+    def holds(self, results: Sequence[CheckResult]) -> bool:
+        """Whether these results are held down by this cap."""
+        return len(self.counted(results)) >= self.count
+
+    def counted(self, results: Sequence[CheckResult]) -> list[CheckResult]:
+        """The failed checks among these that it counts."""
+        return [
+            result
+            for result in results
+            if result.status == "fail"
+            and (self.severity is None or result.severity == self.severity)
+            and (not self.checks or result.id in self.checks)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """An overall score with what explains it: `held` are the caps that lowered it, the lowest first."""
+
+    value: int
+    grade: str
+    categories: tuple[CategoryResult, ...]
+    held: tuple[Cap, ...]
+
+
+def score(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> Score:
+    """The overall score, 0 to 100, with category scores and each check's `points` filled in.
+
+    Each category's weight is shared out among all its checks by their declared severity. A finding takes from its
+    check's share what its own severity weighs: a fail all of it, a warning half, or by its credit; never more than
+    the share. The score is what is left of the shares of the checks that applied, in percent, lowered by the caps.
+    `points` is what the overall score would gain if that one check passed in full, caps included.
+    """
+    exact = _overall(categories, caps)
+    scored = tuple(
+        replace(
+            category,
+            score=rounded(category_score(category)),
+            checks=tuple(
+                replace(result, points=_points(categories, caps, category, result, exact)) for result in category.checks
+            ),
+        )
+        for category in categories
+    )
+    results = [result for category in categories for result in category.checks]
+    value = rounded(exact)
+    uncapped = _weighted_mean(categories)
+    held = sorted(
+        (cap for cap in caps if cap.limit < uncapped and cap.holds(results)),
+        key=lambda cap: cap.limit,
+    )
+    return Score(value, grade(value, results), scored, tuple(held))
+
+
+def basis(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> dict[str, Any]:
+    """What `score` works with and reports do not tell, as JSON: for `score_without`."""
+    return {
+        "rules": RULES_VERSION,
+        "categories": [
+            {
+                "weight": category.weight,
+                "absent_weight": category.absent_weight,
+                "checks": [
+                    [
+                        result.id,
+                        result.status,
+                        result.severity,
+                        result.declared_severity,
+                        result.credit,
+                        result.weighs,
+                        result.covers_category,
+                    ]
+                    for result in category.checks
+                ],
+            }
+            for category in categories
+        ],
+        "caps": [[cap.limit, cap.count, cap.severity, sorted(cap.checks)] for cap in caps],
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Uncapped:
+    """A score as if no cap held it down.
+
+    `points` is what it would gain if that one check passed in full, by the IDs of those that did not. `held_by` are the
+    failed checks that each cap counts, for the caps that lowered the score in the order of `Score.held`.
+    """
+
+    value: int
+    points: Mapping[str, float]
+    held_by: tuple[frozenset[str], ...]
+
+
+def uncapped(stored: Mapping[str, Any]) -> Uncapped | None:
+    """From a `basis`; None where the score was made by other rules."""
+    if stored["rules"] != RULES_VERSION:
+        return None
+    categories, caps = _restored_basis(stored)
+    parts = [_kept(category) for category in categories]
+    exact = _mean(parts)
+    results = [result for category in categories for result in category.checks]
+    held = sorted((cap for cap in caps if cap.limit < exact and cap.holds(results)), key=lambda cap: cap.limit)
+    return Uncapped(
+        rounded(exact),
+        {
+            result.id: _points_in(parts, number, category, result, exact)
+            for number, category in enumerate(categories)
+            for result in category.checks
+            if result.status != "pass"
+        },
+        tuple(frozenset(result.id for result in cap.counted(results)) if cap.count else frozenset() for cap in held),
+    )
+
+
+def score_without(stored: Mapping[str, Any], passed: Collection[str]) -> tuple[int, str] | None:
+    """Score and grade from a `basis` as if the checks with these IDs had passed in full, as `points` are worked out.
+
+    None where the score was made by other rules.
+    """
+    if stored["rules"] != RULES_VERSION:
+        return None
+    restored, caps = _restored_basis(stored)
+    categories = [
+        replace(
+            category,
+            checks=tuple(_as_passed(result) if result.id in passed else result for result in category.checks),
+        )
+        for category in restored
+    ]
+    value = rounded(_overall(categories, caps))
+    return value, grade(value, [result for category in categories for result in category.checks])
+
+
+def _restored_basis(stored: Mapping[str, Any]) -> tuple[list[CategoryResult], list[Cap]]:
+    categories = [
+        CategoryResult(
+            "", "", each["weight"], tuple(map(_restored, each["checks"])), absent_weight=each["absent_weight"]
+        )
+        for each in stored["categories"]
+    ]
+    caps = [
+        Cap(limit, "", count, Severity(severity) if severity else None, frozenset(checks))
+        for limit, count, severity, checks in stored["caps"]
+    ]
+    return categories, caps
+
+
+def _restored(stored: Sequence[Any]) -> CheckResult:
+    id, status, severity, declared, credit, weighs, covers = stored
+    return CheckResult(
+        id,
+        "",
+        "",
+        status,
+        Severity(severity) if severity else None,
+        Severity(declared),
+        "",
+        credit=credit,
+        weighs=weighs,
+        covers_category=covers,
+    )
+
+
+def _as_passed(result: CheckResult) -> CheckResult:
+    return replace(result, status="pass", severity=None, credit=None)
+
+
+def mean_grade(value: int, is_flawless: bool) -> str:
+    """The letter for a mean of scores; A+ only where each of them was one."""
+    letter = next((letter for least, letter in GRADES if value >= least), "F")
+    return "A" if letter == "A+" and not is_flawless else letter
+
+
+def grade(value: int, results: Sequence[CheckResult]) -> str:
+    """The letter for a score. A+ also needs that nothing of severity medium or above failed or warned."""
+    for least, letter in GRADES:
+        if value >= least:
+            blemished = any(result.severity is not None and result.severity is not Severity.LOW for result in results)
+            return "A" if letter == "A+" and blemished else letter
+    return "F"
+
+
+def category_score(category: CategoryResult) -> float:
+    """What is left of the shares of the checks that applied, 0 to 100; 100 where none of them weighs."""
+    return _percent(*_kept(category))
+
+
+def severity_counts(results: Sequence[CheckResult]) -> Counter[Severity]:
+    """How many failed or warned checks there are of each severity."""
+    return Counter(result.severity for result in results if result.severity is not None)
+
+
+def _kept(category: CategoryResult) -> tuple[float, float]:
+    """How much of the category's weight is left, and how much of it was judged."""
+    whole = sum(map(_weight, category.checks)) + category.absent_weight
+    judged = sum(_weight(result) for result in category.checks if result.weighs)
+    lost = sum(map(_cost, category.checks))
+    covering = [_cost(result) / _weight(result) for result in category.checks if result.covers_category]
+    if covering:
+        lost += max(covering) * (whole - judged)
+        judged = whole
+    share = category.weight / whole if whole else 0.0
+    return share * (judged - lost), share * judged
+
+
+def _weight(result: CheckResult) -> int:
+    return SEVERITY_WEIGHT[result.declared_severity]
+
+
+def _cost(result: CheckResult) -> float:
+    """What a finding takes away, in the unit of `SEVERITY_WEIGHT`."""
+    if not result.weighs:
+        return 0.0
+    found = SEVERITY_WEIGHT[result.severity or result.declared_severity]
+    return min(_weight(result), found) * (1 - _credit(result))
+
+
+def _credit(result: CheckResult) -> float:
+    return STATUS_CREDIT[result.status] if result.credit is None else result.credit
+
+
+def _percent(kept: float, judged: float) -> float:
+    return 100 * kept / judged if judged else 100.0
+
+
+def _weighted_mean(categories: Sequence[CategoryResult]) -> float:
+    return _mean([_kept(category) for category in categories])
+
+
+def _mean(parts: Sequence[tuple[float, float]]) -> float:
+    return _percent(sum(kept for kept, _ in parts), sum(judged for _, judged in parts))
+
+
+def _overall(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> float:
+    results = [result for category in categories for result in category.checks]
+    limits = [cap.limit for cap in caps if cap.holds(results)]
+    return min([_weighted_mean(categories), *limits])
+
+
+def _points(
+    categories: Sequence[CategoryResult],
+    caps: Sequence[Cap],
+    category: CategoryResult,
+    result: CheckResult,
+    exact: float,
+) -> float:
+    if not result.weighs or _credit(result) == 1.0:
+        return 0.0
+    mended = _as_passed(result)
+    changed = [
+        replace(
+            each,
+            checks=tuple(mended if check is result else check for check in each.checks),
+        )
+        if each is category
+        else each
+        for each in categories
+    ]
+    return round(_overall(changed, caps) - exact, 1)
+
+
+def _points_in(
+    parts: Sequence[tuple[float, float]], number: int, category: CategoryResult, result: CheckResult, exact: float
+) -> float:
+    """As `_points` without caps, with what is left of the other categories worked out once: pages are asked often."""
+    if not result.weighs or _credit(result) == 1.0:
+        return 0.0
+    mended = _as_passed(result)
+    changed = _kept(replace(category, checks=tuple(mended if each is result else each for each in category.checks)))
+    return round(_mean([*parts[:number], changed, *parts[number + 1 :]]) - exact, 1)
+
+
+def rounded(value: float) -> int:
+    # Half goes down: 96.5 is not yet 97, so a rounded score never promises a grade that was not reached.
+    value = round(value, 9)
+    return int(value + 0.5) if value % 1 != 0.5 else int(value)

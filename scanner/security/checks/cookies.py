@@ -1,0 +1,137 @@
+"""Cookies: what keeps them from being read, sent or replaced by others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scanner.catalogue import Category, check
+from scanner.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
+from scanner.messages import counted, excerpt, some
+from scanner.page.evidence import Page
+from scanner.security.cookies import Cookie, Cookies
+
+CATEGORY = Category("Cookies", weight=10)
+
+NO_COOKIES = NotApplicable("The site sets no cookies on this page.")
+
+
+def _names(cookies: Sequence[Cookie]) -> str:
+    return some([excerpt(cookie.name, 60) or "(without a name)" for cookie in cookies])
+
+
+def _evidence(cookies: Sequence[Cookie]) -> list[EvidenceItem]:
+    """Names and attributes; a value is never stored."""
+    return [
+        {
+            "cookie": excerpt(cookie.name, 100),
+            "host": cookie.host,
+            "session_like": cookie.is_session_like,
+            "secure": cookie.secure,
+            "http_only": cookie.http_only,
+            "same_site": "(unknown value)" if cookie.same_site == "" else cookie.same_site,
+        }
+        for cookie in cookies
+    ]
+
+
+@check(
+    "cookie-secure",
+    name="Cookies have the Secure attribute",
+    found="Cookies without the Secure attribute",
+    why="Browsers also send the cookie over plain HTTP, where anyone on the network can read it.",
+    severity=HIGH,
+    fix="Add Secure to every cookie: Set-Cookie: name=value; Secure; HttpOnly; SameSite=Lax",
+    references=("RFC 6265bis, section 4.1.2.5", "CWE-614"),
+)
+def cookie_secure(page: Page, cookies: Cookies) -> Finding:
+    if not cookies.kept:
+        return NO_COOKIES
+    if not page.target.is_https:
+        return NotApplicable("The page was loaded over plain HTTP, where browsers reject Secure cookies.")
+    insecure = sorted((each for each in cookies.kept if not each.secure), key=lambda each: not each.is_session_like)
+    if not insecure:
+        return Pass(f"{counted(len(cookies.kept), 'cookie')}, all with Secure.", _evidence(cookies.kept))
+    sessions = [each for each in insecure if each.is_session_like]
+    if sessions:
+        return Fail(
+            f"Session cookies without Secure: {_names(sessions)}. Browsers send them over plain HTTP too.",
+            evidence=_evidence(insecure),
+        )
+    return Fail(
+        f"Secure is missing on {_names(insecure)}, so browsers send {'it' if len(insecure) == 1 else 'them'} over "
+        "plain HTTP too.",
+        severity=MEDIUM,
+        evidence=_evidence(insecure),
+    )
+
+
+@check(
+    "cookie-httponly",
+    name="Session cookies have the HttpOnly attribute",
+    found="Session cookies without the HttpOnly attribute",
+    why="An injected script can read the session cookie and send it to an attacker.",
+    severity=HIGH,
+    fix="Add HttpOnly to the session cookie: Set-Cookie: name=value; Secure; HttpOnly; SameSite=Lax",
+    references=("RFC 6265bis, section 4.1.2.6", "CWE-1004"),
+)
+def cookie_httponly(cookies: Cookies) -> Finding:
+    sessions = [each for each in cookies.kept if each.is_session_like]
+    if not sessions:
+        return NotApplicable("No cookie looks like a session.")
+    readable = [each for each in sessions if not each.http_only]
+    if readable:
+        return Fail(
+            f"HttpOnly is missing on {_names(readable)}, so an injected script can steal the session.",
+            evidence=_evidence(readable),
+        )
+    return Pass(f"{_names(sessions)}: with HttpOnly.", _evidence(sessions))
+
+
+@check(
+    "cookie-samesite",
+    name="Cookies have a SameSite attribute",
+    found="Cookies without a valid SameSite attribute",
+    why="Requests from other sites may carry the cookie, which is what cross-site request forgery relies on.",
+    severity=MEDIUM,
+    fix="Send Set-Cookie: name=value; Secure; HttpOnly; SameSite=Lax (or Strict). "
+    "Cookies for embedding in other sites need SameSite=None; Secure.",
+    references=("RFC 6265bis, section 4.1.2.7", "CWE-1275"),
+)
+def cookie_samesite(cookies: Cookies) -> Finding:
+    if not cookies.kept:
+        return NO_COOKIES
+    unknown = [each for each in cookies.kept if each.same_site == ""]
+    refused = [each for each in cookies.kept if each.same_site == "none" and not each.secure]
+    if refused:
+        return Fail(f"Browsers reject {_names(refused)}: SameSite=None without Secure.", evidence=_evidence(refused))
+    if unknown:
+        return Fail(
+            f"SameSite has an unknown value on {_names(unknown)}, so browsers apply their default.",
+            evidence=_evidence(unknown),
+        )
+    absent = [each for each in cookies.kept if each.same_site is None]
+    if absent:
+        return Warn(
+            f"SameSite is missing on {_names(absent)}; browsers differ in their default.", evidence=_evidence(absent)
+        )
+    return Pass(f"{counted(len(cookies.kept), 'cookie')}, all with SameSite.", _evidence(cookies.kept))
+
+
+@check(
+    "cookie-prefix",
+    name="Cookie name prefixes are valid",
+    found="Cookies that break the rules of their name prefix",
+    why="Browsers reject a cookie that breaks the rules of its prefix, so it is never set.",
+    severity=LOW,
+    fix="Send Set-Cookie: __Host-name=value; Secure; Path=/; HttpOnly; SameSite=Lax (no Domain), or "
+    "Set-Cookie: __Secure-name=value; Secure; HttpOnly; SameSite=Lax. Otherwise rename the cookie.",
+    references=("RFC 6265bis, section 4.1.3",),
+)
+def cookie_prefix(cookies: Cookies) -> Finding:
+    prefixed = [each for each in cookies.sent if each.name.lower().startswith(("__host-", "__secure-"))]
+    if not prefixed:
+        return NotApplicable("No cookie has a prefix.")
+    broken = [each for each in prefixed if each.broken_prefix is not None]
+    if broken:
+        return Fail(f"Browsers reject {_names(broken)}: {broken[0].broken_prefix}.", evidence=_evidence(broken))
+    return Pass(f"{_names(prefixed)}: as the prefix requires.", _evidence(prefixed))

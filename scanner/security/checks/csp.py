@@ -1,0 +1,335 @@
+"""Content Security Policy: what a page may load and run, should an attacker get markup into it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from scanner.catalogue import Category, check
+from scanner.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, Fix, NotApplicable, Pass, Server, Warn
+from scanner.messages import excerpt, some
+from scanner.page.evidence import Page
+from scanner.security.csp import (
+    HEADER,
+    REPORT_ONLY,
+    SOURCE_LISTS,
+    Csp,
+    Policies,
+    allows_inline,
+    broad_script_sources,
+    bypass_host,
+    has_keyword,
+    is_broad_source,
+    is_hash,
+    is_nonce,
+    syntax_faults,
+    trusts_by_nonce,
+)
+from scanner.security.evidence import SecondFetch
+
+CATEGORY = Category("Content Security Policy", weight=15, html=True)
+
+STRICT = (
+    "Content-Security-Policy: script-src 'nonce-RANDOM' 'strict-dynamic'; object-src 'none'; base-uri 'none' "
+    "(with a new random value on every response)"
+)
+# Where every visitor gets the same file, no nonce can be new.
+HASHED = (
+    "Content-Security-Policy: script-src 'self' 'sha256-…'; object-src 'none'; base-uri 'none' (with the hash of each "
+    "inline script; in <meta http-equiv> if no header can be set)"
+)
+NO_POLICY = NotApplicable("The page has no Content Security Policy.")
+SCRIPTS_OPEN = NotApplicable("No policy restricts scripts; csp-present reports it.")
+SCRIPTS = ("script-src-elem", "script-src-attr")
+STYLES = ("style-src-elem", "style-src-attr")
+# What browsers upgrade on a page over https (W3C Mixed Content, section 4.1).
+UPGRADED = frozenset({"img-src", "media-src"})
+CACHE_HIT = re.compile(r"\bhit\b", re.IGNORECASE)
+
+
+def _shown(policies: Sequence[Csp]) -> list[EvidenceItem]:
+    return [{"policy": excerpt(policy.text, 400)} for policy in policies]
+
+
+@check(
+    "csp-present",
+    name="Content Security Policy",
+    found="No Content Security Policy that restricts scripts",
+    why="Without a policy for scripts, injected markup can run scripts from any host.",
+    judged="A fail stands for the whole category: a policy that restricts no script costs no more than none at all.",
+    severity=HIGH,
+    fix=Fix("Send a policy. {example}.", {Server.STATIC: HASHED}, STRICT),
+    references=("CSP Level 3", "CWE-1021", "CWE-79"),
+)
+def csp_present(policies: Policies) -> Finding:
+    if policies.restricts_scripts:
+        ways = [name for name, found in (("header", policies.header), ("<meta>", policies.meta)) if found]
+        return Pass(f"A policy is enforced by {' and '.join(ways)}.", _shown(policies.enforced))
+    if lists := policies.source_lists("script-src-elem"):
+        shown = some(list(dict.fromkeys(excerpt(" ".join(values), 80) for values in lists)))
+        message = f"The policy allows inline scripts, and scripts from any host: {shown}."
+    elif policies.enforced:
+        message = (
+            "The policy has neither script-src nor default-src that restricts scripts, so injected scripts would run."
+        )
+    elif policies.report_only:
+        message = f"Only {REPORT_ONLY} is sent: browsers report violations and block nothing."
+    else:
+        message = f"No {HEADER}, so injected scripts would run."
+    return Fail(message, evidence=_shown(policies.enforced or policies.report_only), covers_category=True)
+
+
+@check(
+    "csp-script-inline",
+    name="CSP restricts inline scripts",
+    found="CSP allows inline scripts",
+    why="Injected scripts are mostly inline; a policy that allows those does not stop the attack.",
+    severity=HIGH,
+    fix=Fix(
+        "Give the page's own inline scripts a nonce or hash, and remove 'unsafe-inline'. {example}.",
+        {Server.STATIC: HASHED},
+        STRICT,
+    ),
+    references=("CSP Level 3, section 6.7.3.2", "CWE-79"),
+)
+def csp_script_inline(policies: Policies) -> Finding:
+    if not policies.restricts_scripts:
+        return SCRIPTS_OPEN
+    evidence = _shown(policies.enforced)
+    is_open = [each for each in SCRIPTS if policies.leave_open(each, lambda values: allows_inline(values, script=True))]
+    if not is_open:
+        return Pass("Inline scripts run only with a nonce or hash, or not at all.")
+    what = "inline event handlers" if is_open == ["script-src-attr"] else "inline scripts"
+    lists = policies.source_lists(*is_open)
+    if not lists:
+        return Fail(f"Neither {is_open[0]} nor what it falls back to is set, so all {what} run.", evidence=evidence)
+    malformed = [
+        value
+        for values in lists
+        for value in values
+        if value.lower().startswith(("'nonce-", "'sha")) and not is_nonce(value) and not is_hash(value)
+    ]
+    beside = f"; {excerpt(malformed[0], 60)} is malformed and does not count" if malformed else ""
+    return Fail(f"'unsafe-inline' lets all {what} run, injected ones too{beside}.", evidence=evidence)
+
+
+@check(
+    "csp-script-broad",
+    name="CSP restricts script sources",
+    found="CSP script sources are too broad",
+    why="A source that matches every host also matches an attacker's.",
+    severity=HIGH,
+    fix=Fix(
+        "List the hosts that scripts come from or, better, use nonces or hashes. {example}.",
+        {Server.STATIC: HASHED},
+        STRICT,
+    ),
+    references=("CSP Level 3, section 6.7.2", "CWE-79"),
+)
+def csp_script_broad(policies: Policies) -> Finding:
+    if not policies.restricts_scripts:
+        return SCRIPTS_OPEN
+    evidence = _shown(policies.enforced)
+    lists = policies.source_lists("script-src-elem")
+    broad = [broad_script_sources(values) for values in lists]
+    if not all(broad):
+        return Pass("Scripts load only from the sources that the policy names.")
+    sources = dict.fromkeys(excerpt(source, 40) for found in broad for source in found)
+    return Fail(f"Scripts may come from {some(list(sources))}, which matches any host.", evidence=evidence)
+
+
+@check(
+    "csp-unsafe-eval",
+    name="CSP forbids eval()",
+    found="CSP allows eval()",
+    why="eval() runs text as code, so text that an attacker can influence becomes a script.",
+    severity=MEDIUM,
+    fix="Remove 'unsafe-eval'; where WebAssembly needs it, 'wasm-unsafe-eval' is enough.",
+    references=("CSP Level 3, section 4.4", "CWE-95"),
+)
+def csp_unsafe_eval(policies: Policies) -> Finding:
+    if not policies.restricts_scripts:
+        return SCRIPTS_OPEN
+    lists = policies.source_lists("script-src")
+    if not lists:
+        return NotApplicable("No policy says where eval() may run.")
+    if all(has_keyword(values, "unsafe-eval") for values in lists):
+        return Fail("'unsafe-eval' lets scripts compile text into code.", evidence=_shown(policies.enforced))
+    return Pass("Scripts may not compile text into code.")
+
+
+@check(
+    "csp-object-base",
+    name="CSP restricts plug-ins and the base URL",
+    found="CSP leaves plug-ins or the base URL unrestricted",
+    why="An injected <base> makes relative scripts load from the attacker; plug-ins can run scripts of their own.",
+    severity=MEDIUM,
+    fix="Add object-src 'none'; base-uri 'none' to the policy ('self' where the page has a <base>).",
+    references=("CSP Level 3, sections 6.1.9 and 6.3.1", "CWE-79"),
+)
+def csp_object_base(policies: Policies) -> Finding:
+    if not policies.restricts_scripts:
+        return SCRIPTS_OPEN
+    faults = []
+    if policies.leave_open("object-src", lambda values: values is None or any(map(is_broad_source, values))):
+        broad = [value for values in policies.source_lists("object-src") for value in values if is_broad_source(value)]
+        faults.append(
+            f"plug-ins may come from {some([excerpt(value, 40) for value in dict.fromkeys(broad)])}"
+            if broad
+            else "object-src and default-src are not set, so plug-ins may come from any host"
+        )
+    scripts = policies.source_lists("script-src-elem")
+    bases = [values for policy in policies.enforced if (values := policy.get("base-uri")) is not None]
+    if scripts and all(map(trusts_by_nonce, scripts)) and all(any(map(is_broad_source, each)) for each in bases):
+        what = "allows every address" if bases else "is missing"
+        faults.append(f"base-uri {what}, so an injected <base> makes trusted scripts load from elsewhere")
+    if faults:
+        return Fail(f"The policy can be bypassed: {'; '.join(faults)}.", evidence=_shown(policies.enforced))
+    return Pass("Plug-ins and the base URL are restricted.")
+
+
+@check(
+    "csp-insecure-source",
+    name="CSP allows no sources over plain HTTP",
+    found="CSP allows sources over plain HTTP",
+    why="Anything loaded over plain HTTP can be changed in transit.",
+    severity=MEDIUM,
+    fix="Replace http: by https: in the policy, or add upgrade-insecure-requests.",
+    references=("CSP Level 3, section 6.7.2", "CWE-319"),
+)
+def csp_insecure_source(page: Page, policies: Policies) -> Finding:
+    if not policies.enforced:
+        return NO_POLICY
+    if not page.target.is_https:
+        return NotApplicable("The page itself was loaded over plain HTTP.")
+    if policies.upgrades_insecure_requests:
+        return Pass("upgrade-insecure-requests makes browsers load everything over HTTPS.")
+    # Nothing is loaded from those who may embed the page.
+    found = [
+        (directive, source)
+        for directive in sorted(SOURCE_LISTS - {"frame-ancestors"})
+        for source in policies.insecure_sources(directive)
+    ]
+    if not found:
+        return Pass("The policy allows no source over plain HTTP.")
+    shown = some([f"{excerpt(source, 80)} ({directive})" for directive, source in found])
+    if {directive for directive, _ in found} <= UPGRADED:
+        message = f"The policy allows images or media over plain HTTP, which browsers try over HTTPS first: {shown}."
+        return Warn(message, LOW, _shown(policies.enforced))
+    return Fail(f"The policy allows plain HTTP: {shown}.", evidence=_shown(policies.enforced))
+
+
+@check(
+    "csp-style-inline",
+    name="CSP restricts inline styles",
+    found="CSP allows inline styles",
+    why="Injected styles can hide content, or leak attribute values letter by letter.",
+    severity=LOW,
+    fix="Move styles into files, or give them a nonce or hash, and remove 'unsafe-inline' from style-src.",
+    references=("CSP Level 3, section 6.7.3.2",),
+)
+def csp_style_inline(policies: Policies) -> Finding:
+    if not policies.enforced:
+        return NO_POLICY
+    if not policies.source_lists(*STYLES):
+        return NotApplicable("No policy restricts styles.")
+    is_open = [each for each in STYLES if policies.leave_open(each, lambda values: allows_inline(values, script=False))]
+    if not is_open:
+        return Pass("Inline styles need a nonce or hash, or are not allowed.")
+    if policies.source_lists(*is_open):
+        why = "'unsafe-inline' lets injected styles change the page"
+    else:
+        why = f"Neither {is_open[0]} nor what it falls back to is set, so injected styles change the page"
+    # It weighs nothing, for then a policy without style-src, which lets in more, would have the better score.
+    return Warn(f"{why}.", evidence=_shown(policies.enforced), weighs=False)
+
+
+@check(
+    "csp-syntax",
+    name="CSP syntax is valid",
+    found="CSP has syntax errors",
+    why="Browsers ignore what they cannot parse, so the policy is weaker than it looks.",
+    severity=MEDIUM,
+    fix="Correct the errors listed. Semicolons separate directives, and keywords are in single quotes.",
+    references=("CSP Level 3, sections 2.2 and 2.3",),
+)
+def csp_syntax(policies: Policies) -> Finding:
+    if not policies.enforced:
+        return NO_POLICY
+    faults = list(dict.fromkeys(fault for policy in policies.enforced for fault in syntax_faults(policy)))
+    if faults:
+        return Warn(
+            f"The policy does not mean what it seems to: {'; '.join(faults[:4])}.", evidence=_shown(policies.enforced)
+        )
+    return Pass("Every directive and keyword is known.")
+
+
+@check(
+    "csp-nonce-static",
+    name="CSP nonces change with every response",
+    found="CSP nonces are reused",
+    why="A nonce that is known in advance is no secret: injected scripts can use it.",
+    severity=HIGH,
+    fix="Generate a new random nonce of at least 128 bits for every response, and do not cache the page.",
+    references=("CSP Level 3, section 7.1", "CWE-330"),
+    html=False,
+)
+def csp_nonce_static(page: Page, policies: Policies, second: SecondFetch) -> Finding:
+    if second.page is None:
+        return NotApplicable("The policy has no nonce.")
+    if any(map(_is_cached, (page, second.page))):
+        return NotApplicable("The page came from a cache, so two visits do not show whether its nonces change.")
+    if not second.policies.nonces:
+        return NotApplicable("The second visit got a page without a nonce, so there was none to compare.")
+    repeated = policies.nonces & second.policies.nonces
+    if repeated:
+        return Fail(
+            f"{'The nonce was' if len(repeated) == 1 else 'Nonces were'} the same on two visits, so an injected "
+            "script can use it.",
+            # Where scripts may come from any host, an attacker needs no nonce, and csp-script-broad fails for that.
+            MEDIUM if all(map(broad_script_sources, policies.source_lists("script-src-elem"))) else None,
+            evidence=[{"nonces_seen_twice": len(repeated)}],
+        )
+    return Pass("Two visits got different nonces.")
+
+
+def _is_cached(page: Page) -> bool:
+    """Whether a cache reports that it answered. Age alone is enough, even 0 (RFC 9111, section 5.1)."""
+    if "Age" in page.headers or len((page.headers.get("X-Varnish") or "").split()) > 1:
+        return True
+    return any(
+        CACHE_HIT.search(value) and "cache" in name.lower() and name.lower() != "cache-control"
+        for name, value in page.headers
+    )
+
+
+@check(
+    "csp-allowlist-bypass",
+    name="CSP allows no host with a known bypass",
+    found="CSP allows hosts through which it can be bypassed",
+    why="Attackers can run scripts through JSONP endpoints and old frameworks on these hosts.",
+    severity=LOW,
+    fix=Fix("Use nonces or hashes instead of host names. {example}.", {Server.STATIC: HASHED}, STRICT),
+    references=("Weichselbaum et al.: CSP Is Dead, Long Live CSP (2016)",),
+)
+def csp_allowlist_bypass(policies: Policies) -> Finding:
+    if not policies.restricts_scripts:
+        return SCRIPTS_OPEN
+    lists = policies.source_lists("script-src-elem")
+    if any(has_keyword(values, "strict-dynamic") for values in lists):
+        return Pass("Browsers ignore host names beside 'strict-dynamic'.")
+    lists = [values for values in lists if not broad_script_sources(values)]
+    if not lists:
+        return NotApplicable("The policy lets scripts come from any host; csp-script-broad reports it.")
+    hosts = sorted(set.intersection(*map(_bypass_hosts, lists)))
+    if hosts:
+        return Warn(
+            f"{some(hosts)} can be made to run an attacker's script despite the policy.",
+            evidence=[{"host": host} for host in hosts],
+        )
+    return Pass("No allowed host has a known bypass.")
+
+
+def _bypass_hosts(sources: Sequence[str]) -> set[str]:
+    allows_eval = has_keyword(sources, "unsafe-eval")
+    return {host for source in sources if (host := bypass_host(source, allows_eval=allows_eval))}

@@ -1,0 +1,197 @@
+"""Sensitive files that the site may serve: proved by content, and compared with soft 404s."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import re
+import threading
+import time
+from collections.abc import Iterator
+
+from scanner.catalogue import probe
+from scanner.messages import excerpt
+from scanner.net.client import Network
+from scanner.net.errors import Blocked, BudgetExceeded, NetError, TimedOut
+from scanner.net.http.answers import Reuse
+from scanner.net.http.response import Response
+from scanner.net.targets import InvalidUrl, Target
+from scanner.page.evidence import Page
+from scanner.page.fetch import RateLimitedBySite
+from scanner.page.references import References, ResourceKind
+from scanner.page.soft_404 import media_type, resembles, siblings
+from scanner.security.evidence import Exposure, NotFoundBaseline, PathAnswer, SourceMaps
+from scanner.security.file_signatures import source_map
+from scanner.security.sensitive_files import JSON_BYTES, SensitiveFile, files_of, identify
+
+# Other probes ask the same host at the same time.
+AT_ONCE = 5
+TIMEOUT_S = 5.0
+TIME_LIMIT_S = 20.0
+# After so many paths without an answer the rest is not asked for: the scanner is being blocked.
+MAX_SILENT = 6
+# Of an answer with one for a path where nothing lies; each may take 20 ms.
+MAX_COMPARED = 80
+MAPS_AT_ONCE = 1
+MAX_SCRIPTS = 3
+SCRIPT_BYTES = 1024 * 1024
+# ECMA-426, "extracting source map URLs": the comment follows the code.
+MAP_COMMENT = re.compile(rb"//[#@][ \t]*sourceMappingURL=([^\s'\"]{1,2000})\s*\Z")
+COMMENT_BYTES = 4096
+
+
+@probe(of_origin=True)
+def exposure(page: Page, baseline: NotFoundBaseline, network: Network) -> Exposure:
+    """Every family's paths on the page's origin, at most five at once.
+
+    Siblings of random names are asked for only where a file was proved, since nothing else depends on them.
+    After status 429, when the budget is used up, or after 20 s, the rest is not asked for: an `error` says so
+    at each path that was left.
+    """
+    asker = _Asker(page, baseline, network)
+    wanted = [(family, file) for family, files in files_of(page.target.host).items() for file in files]
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "exposure") as pool:
+        answers = pool.map(asker.answer, [file for _, file in wanted])
+        families: dict[str, list[PathAnswer]] = {}
+        for (family, _), answer in zip(wanted, answers, strict=True):
+            families.setdefault(family, []).append(answer)
+    return Exposure({family: tuple(each) for family, each in families.items()})
+
+
+@probe()
+def source_maps(page: Page, references: References, baseline: NotFoundBaseline, network: Network) -> SourceMaps:
+    """The maps of the page's own scripts; within the limits of `exposure`, which asks the same host."""
+    asker = _Asker(page, baseline, network)
+    with concurrent.futures.ThreadPoolExecutor(MAPS_AT_ONCE, "source-map") as pool:
+        maps = pool.map(asker.source_map, _own_scripts(page, references))
+        return SourceMaps(tuple(each for each in maps if each is not None))
+
+
+def _own_scripts(page: Page, references: References) -> list[Target]:
+    """The first scripts from the page's origin, each address once."""
+    urls = [each.url for each in references.items if each.kind is ResourceKind.SCRIPT]
+    return [page.target.join(url) for url in urls if url.startswith(f"{page.target.origin}/")][:MAX_SCRIPTS]
+
+
+class _Stopped(Exception):
+    """Nothing more is asked for; the text says why."""
+
+
+class _Asker:
+    """Asks one site, until it refuses or the time is over."""
+
+    def __init__(self, page: Page, baseline: NotFoundBaseline, network: Network) -> None:
+        self._page = page
+        self._not_found = baseline.answers
+        self._network = network
+        self._ends = time.monotonic() + TIME_LIMIT_S
+        self._lock = threading.Lock()
+        self._stopped = ""
+        self._silent = 0
+        self._compared = 0
+
+    def answer(self, file: SensitiveFile, reuse: Reuse = Reuse.NEVER) -> PathAnswer:
+        try:
+            return self._judge(file, reuse)
+        except (_Stopped, NetError) as error:
+            return PathAnswer(file.path, None, error=str(error))
+
+    def source_map(self, script: Target) -> PathAnswer | None:
+        """What comes from where a script's map is, or is usual; None where the script has none of its own."""
+        try:
+            # As the page asks for it, so that others need not.
+            response = self._fetch(script.path, SCRIPT_BYTES, Reuse.ALLOWED, Referer=self._page.target.url)
+            map_path = self._map_path(script, response)
+        except (_Stopped, NetError) as error:
+            return PathAnswer(script.path, None, error=str(error))
+        return None if map_path is None else self.answer(SensitiveFile(map_path, source_map, JSON_BYTES), Reuse.ALLOWED)
+
+    def _map_path(self, script: Target, response: Response) -> str | None:
+        """The path of a script's map on the page's origin; None where it is elsewhere, or inside the script."""
+        header = response.headers.get("SourceMap") or response.headers.get("X-SourceMap")
+        comment = MAP_COMMENT.search(response.body[-COMMENT_BYTES:])
+        named = header or (comment[1].decode("utf-8", "replace") if comment else "")
+        if named.startswith("data:"):
+            return None
+        try:
+            target = script.join(named or f"{script.path.partition('?')[0]}.map")
+        except (InvalidUrl, Blocked):
+            return None
+        return target.path if target.origin == script.origin else None
+
+    def _judge(self, file: SensitiveFile, reuse: Reuse) -> PathAnswer:
+        response = self._fetch(file.path, file.max_bytes, reuse)
+        matched = identify(file, response)
+        is_exposed = matched is not None and not self._is_soft_404(file, response)
+        return PathAnswer(
+            path=file.path,
+            status=response.status,
+            media_type=excerpt(media_type(response)),
+            size_bytes=_size_bytes(response),
+            is_exposed=is_exposed,
+            excerpt=excerpt(matched) if matched is not None and is_exposed else "",
+        )
+
+    def _is_soft_404(self, file: SensitiveFile, response: Response) -> bool:
+        """Whether the site answers alike where nothing can lie: what resembles it, or proves the same."""
+        return any(
+            identify(file, other) is not None or self._resembles(response, file.path, other, path)
+            for path, other in self._baseline(file)
+        )
+
+    def _resembles(self, response: Response, path: str, other: Response, other_path: str) -> bool:
+        if response.status != other.status:
+            return False
+        with self._lock:
+            self._compared += 1
+            if self._compared > MAX_COMPARED:
+                raise _Stopped("The site serves such files without end, also where none can be.")
+        return resembles(response, path, other, other_path)
+
+    def _baseline(self, file: SensitiveFile) -> Iterator[tuple[str, Response]]:
+        """Answers for what can't exist: those that are there, then the siblings, each asked for when needed."""
+        for each in self._not_found:
+            yield each.url.removeprefix(self._page.target.origin), each
+        for path in siblings(file.path):
+            yield path, self._fetch(path, file.max_bytes)
+
+    def _fetch(self, path: str, max_bytes: int, reuse: Reuse = Reuse.NEVER, **headers: str) -> Response:
+        left_s = self._ends - time.monotonic()
+        if left_s <= 0:
+            self._stop("The time for this was used up.")
+        if self._stopped:
+            raise _Stopped(self._stopped)
+        target = self._page.target
+        try:
+            response = self._network.fetch(
+                target.join(f"{target.origin}{path}"),
+                headers=headers,
+                max_bytes=max_bytes,
+                timeout_s=min(TIMEOUT_S, left_s),
+                verify=False,
+                reuse=reuse,
+            )
+        except BudgetExceeded as error:
+            self._stop(str(error))
+        except TimedOut:
+            with self._lock:
+                self._silent += 1
+                is_blocked = self._silent >= MAX_SILENT
+            if is_blocked:
+                self._stop("The site stopped answering.")
+            raise
+        if response.status == 429:
+            self._stop(str(RateLimitedBySite()))
+        return response
+
+    def _stop(self, reason: str) -> None:
+        self._stopped = self._stopped or reason
+        raise _Stopped(self._stopped)
+
+
+def _size_bytes(response: Response) -> int:
+    """The size of the body, by its header where only the beginning was read."""
+    length = response.headers.get("Content-Length") or ""
+    is_declared = (
+        response.truncated and "Content-Encoding" not in response.headers and re.fullmatch(r"\d{1,15}", length)
+    )
+    return int(length) if is_declared else len(response.body)

@@ -1,0 +1,30 @@
+"""The page a second time: what should differ between two visits."""
+
+from __future__ import annotations
+
+from scanner.catalogue import probe
+from scanner.net.client import Network
+from scanner.page.evidence import Page
+from scanner.page.fetch import ACCEPT, PAGE_MAX_BYTES, parse_document, raise_if_rate_limited
+from scanner.security.csp import Policies, policies_of
+from scanner.security.evidence import SecondFetch
+
+
+@probe()
+def second_fetch(page: Page, policies: Policies, network: Network) -> SecondFetch:
+    """The page asked for again where its policy has a nonce; without a page otherwise.
+
+    Caches are asked to fetch anew. Raises `SiteProtected` when the site refuses further requests.
+    """
+    if not policies.nonces:
+        return SecondFetch()
+    response = network.fetch(
+        page.target,
+        headers={**ACCEPT, "Cache-Control": "no-cache"},
+        max_bytes=PAGE_MAX_BYTES,
+        verify=False,
+        with_credentials=True,
+    )
+    raise_if_rate_limited(response)
+    again = Page(requested=page.target, target=page.target, hops=(response,))
+    return SecondFetch(again, policies_of(again, parse_document(again)))

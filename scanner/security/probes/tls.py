@@ -1,0 +1,110 @@
+"""Who answers over TLS, and which versions and cipher suites the server takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from scanner.catalogue import probe
+from scanner.net.client import Network
+from scanner.net.errors import NotReachable, TimedOut, TlsFailed
+from scanner.net.tls.ciphers import NAMES, SOUND_OR_OLD, TLS13, WEAK, TlsVersion, Weakness, weakness
+from scanner.net.tls.handshake import HANDSHAKE_TIMEOUT_S, handshake, offer
+from scanner.net.tls.hello import Alert, NotTls, ServerHello
+from scanner.page.evidence import Page
+from scanner.security.evidence import TlsPeer, TlsSupport
+
+# Of the eight connections that a scan may have open to a host at once.
+OFFERS_AT_ONCE = 4
+# For the TLS of a page that came without: a web server that takes every hello for a slow request stays silent.
+TWIN_TIMEOUT_S = 4.0
+
+VERSION_OFFERS: tuple[tuple[TlsVersion, tuple[int, ...]], ...] = (
+    (TlsVersion.TLS1_3, tuple(TLS13)),
+    (TlsVersion.TLS1_2, SOUND_OR_OLD),
+    (TlsVersion.TLS1_1, SOUND_OR_OLD),
+    (TlsVersion.TLS1_0, SOUND_OR_OLD),
+    (TlsVersion.SSL3_0, SOUND_OR_OLD),
+)
+
+
+@probe(of_origin=True)
+def tls_peer(page: Page, network: Network) -> TlsPeer:
+    """The handshake with the page's host.
+
+    Where the page came over plain HTTP, its twin is asked: port 443 beside port 80, otherwise the same port,
+    as no other is known. An https page whose handshake now fails is a fault to report, not an absence.
+    """
+    host, port = _place(page)
+    try:
+        timeout_s = HANDSHAKE_TIMEOUT_S if page.target.is_https else TWIN_TIMEOUT_S
+        return TlsPeer(host, port, handshake(network, host, port, timeout_s=timeout_s))
+    except (NotReachable, TimedOut, TlsFailed) as error:
+        if page.target.is_https:
+            raise
+        return TlsPeer(host, port, None, str(error), is_silent=isinstance(error, TimedOut))
+
+
+def _place(page: Page) -> tuple[str, int]:
+    for target in (page.target, page.requested):
+        if target.is_https:
+            return target.host, target.port
+    port = page.target.port
+    return page.target.host, 443 if port == 80 else port
+
+
+@probe(of_origin=True)
+def tls_support(peer: TlsPeer, network: Network) -> TlsSupport:
+    """One hello per protocol version and one with nothing but weak suites; more only where that was taken.
+
+    Raises `TlsFailed` when the server, which shakes hands, takes none of our offers, which then show nothing.
+    """
+    if peer.handshake is None and (peer.is_silent or not _speaks_tls(peer, network)):
+        return TlsSupport({})
+    offers = [*VERSION_OFFERS, (TlsVersion.TLS1_2, tuple(WEAK))]
+    with ThreadPoolExecutor(OFFERS_AT_ONCE, "offer") as pool:
+        *answers, weak = pool.map(lambda each: _ask(network, peer, *each), offers)
+    versions = {
+        version: NAMES[answer.cipher]
+        for (version, _), answer in zip(VERSION_OFFERS, answers, strict=True)
+        if answer is not None and answer.version == version
+    }
+    if peer.handshake is not None:
+        if not versions:
+            raise TlsFailed("The server took none of the TLS hellos that would show what it supports.")
+        versions.setdefault(peer.handshake.version, peer.handshake.cipher)
+    return TlsSupport(versions, _weak_ciphers(network, peer, weak, list(versions.values())))
+
+
+def _speaks_tls(peer: TlsPeer, network: Network) -> bool:
+    """Whether the port answers a hello with TLS at all, be it a refusal."""
+    try:
+        answer = offer(network, peer.host, peer.port, TlsVersion.TLS1_2, SOUND_OR_OLD)
+    except (NotReachable, TimedOut, NotTls):
+        return False
+    return answer is not None
+
+
+def _ask(network: Network, peer: TlsPeer, version: TlsVersion, ciphers: Sequence[int]) -> ServerHello | None:
+    """The server's hello if it took the offer. Silence is a refusal: a client can't go on either."""
+    try:
+        answer = offer(network, peer.host, peer.port, version, ciphers)
+    except (NotReachable, TimedOut, NotTls):
+        return None
+    if answer is None or isinstance(answer, Alert):
+        return None
+    return answer if answer.cipher in ciphers else None
+
+
+def _weak_ciphers(network: Network, peer: TlsPeer, taken: ServerHello | None, chosen: Sequence[str]) -> tuple[str, ...]:
+    """One suite for each weakness, by asking again without the kinds already seen."""
+    found: dict[Weakness, str] = {}
+    for name in chosen:
+        if (kind := weakness(name)) is not None:
+            found.setdefault(kind, name)
+    while taken is not None:
+        name = NAMES[taken.cipher]
+        found.setdefault(weakness(name) or Weakness.NULL, name)
+        left = [code for code, each in WEAK.items() if weakness(each) not in found]
+        taken = _ask(network, peer, TlsVersion.TLS1_2, left) if left else None
+    return tuple(found.values())

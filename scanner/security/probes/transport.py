@@ -1,0 +1,65 @@
+"""The same host over the other scheme: plain HTTP beside an https page, HTTPS beside an http page."""
+
+from __future__ import annotations
+
+import ada_url
+
+from scanner.catalogue import probe
+from scanner.errors import Refusal
+from scanner.net.client import Network
+from scanner.net.errors import Blocked, BudgetExceeded, NetError
+from scanner.net.targets import Target
+from scanner.page.evidence import Page
+from scanner.page.fetch import ACCEPT, authority, plain_twin
+from scanner.security.evidence import HttpsAnswer, PlainHttp, TlsPeer
+
+# Bodies do not matter here.
+MAX_BYTES = 64 * 1024
+CONNECT_TIMEOUT_S = 5.0
+
+
+@probe(of_origin=True)
+def plain_http(page: Page, network: Network) -> PlainHttp:
+    """The redirects from the requested host's plain HTTP address, with the page's own path.
+
+    An https page on another port than 443 has no known twin: what port 80 of the host serves may be another
+    site altogether, and where this one would be is unknown, so nothing is asked.
+    """
+    if not page.requested.is_https:
+        return PlainHttp(page.requested.url, page.hops)
+    if page.requested.port != 443:
+        return PlainHttp(None)
+    twin = plain_twin(page.requested)
+    try:
+        first = network.fetch(twin, headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=CONNECT_TIMEOUT_S)
+    except (Blocked, BudgetExceeded):
+        raise  # this is about the scanner, not the site
+    except NetError as error:
+        return PlainHttp(twin.url, error=str(error))
+    location = first.headers.get("Location")
+    if not (300 <= first.status < 400 and location):
+        return PlainHttp(twin.url, (first,))
+    try:
+        following = twin.join(location)
+        hops = network.follow(following, headers=ACCEPT, max_bytes=MAX_BYTES, verify=False)
+    except Refusal as error:
+        return PlainHttp(twin.url, (first,), str(error), next_url=_absolute(location, twin))
+    return PlainHttp(twin.url, (first, *hops))
+
+
+def _absolute(location: str, twin: Target) -> str:
+    try:
+        return str(ada_url.join_url(twin.url, location))
+    except ValueError:
+        return location
+
+
+@probe()
+def https_answer(page: Page, peer: TlsPeer, network: Network) -> HttpsAnswer:
+    """The page's own response when it came over https, otherwise its twin's from the same host."""
+    if page.target.is_https:
+        return HttpsAnswer(page.response)
+    if peer.handshake is None:
+        return HttpsAnswer(None)
+    twin = f"https://{authority(peer.host, peer.port, 443)}{page.target.path}"
+    return HttpsAnswer(network.fetch(twin, headers=ACCEPT, max_bytes=MAX_BYTES, verify=False))

@@ -1,0 +1,38 @@
+"""What stands against the URL that a page names as its canonical one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import ada_url
+
+from scanner.crawl.canonicals import is_front_page, is_root
+from scanner.crawl.indexing import read_indexing_rules
+from scanner.crawl.link_relations import same_escapes
+from scanner.messages import excerpt
+from scanner.page.evidence import Page
+from scanner.page.markup import http_address, parse_url
+from scanner.page.registrable_domain import is_same_site
+from scanner.seo.evidence import CanonicalAnswer
+from scanner.seo.hreflang import Alternates
+
+
+def target_fault(page: Page, url: str, alternates: Alternates, answer: CanonicalAnswer, now: datetime) -> str | None:
+    """Why the canonical `url` can't stand for another page, as the end of a sentence; None where it can."""
+    own, other = ada_url.URL(page.target.url), ada_url.URL(url)
+    if is_same_site(own.hostname, other.hostname) and is_root(other) and not is_front_page(own):
+        return "is the front page, so this page is left out of the index"
+    versions = alternates.by_url
+    if same_escapes(own.href) in versions and (version := versions.get(same_escapes(url))) is not None:
+        return f"is another language version ({excerpt(version.code)}); each version should name itself"
+    if answer.page is None or answer.document is None:
+        return f"can't be loaded: {answer.error.rstrip('.')}"
+    response = answer.page.response
+    if 300 <= response.status < 400:
+        goal = http_address(parse_url(response.headers.get("Location") or "", response.url))
+        to = "this very page" if goal == page.target.url else excerpt(goal or "nowhere")
+        return f"redirects ({response.status}) to {to}"
+    if response.status != 200:
+        return f"answers with status {response.status}"
+    decisive = read_indexing_rules(answer.page, answer.document, now).decisive
+    return f"must not be indexed: {excerpt(decisive[0].shown)}" if decisive else None

@@ -1,0 +1,12 @@
+"""SEO checks."""
+
+from scanner.scoring import Cap
+
+CAPS = (
+    Cap(
+        40,
+        "Search engines cannot index this page.",
+        checks=frozenset({"http-status", "is-indexable", "robots-blocked", "soft-404"}),
+    ),
+    Cap(79, "The page's content was not judged, so at most a C.", count=0, is_unseen=True),
+)

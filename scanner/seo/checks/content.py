@@ -1,0 +1,155 @@
+"""Content and metadata: what search engines show of the page, and whether there is enough to show."""
+
+from __future__ import annotations
+
+from scanner.accessibility.document import AccessibleDocument
+from scanner.accessibility.images import judge_image_alternatives
+from scanner.accessibility.names import accessible_name, shown_text
+from scanner.catalogue import Category, check
+from scanner.findings import HIGH, LOW, MEDIUM, Fail, Finding, Pass, Warn
+from scanner.messages import counted, excerpt
+from scanner.page.evidence import Document
+from scanner.page.markup import attribute, live
+from scanner.seo.metadata import descriptions, title_px, titles, width
+from scanner.seo.visible_text import read_visible_text
+
+# An error page's content is not indexed.
+CATEGORY = Category("Content and metadata", weight=25, html=True, error_pages=False)
+
+TITLE_PX = (160, 600)
+# In letters of Latin width.
+DESCRIPTION_WIDTH = (80, 160)
+ENOUGH_WORDS = 200
+
+
+@check(
+    "title",
+    name="Page has one title of suitable length",
+    found="Title missing, repeated, too short or too long",
+    why="It is the headline of the search result; search engines replace a poor title with their own.",
+    judged=f"Titles from {TITLE_PX[0]} to {TITLE_PX[1]} pixels pass, in the width of Arial as search results show it.",
+    severity=HIGH,
+    fix="Write one <title> in the head, of about 20 to 60 characters, that distinguishes this page from all others: "
+    "search engines show 600 pixels of it.",
+    references=("HTML, the title element", "Google Search Central: title links"),
+)
+def title(document: Document) -> Finding:
+    found = list(titles(document))
+    if not found:
+        return Fail("The page has no title.")
+    if not found[0]:
+        return Fail("The page's title is empty.")
+    if len(found) > 1:
+        return Warn(f"The page has {len(found)} titles; the first, “{excerpt(found[0], 80)}”, is shown.", LOW)
+    shown, (least, most) = f"“{excerpt(found[0], 80)}”", TITLE_PX
+    measured = f"The title has {counted(len(found[0]), 'character')}, about {title_px(found[0])} pixels"
+    if title_px(found[0]) < least:
+        return Warn(f"{measured}, which is short: {shown}.", LOW)
+    if title_px(found[0]) > most:
+        return Warn(f"{measured}; search engines cut it near {most}: {shown}.", LOW)
+    return Pass(f"{measured}: {shown}.")
+
+
+@check(
+    "meta-description",
+    name="Meta description has a suitable length",
+    found="Meta description missing, too short or too long",
+    why="It often becomes the text of the search result, which decides whether people click.",
+    judged=f"Descriptions from {DESCRIPTION_WIDTH[0]} to {DESCRIPTION_WIDTH[1]} characters pass.",
+    severity=MEDIUM,
+    fix='Summarize the page in 80 to 160 characters: <meta name="description" content="…">',
+    references=("Google Search Central: snippets and meta descriptions",),
+)
+def meta_description(document: Document) -> Finding:
+    found = descriptions(document)
+    if not found:
+        return Fail("The page has no meta description, so search engines show an extract of its text.")
+    description = next((each for each in found if each), "")
+    if not description:
+        return Fail("The page's meta description is empty.")
+    least, most = DESCRIPTION_WIDTH
+    shown, room = f"“{excerpt(description, 80)}”", width(description)
+    measured = f"The meta description has {counted(len(description), 'character')}"
+    if room != len(description):
+        measured += f", as wide as {room} Latin ones"
+    if room < least:
+        return Warn(f"{measured}, fewer than {least}: {shown}.", LOW)
+    if room > most:
+        return Warn(f"{measured}; search engines cut it after {most}: {shown}.", LOW)
+    return Pass(f"{measured}: {shown}.")
+
+
+@check(
+    "h1",
+    name="Page has a main heading",
+    found="Main heading missing or empty",
+    why="It tells search engines and readers what the page is about.",
+    severity=LOW,
+    fix="Give the page a heading <h1> that says what it is about.",
+    references=("Google Search Central: title links",),
+    content=True,
+)
+def h1(document: AccessibleDocument) -> Finding:
+    headings = [
+        node
+        for node in live(document.document, "h1, [role=heading i][aria-level='1']")
+        if not document.visibility.is_hidden(node)
+    ]
+    texts = [text for node in headings if (text := accessible_name(document, node) or shown_text(document, node))]
+    if texts:
+        more = f", the first of {len(texts)}" if len(texts) > 1 else ""
+        return Pass(f"The main heading is “{excerpt(texts[0], 80)}”{more}.")
+    return Warn("The page's main heading is empty." if headings else "The page has no main heading (h1).")
+
+
+@check(
+    "seo-image-alt",
+    name="Images have alternative text",
+    found="Images without alternative text",
+    why="Image search cannot tell what an image shows.",
+    severity=MEDIUM,
+    fix='Say what each image shows: <img alt="Red running shoe, side view">; use alt="" if it is decorative.',
+    references=("Google Search Central: image best practices", "WCAG 1.1.1 Non-text Content (A)"),
+    content=True,
+)
+def seo_image_alt(document: AccessibleDocument) -> Finding:
+    return judge_image_alternatives(document)
+
+
+@check(
+    "thin-content",
+    name="Page has enough text",
+    found="Page has little text",
+    why="Search engines find little that tells them what the page is about, and rank it low.",
+    judged=f"Pages with at least {ENOUGH_WORDS} words pass.",
+    severity=LOW,
+    fix="Write more about the page's subject, as text in the HTML itself.",
+    references=("Google Search Central: helpful content",),
+    content=True,
+)
+def thin_content(document: AccessibleDocument) -> Finding:
+    text = read_visible_text(document)
+    if text.words >= ENOUGH_WORDS:
+        number = f"more than {text.words // 100 * 100:,}" if text.is_long else f"{text.words:,}"
+        return Pass(f"The page has {number} words of visible text.")
+    return Warn(
+        f"Before scripts run, the page has {counted(text.words, 'word')} of visible text; search engines need about "
+        f"{ENOUGH_WORDS} to tell what it is about."
+    )
+
+
+@check(
+    "lang-present",
+    name="Page language is declared",
+    found="Page language is not declared",
+    why="Search engines and browsers have to guess the language, for example to offer a translation.",
+    severity=LOW,
+    fix='Declare the language of the page: <html lang="en">',
+    references=("HTML, the lang attribute", "WCAG 3.1.1 Language of Page (A)"),
+)
+def lang_present(document: Document) -> Finding:
+    root = document.tree.root
+    language = (attribute(root, "lang") if root is not None else None) or ""
+    if language.strip():
+        return Pass(f"The page declares the language “{excerpt(language.strip(), 40)}”.")
+    return Fail("The html element has no lang attribute, so search engines and browsers have to guess the language.")

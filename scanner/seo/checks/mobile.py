@@ -1,0 +1,105 @@
+"""Mobile: whether the page is laid out for the phones that most searches come from."""
+
+from __future__ import annotations
+
+from scanner.browser.evidence import Rendered
+from scanner.catalogue import Category, check
+from scanner.findings import HIGH, LOW, MEDIUM, Fail, Finding, NotApplicable, Pass, Warn
+from scanner.messages import counted, excerpt, some
+from scanner.page.evidence import Document
+from scanner.page.meta import scale
+from scanner.page.meta import viewport as declared_viewport
+
+CATEGORY = Category("Mobile", weight=5, html=True)
+
+VIEWPORT = '<meta name="viewport" content="width=device-width, initial-scale=1">'
+LEGIBLE_PX = 12
+LEAST_LEGIBLE = 0.6
+TARGET_PX = 24
+
+
+@check(
+    "viewport",
+    name="Page sets a viewport",
+    found="Page sets no viewport",
+    why="Phones lay the page out for a desktop screen and shrink it until it is unreadable.",
+    severity=HIGH,
+    fix=f"Add to the head: {VIEWPORT}",
+    references=("Google Search Central: mobile-first indexing", "CSS Viewport Module Level 1"),
+)
+def viewport(document: Document) -> Finding:
+    if declared_viewport(document) is not None:
+        return Pass("The page sets a viewport.")
+    return Fail("The page sets no viewport, so phones lay it out 980 pixels wide and shrink it.")
+
+
+@check(
+    "viewport-width",
+    name="Viewport has the width of the device",
+    found="Viewport does not have the width of the device",
+    why="Phones lay the page out wider or narrower than their screen.",
+    severity=MEDIUM,
+    fix=f"Change it to {VIEWPORT}",
+    references=("CSS Viewport Module Level 1",),
+)
+def viewport_width(document: Document) -> Finding:
+    found = declared_viewport(document)
+    if found is None:
+        return NotApplicable("The page has no viewport.")
+    shown = excerpt(found.content, 100)
+    width, zoom = found.properties.get("width"), scale(found.properties.get("initial-scale", ""))
+    # A zoom without a width makes the layout as wide as the device, too.
+    if width == "device-width" or (width is None and zoom is not None and zoom >= 1):
+        return Pass(f"The layout has the width of the device: “{shown}”.")
+    return Warn(f"The layout does not have the width of the device: “{shown}”.")
+
+
+@check(
+    "font-legible",
+    name="Most text has a legible font size",
+    found="Much of the text is too small for phones",
+    why="People on phones have to zoom to read.",
+    judged=f"At least {LEAST_LEGIBLE:.0%} of the text must be {LEGIBLE_PX} px or larger.",
+    severity=LOW,
+    fix="Set body text to 16 pixels, and no text below 12: body { font-size: 16px }",
+    references=("Lighthouse: legible font sizes",),
+)
+def font_legible(rendered: Rendered) -> Finding:
+    total = sum(rendered.letters_by_px.values())
+    if not total:
+        return NotApplicable("The rendered page has no text.")
+    legible = sum(letters for px, letters in rendered.letters_by_px.items() if px >= LEGIBLE_PX) / total
+    share = f"{int(legible * 100)}%"  # rounded down, so that 59.6 does not read as enough
+    if legible < LEAST_LEGIBLE:
+        return Warn(
+            f"Only {share} of the text is set at {LEGIBLE_PX} pixels or more; at least {int(LEAST_LEGIBLE * 100)}% "
+            "should be, so that people can read it without zooming in."
+        )
+    return Pass(f"{share} of the text is set at {LEGIBLE_PX} pixels or more.")
+
+
+@check(
+    "tap-targets",
+    name="Tap targets are large enough or well spaced",
+    found="Tap targets are too small and too close together",
+    why="People on phones hit the wrong link.",
+    judged=f"Targets must be {TARGET_PX} by {TARGET_PX} px, or have as much room around their centre.",
+    severity=LOW,
+    fix=f"Make them at least {TARGET_PX} pixels wide and high, for example with min-width: {TARGET_PX}px; "
+    f"min-height: {TARGET_PX}px, or leave as much space between them.",
+    references=("WCAG 2.2, 2.5.8 Target Size (Minimum)",),
+)
+def tap_targets(rendered: Rendered) -> Finding:
+    if not rendered.targets:
+        return NotApplicable("The rendered page has no tap targets.")
+    # Spacing makes up for size: a circle of 24 pixels around each centre has to be free of others.
+    small = [each for each in rendered.targets if each.is_crowded and min(each.width_px, each.height_px) < TARGET_PX]
+    if small:
+        return Warn(
+            f"{len(small)} of {counted(len(rendered.targets), 'tap target')} smaller than {TARGET_PX} pixels and "
+            f"close to others: {some([excerpt(each.selector, 60) for each in small])}.",
+            evidence=[
+                {"selector": excerpt(each.selector), "width": each.width_px, "height": each.height_px} for each in small
+            ],
+        )
+    return Pass(f"{counted(len(rendered.targets), 'tap target')}, all large enough or far enough from others.")

@@ -1,0 +1,106 @@
+"""Rendering: what is only on the page once scripts have run. Search engines see it later, if at all."""
+
+from __future__ import annotations
+
+from scanner.accessibility.document import AccessibleDocument
+from scanner.browser.evidence import Rendered
+from scanner.catalogue import Category, check
+from scanner.crawl.canonicals import Canonicals, read_canonicals
+from scanner.crawl.indexing import EVERYBODY, IndexingRules, read_indexing_rules
+from scanner.crawl.robots import GOOGLEBOT
+from scanner.findings import HIGH, MEDIUM, Fail, Finding, NotApplicable, Pass, Warn
+from scanner.messages import excerpt
+from scanner.page.evidence import Clock, Document, Page
+from scanner.page.markup import attribute, live
+from scanner.seo.metadata import titles
+from scanner.seo.visible_text import read_visible_text
+
+CATEGORY = Category("Rendering", weight=5, html=True)
+
+JAVASCRIPT_SEO = "Google Search Central: JavaScript SEO basics"
+FEW_WORDS = 50
+# So much of the rendered text has to be in the HTML itself.
+LEAST_SHARE = 0.5
+
+
+@check(
+    "rendered-metadata",
+    name="Scripts leave metadata unchanged",
+    found="Scripts change metadata",
+    why="Which title or canonical link counts depends on whether the search engine runs scripts.",
+    severity=MEDIUM,
+    fix='Send <title>, <link rel="canonical"> and <meta name="robots"> in the HTML itself as the script would set '
+    "them, and do not change them by script.",
+    references=(JAVASCRIPT_SEO,),
+)
+def rendered_metadata(page: Page, document: Document, canonicals: Canonicals, rendered: Rendered) -> Finding:
+    pairs = {
+        "title": (next(titles(document), ""), next(titles(rendered.document), "")),
+        "canonical": (canonicals.url or "", read_canonicals(page, rendered.document).url or ""),
+        "robots": (_robots(document), _robots(rendered.document)),
+    }
+    changed = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+    if changed:
+        shown = "; ".join(
+            f"{name} from {_quoted(before)} to {_quoted(after)}" for name, (before, after) in changed.items()
+        )
+        return Warn(
+            f"Scripts change {shown}. Search engines may use either version.",
+            evidence=[
+                {"name": name, "raw": excerpt(before), "rendered": excerpt(after)}
+                for name, (before, after) in changed.items()
+            ],
+        )
+    return Pass("Scripts leave title, canonical URL and robots rules as they are.")
+
+
+@check(
+    "raw-noindex",
+    name="HTML has no noindex that scripts remove",
+    found="HTML has a noindex that scripts remove",
+    why="Google does not render a page whose HTML has noindex, so the script never runs.",
+    severity=HIGH,
+    fix='Remove <meta name="robots" content="noindex"> from the HTML itself: search engines that see it do not run '
+    "the scripts.",
+    references=(JAVASCRIPT_SEO,),
+)
+def raw_noindex(page: Page, indexing: IndexingRules, rendered: Rendered, clock: Clock) -> Finding:
+    if not indexing.decisive:
+        return Pass("The HTML itself has no noindex.")
+    if read_indexing_rules(page, rendered.document, clock.now).decisive:
+        return Pass("The page has noindex with and without scripts.")
+    return Fail("The HTML has noindex, and only a script removes it, which search engines then do not run.")
+
+
+@check(
+    "rendered-content",
+    name="Text is largely in the HTML itself",
+    found="Text depends largely on scripts",
+    why="Text that is only in the rendered page is found late, and by few search engines.",
+    severity=MEDIUM,
+    fix="Render the main text on the server, or prerender the page.",
+    references=(JAVASCRIPT_SEO,),
+)
+def rendered_content(document: AccessibleDocument, rendered: Rendered) -> Finding:
+    before = read_visible_text(document).words
+    after = read_visible_text(AccessibleDocument(rendered.document)).words
+    if after < FEW_WORDS:
+        return NotApplicable(f"The rendered page has {after} words, too few to compare.")
+    if before < after * LEAST_SHARE:
+        return Warn(f"Only {before:,} of {after:,} words are in the HTML itself; scripts add the rest.")
+    return Pass(f"{before:,} of {after:,} words are in the HTML itself.")
+
+
+def _robots(document: Document) -> str:
+    """The rules that change anything, however they are written."""
+    rules = {
+        " ".join(rule.split())
+        for node in live(document, "meta[name]")
+        if (attribute(node, "name") or "").strip().lower() in (EVERYBODY, GOOGLEBOT)
+        for rule in (attribute(node, "content") or "").lower().split(",")
+    }
+    return ", ".join(sorted(rules - {"", "all", "index", "follow"}))
+
+
+def _quoted(value: str) -> str:
+    return f"“{excerpt(value, 80)}”" if value else "nothing"

@@ -1,0 +1,90 @@
+"""Social cards: what shows when somebody shares the page."""
+
+from __future__ import annotations
+
+from scanner.catalogue import Category, check
+from scanner.crawl.canonicals import Canonicals
+from scanner.crawl.link_relations import is_absolute, same_escapes
+from scanner.findings import LOW, Finding, Pass, Warn
+from scanner.messages import excerpt
+from scanner.page.evidence import Page
+from scanner.page.markup import http_address, parse_url
+from scanner.seo.evidence import SocialImage
+from scanner.seo.metadata import SocialMetadata
+
+CATEGORY = Category("Social cards", weight=3, html=True)
+
+OPEN_GRAPH = "The Open Graph protocol"
+
+
+@check(
+    "og-title",
+    name="Open Graph title is set",
+    found="Open Graph title is missing",
+    why="A shared link shows a title that the social network chooses.",
+    severity=LOW,
+    fix='Add to the head: <meta property="og:title" content="…">',
+    references=(OPEN_GRAPH,),
+)
+def og_title(social: SocialMetadata) -> Finding:
+    if not social.title:
+        return Warn("The page has no og:title, so networks choose a title themselves when someone shares it.")
+    return Pass(f"og:title is “{excerpt(social.title, 80)}”.")
+
+
+@check(
+    "og-image",
+    name="Open Graph image loads",
+    found="Open Graph image is missing or unusable",
+    why="A shared link has no picture, and fewer people click on it.",
+    severity=LOW,
+    fix='Add to the head: <meta property="og:image" content="https://…"> with the absolute URL of an image that loads.',
+    references=(OPEN_GRAPH,),
+)
+def og_image(social: SocialMetadata, image: SocialImage) -> Finding:
+    if not social.image:
+        return Warn("The page has no og:image, so a shared link is shown without an image.")
+    shown = excerpt(social.image, 120)
+    if not is_absolute(social.image):
+        return Warn(f"og:image is not an absolute URL, so social networks cannot load it: {shown}")
+    if image.status is None:
+        return Warn(f"og:image does not load ({excerpt(image.error.rstrip('.'))}): {shown}")
+    if image.status != 200:
+        return Warn(f"og:image answers with status {image.status}: {shown}")
+    return Pass(f"og:image loads: {shown}")
+
+
+@check(
+    "og-url",
+    name="Open Graph URL is set and consistent",
+    found="Open Graph URL is missing, invalid or not canonical",
+    why="Shares of one page are counted separately for several URLs.",
+    severity=LOW,
+    fix='Give og:url the canonical URL: <meta property="og:url" content="https://…">',
+    references=(OPEN_GRAPH,),
+)
+def og_url(page: Page, social: SocialMetadata, canonicals: Canonicals) -> Finding:
+    if not social.url:
+        return Warn("The page has no og:url, so networks count shares separately for every form of its URL.")
+    url = http_address(parse_url(social.url, page.target.url))
+    if url is None:
+        return Warn(f"og:url is not an http or https URL: {excerpt(social.url, 120)}")
+    expected = canonicals.url
+    if expected is not None and same_escapes(url) != same_escapes(expected):
+        return Warn(f"og:url is {excerpt(url, 120)}, but the canonical URL is {excerpt(expected, 120)}.")
+    return Pass(f"og:url is {excerpt(url, 120)}.")
+
+
+@check(
+    "twitter-card",
+    name="Twitter card is set",
+    found="Twitter card is missing",
+    why="A shared link has no preview on X, or on networks that read its tags.",
+    severity=LOW,
+    fix='Add to the head: <meta name="twitter:card" content="summary_large_image">',
+    references=("X developer platform: cards",),
+)
+def twitter_card(social: SocialMetadata) -> Finding:
+    if not social.card:
+        return Warn("The page has no twitter:card, so X shows its link without a card.")
+    return Pass(f"twitter:card is “{excerpt(social.card, 40)}”.")

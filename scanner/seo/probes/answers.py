@@ -1,0 +1,113 @@
+"""What the URLs answer that a page names: its canonical one, its language versions, and its image for sharing."""
+
+from __future__ import annotations
+
+import concurrent.futures
+
+from scanner.accessibility.document import AccessibleDocument
+from scanner.catalogue import probe
+from scanner.crawl.canonicals import Canonicals
+from scanner.net.client import Network
+from scanner.net.errors import BudgetExceeded, NetError, TimedOut
+from scanner.net.http.answers import Reuse
+from scanner.net.targets import InvalidUrl
+from scanner.page.evidence import Page
+from scanner.page.fetch import ACCEPT, SiteProtected, challenge_sign, parse_document, raise_if_rate_limited
+from scanner.page.soft_404 import siblings
+from scanner.seo.evidence import AlternateAnswers, CanonicalAnswer, MissingPathAnswer, PageAnswer, SocialImage
+from scanner.seo.hreflang import Alternates
+from scanner.seo.metadata import SocialMetadata
+from scanner.seo.visible_text import read_missing_page_words
+
+MAX_ALTERNATES = 10
+AT_ONCE = 5
+PAGE_BYTES = 1024 * 1024
+IMAGE_BYTES = 1024
+TIMEOUT_S = 10.0
+CANONICAL_TIMEOUT_S = 15.0
+
+
+@probe()
+def canonical_answer(page: Page, canonicals: Canonicals, network: Network) -> CanonicalAnswer:
+    """The canonical URL fetched once without following redirects, unless it is the page's own.
+
+    Raises `SiteProtected`, and `TimedOut` or `BudgetExceeded`, as none of them proves anything about the URL.
+    """
+    url = canonicals.url
+    if url is None or url == page.target.url:
+        return CanonicalAnswer()
+    found = _answer(url, page, network, CANONICAL_TIMEOUT_S)
+    if found.page is not None and (sign := challenge_sign(found.page.response)):
+        raise SiteProtected(f"A protection answered in place of the canonical URL: {sign}.")
+    return CanonicalAnswer(url, found.page, found.document, found.error)
+
+
+@probe()
+def alternate_answers(page: Page, alternates: Alternates, canonicals: Canonicals, network: Network) -> AlternateAnswers:
+    """The first ten other language versions, each fetched once without following redirects.
+
+    Raises `SiteProtected` when the site refuses further requests, `TimedOut` and `BudgetExceeded`.
+    """
+    own = canonicals.own_urls
+    urls = [url for url in alternates.by_url if url not in own]
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "alternate") as pool:
+        answers = pool.map(lambda url: _answer(url, page, network, TIMEOUT_S), urls[:MAX_ALTERNATES])
+        return AlternateAnswers(tuple(answers))
+
+
+def _answer(url: str, page: Page, network: Network, timeout_s: float) -> PageAnswer:
+    try:
+        target = page.target.join(url)
+        response = network.fetch(
+            target,
+            headers=ACCEPT,
+            max_bytes=PAGE_BYTES,
+            timeout_s=timeout_s,
+            verify=False,
+            with_credentials=True,
+            reuse=Reuse.ALLOWED,
+        )
+    except (TimedOut, BudgetExceeded):
+        raise
+    except (NetError, InvalidUrl) as error:
+        return PageAnswer(url, error=str(error))
+    raise_if_rate_limited(response)
+    answered = Page(requested=target, target=target, hops=(response,))
+    return PageAnswer(url, answered, parse_document(answered))
+
+
+@probe()
+def missing_path_answer(page: Page, document: AccessibleDocument, network: Network) -> MissingPathAnswer:
+    """Asked only where the page's title or heading says that there is no such page.
+
+    Raises `SiteProtected`, and `TimedOut` or `BudgetExceeded`.
+    """
+    if page.response.status >= 400 or not read_missing_page_words(document).any:
+        return MissingPathAnswer()
+    path, _ = siblings(page.target.path)
+    found = _answer(path, page, network, TIMEOUT_S)
+    return MissingPathAnswer(path, found.page.response if found.page is not None else None)
+
+
+@probe()
+def social_image(page: Page, social: SocialMetadata, network: Network) -> SocialImage:
+    """The image of og:image, its beginning only; its redirects are followed as networks do."""
+    if not social.image:
+        return SocialImage()
+    try:
+        target = page.target.join(social.image)
+        response = network.follow(
+            target,
+            headers={"Accept": "image/*,*/*;q=0.8"},
+            max_bytes=IMAGE_BYTES,
+            timeout_s=TIMEOUT_S,
+            verify=False,
+            with_credentials=True,
+            reuse=Reuse.ALLOWED,
+        )[-1]
+    except (TimedOut, BudgetExceeded):
+        raise
+    except (NetError, InvalidUrl) as error:
+        return SocialImage(error=str(error))
+    raise_if_rate_limited(response)
+    return SocialImage(response.status)

@@ -1,0 +1,155 @@
+"""Whether the page's links are broken: a sample of them asked for, politely."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import time
+
+from scanner.catalogue import probe
+from scanner.crawl.links import PageLinks, sampled
+from scanner.crawl.robots import GOOGLEBOT, decide
+from scanner.crawl.robots_file import RobotsFile
+from scanner.net.client import Network
+from scanner.net.errors import BudgetExceeded, NetError, NotReachable, Refused
+from scanner.net.http.answers import Reuse
+from scanner.net.http.response import Response
+from scanner.net.targets import InvalidUrl, Target
+from scanner.page.evidence import Page
+from scanner.page.fetch import ACCEPT, RateLimitedBySite, SiteProtected, challenge_sign
+from scanner.seo.evidence import LinkAnswer, LinkAnswers
+
+MAX_INTERNAL = 25
+MAX_EXTERNAL = 5
+MAX_CANDIDATES = 60  # held against robots.txt, whose rules may be many
+# Other probes ask the same host at the same time.
+AT_ONCE = 6
+MAX_BYTES = 16 * 1024
+TIMEOUT_S = 8.0
+TIME_LIMIT_S = 15.0
+GONE = frozenset({404, 410})
+
+
+@probe()
+def link_answers(page: Page, links: PageLinks, robots: RobotsFile | None, network: Network) -> LinkAnswers:
+    """At most 25 links to the own site and five to others, evenly spaced over the page, their redirects followed.
+
+    Left out is what may change something, rel=nofollow, and what robots.txt disallows, as crawlers go neither way.
+    When the site has enough of requests, or the budget is used up, the rest is not asked for; raises
+    `SiteProtected` or `BudgetExceeded` if nothing broken was found until then.
+    """
+    if page.response.status >= 400:
+        return LinkAnswers()
+    internal: dict[str, None] = {}
+    external: dict[str, None] = {}
+    for link in links.links:
+        if link.may_be_followed:
+            (internal if link.is_internal else external)[link.url] = None
+    candidates = [url for url in sampled(list(internal), MAX_CANDIDATES) if _is_allowed(url, page, robots)]
+    asker = _Asker(page, network)
+    wanted = [(url, True) for url in sampled(candidates, MAX_INTERNAL)]
+    wanted += [(url, False) for url in sampled(list(external), MAX_EXTERNAL)]
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "link") as pool:
+        found = list(pool.map(lambda each: asker.answer(*each), wanted))
+    answers = tuple(each for each in found if each is not None)
+    if asker.ended is not None and not any(each.is_broken for each in answers):
+        raise asker.ended
+    return LinkAnswers(answers, len(internal), len(external), str(asker.ended or ""))
+
+
+def _is_allowed(url: str, page: Page, robots: RobotsFile | None) -> bool:
+    origin = page.target.origin
+    if robots is None or not url.startswith(f"{origin}/"):
+        return True
+    path = url.removeprefix(origin)
+    return all(decide(robots.robots, agent, path).allowed for agent in (GOOGLEBOT, "*"))
+
+
+class _Asker:
+    """Asks for links of one page, until the site has enough; `ended` then says so."""
+
+    def __init__(self, page: Page, network: Network) -> None:
+        self._page = page
+        self._network = network
+        self._ends = time.monotonic() + TIME_LIMIT_S
+        self.ended: SiteProtected | BudgetExceeded | None = None
+
+    def answer(self, url: str, is_internal: bool) -> LinkAnswer | None:
+        """What came; None where it was not asked for."""
+        if self.ended is not None or time.monotonic() >= self._ends:
+            return None
+        try:
+            target = self._page.target.join(url)
+            response = self._ask(target)
+        except BudgetExceeded as error:
+            self.ended = error
+            return None
+        except NotReachable as error:
+            return LinkAnswer(url, is_internal, None, self._is_proved(target, error) or None, str(error))
+        except (NetError, InvalidUrl) as error:
+            return LinkAnswer(url, is_internal, None, None, str(error))
+        if response.status == 429 and is_internal:
+            self.ended = RateLimitedBySite()
+        is_broken = _is_broken(response, is_internal)
+        if is_broken and self._is_hidden(target):
+            is_broken = None
+        return LinkAnswer(url, is_internal, response.status, is_broken)
+
+    def _is_hidden(self, target: Target) -> bool:
+        """Whether who has the scan's credentials may find there what others don't.
+
+        We do not look: a GET of /logout or /delete with somebody's session could do what it says.
+        """
+        credentials = self._network.credentials
+        return credentials is not None and credentials.origin == target.origin
+
+    def _ask(self, target: Target) -> Response:
+        """The end of the redirects; a server's error is asked for once more, as it may have been ours to cause."""
+        for _ in range(2):
+            left_s = max(self._ends - time.monotonic(), 0.1)
+            response = self._network.follow(
+                target,
+                headers=ACCEPT,
+                max_bytes=MAX_BYTES,
+                timeout_s=min(TIMEOUT_S, left_s),
+                verify=False,
+                reuse=Reuse.ALLOWED,
+            )[-1]
+            if not 500 <= response.status < 600:
+                break
+        return response
+
+    def _is_proved(self, target: Target, error: NotReachable) -> bool:
+        """Whether others can't reach it, either: the host refuses, or its name has no address."""
+        if target.origin == self._page.target.origin:
+            return False  # it has just answered
+        if isinstance(error, Refused):
+            return True
+        try:
+            self._network.addresses(target.host, target.port)
+        except NotReachable:
+            return self._has_no_address(target.host)
+        except NetError:
+            return False
+        return False
+
+    def _has_no_address(self, host: str) -> bool:
+        """Whether the name servers say so; to ask once more tells that from name servers that do not answer."""
+        try:
+            return not any(self._network.records(host, kind).records for kind in ("A", "AAAA"))
+        except NetError:
+            return False
+
+
+def _is_broken(response: Response, is_internal: bool) -> bool | None:
+    """Whether the answer proves that nobody finds anything there, or that somebody does; None where it does neither.
+
+    A refusal may be for us alone, and large sites refuse machines with 503, too.
+    """
+    status = response.status
+    if challenge_sign(response):
+        return None
+    if status in GONE:
+        return True
+    if 500 <= status < 600:
+        return True if is_internal or status != 503 else None
+    return False if status < 400 else None

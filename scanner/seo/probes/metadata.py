@@ -1,0 +1,52 @@
+"""What is worked out from the page once for all checks, without a network."""
+
+from __future__ import annotations
+
+from scanner.catalogue import probe
+from scanner.crawl.canonicals import Canonicals, read_canonicals
+from scanner.crawl.indexing import IndexingRules, read_indexing_rules
+from scanner.crawl.links import PageLinks, read_links
+from scanner.page.evidence import Clock, Document, Page
+from scanner.seo.hreflang import Alternates, read_alternates
+from scanner.seo.metadata import (
+    MetadataOutsideHead,
+    SocialMetadata,
+    read_metadata_outside_head,
+    read_social_metadata,
+)
+from scanner.seo.structured_data import JsonLd, read_json_ld
+
+
+@probe()
+def canonicals(page: Page, document: Document) -> Canonicals:
+    return read_canonicals(page, document)
+
+
+@probe()
+def indexing_rules(page: Page, document: Document, clock: Clock) -> IndexingRules:
+    return read_indexing_rules(page, document, clock.now)
+
+
+@probe()
+def alternates(page: Page, document: Document) -> Alternates:
+    return read_alternates(page, document)
+
+
+@probe()
+def social_metadata(document: Document) -> SocialMetadata:
+    return read_social_metadata(document)
+
+
+@probe()
+def metadata_outside_head(document: Document) -> MetadataOutsideHead:
+    return read_metadata_outside_head(document)
+
+
+@probe()
+def page_links(page: Page, document: Document) -> PageLinks:
+    return read_links(page, document)
+
+
+@probe()
+def json_ld(document: Document) -> JsonLd:
+    return read_json_ld(document)

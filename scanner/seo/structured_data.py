@@ -1,0 +1,182 @@
+"""JSON-LD on a page, and the vocabulary of schema.org, whose names come from `schema_org.json`."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+from scanner.messages import excerpt
+from scanner.page.evidence import Document
+from scanner.page.markup import attribute, live
+
+DATA = Path(__file__).with_name("schema_org.json")
+MAX_BLOCKS = 50
+MAX_NODES = 2_000
+MAX_DEPTH = 40
+MAX_TYPES = 20  # of one node
+_SCHEMA = re.compile(r"\A(?:https?://(?:www\.)?schema\.org/?#?|schema:)", re.IGNORECASE)
+
+Node = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One `<script type="application/ld+json">`: what it holds, or why it cannot be read, with line and column."""
+
+    value: Any = None
+    fault: str = ""
+
+
+@dataclass(slots=True)
+class Graph:
+    """The page's nodes that speak of schema.org. `tops` stand by themselves, `nodes` are all of them, nested too.
+
+    `terms` are names that the page's contexts define themselves.
+    """
+
+    tops: list[Node] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+    by_id: dict[str, dict[str, Any]] = field(default_factory=dict)
+    terms: set[str] = field(default_factory=set)
+
+    def resolved(self, value: Any) -> Any:
+        """A node for a bare reference to it (`{"@id": …}`), everything else as it is."""
+        if isinstance(value, Mapping) and len(value) == 1 and isinstance(value.get("@id"), str):
+            return self.by_id.get(value["@id"], value)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class JsonLd:
+    """The page's first fifty blocks, empty ones left out, and what they say in the vocabulary of schema.org."""
+
+    blocks: tuple[Block, ...] = ()
+    graph: Graph = field(default_factory=Graph)
+
+
+def read_json_ld(document: Document) -> JsonLd:
+    """The JSON-LD of a page; a block that can't be read has a `fault`."""
+    found = tuple(_blocks(document))
+    return JsonLd(found, _graph(found))
+
+
+def _blocks(document: Document) -> list[Block]:
+    found: list[Block] = []
+    for node in live(document, "script[type]"):
+        if (attribute(node, "type") or "").partition(";")[0].strip().lower() == "application/ld+json":
+            text = (node.text() or "").lstrip("\ufeff")
+            if text.strip():
+                found.append(_read(text))
+        if len(found) == MAX_BLOCKS:
+            break
+    return found
+
+
+def _read(text: str) -> Block:
+    try:
+        # Numbers without end are JSON, too, but no integers of Python's.
+        return Block(json.loads(text, parse_int=float, parse_constant=_refuse_constant))
+    except json.JSONDecodeError as error:
+        line = text.split("\n")[error.lineno - 1]
+        near = excerpt(line[max(0, error.colno - 21) : error.colno + 20], 60)
+        beside = f", near “{near}”" if near else ""
+        return Block(
+            fault=f"{error.msg.lower().removesuffix(' at')} in line {error.lineno}, column {error.colno}{beside}"
+        )
+    except RecursionError:
+        return Block(fault="it is nested too deeply")
+    except ValueError as error:
+        return Block(fault=str(error))
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not valid JSON")
+
+
+def _graph(blocks: tuple[Block, ...]) -> Graph:
+    found = Graph()
+    for block in blocks:
+        for each in block.value if isinstance(block.value, list) else [block.value]:
+            if isinstance(each, Mapping) and _is_of_schema_org(each.get("@context")):
+                found.terms.update(_terms(each["@context"]))
+                inside = each.get("@graph")
+                if isinstance(inside, list | Mapping):
+                    tops = inside if isinstance(inside, list) else [inside]
+                else:
+                    tops = [each]
+                for top in tops:
+                    if isinstance(top, Mapping):
+                        found.tops.append(top)
+                        _collect(top, found, 0)
+    return found
+
+
+def _is_of_schema_org(context: Any) -> bool:
+    parts = context if isinstance(context, list) else [context]
+    names = (part.get("@vocab") if isinstance(part, Mapping) else part for part in parts)
+    return any(isinstance(name, str) and _SCHEMA.fullmatch(name.strip()) for name in names)
+
+
+def _terms(context: Any) -> Iterator[str]:
+    """The names that a context defines beside the vocabulary's."""
+    for part in context if isinstance(context, list) else [context]:
+        if isinstance(part, Mapping):
+            yield from part
+
+
+def _collect(node: Node, found: Graph, depth: int) -> None:
+    if depth > MAX_DEPTH or len(found.nodes) >= MAX_NODES:
+        return
+    found.nodes.append(node)
+    if isinstance(name := node.get("@id"), str) and len(node) > 1:
+        found.by_id.setdefault(name, {}).update(node)
+    for value in node.values():
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, Mapping):
+                _collect(each, found, depth + 1)
+
+
+def types(node: Node) -> tuple[str, ...]:
+    """The node's types of schema.org, without its address; those of other vocabularies are left out."""
+    raw = node.get("@type", ())
+    names = raw if isinstance(raw, list) else [raw]
+    short = (_SCHEMA.sub("", name).strip() for name in names[:MAX_TYPES] if isinstance(name, str))
+    return tuple(name for name in short if name and ":" not in name)
+
+
+def unknown_types(found: Graph) -> Iterator[str]:
+    """Types that schema.org does not have, nor the page's own contexts."""
+    known, _ = _vocabulary()
+    for node in found.nodes:
+        yield from (name for name in types(node) if name not in known and name not in found.terms)
+
+
+def unknown_properties(found: Graph) -> Iterator[str]:
+    """Properties that schema.org does not have, as `Product.prize`.
+
+    Terms of other vocabularies (`gs1:…`) and of the page's own contexts are not judged.
+    """
+    for node in found.nodes:
+        kind = "/".join(types(node)[:3]) or "a node"
+        yield from (f"{kind}.{name}" for name in _unknown(node) if name not in found.terms)
+
+
+def _unknown(node: Node) -> Iterator[str]:
+    _, known = _vocabulary()
+    for name in node:
+        short = _SCHEMA.sub("", name)
+        # Actions say so what people have to fill in.
+        short = short.removesuffix("-input").removesuffix("-output")
+        if short and not short.startswith("@") and ":" not in short and short not in known:
+            yield name
+
+
+@functools.cache
+def _vocabulary() -> tuple[frozenset[str], frozenset[str]]:
+    raw = json.loads(DATA.read_text(encoding="utf-8"))
+    return frozenset(raw["types"]), frozenset(raw["properties"]) | {"query"}

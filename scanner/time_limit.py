@@ -1,0 +1,171 @@
+"""Time limits for code that knows no deadline: checks and parsers run over hostile pages."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+T = TypeVar("T")
+
+LEAST_WAIT_S = 0.005
+# Python drops what is raised while it finalizes an object, so a limit is enforced again until its block has ended. Not
+# for ever: code that drops it every time is ended by the process' own limits.
+AGAIN_S = 0.25
+MOST_RINGS = 200
+
+
+class OutOfTime(BaseException):
+    """Raised wherever the code happens to be; no `except Exception` on the way keeps it."""
+
+
+def limited(function: Callable[[], T], seconds: float, cpu_s: float = math.inf) -> T:
+    """Return what `function` returns. Raises OutOfTime when it takes longer, or more of the processor by this thread.
+
+    The exception comes between two steps of Python code, so the function should hold no locks and change nothing that
+    outlives it. What has begun outside of Python, such as one search of a pattern, is finished first. Where a thread's
+    processor time cannot be read by other threads (macOS), `seconds` alone counts.
+
+    Nothing is raised behind this call, nor in another thread that later has this one's ident: when it returns, the
+    watchdog can no longer ring for it, and what had not arrived is taken back.
+    """
+    block = _Block.here(seconds, cpu_s)
+    # Once `is_over` stands, at most two rings arrive: one that was set before, and one of a watchdog that had looked a
+    # moment earlier. So the third attempt to close cannot be interrupted.
+    try:
+        try:
+            try:
+                _watchdog.watch(block)
+                return function()
+            finally:
+                block.is_over = True
+                block.close()
+        except OutOfTime:
+            block.is_over = True
+            block.close()
+            raise
+    except OutOfTime:
+        block.is_over = True
+        block.close()
+        raise
+
+
+@dataclass(slots=True, eq=False)
+class _Block:
+    """A call of `limited` under way: its thread, and when to ring there (both clocks in seconds)."""
+
+    thread_id: int
+    ends: float
+    clock: int | None
+    ends_cpu: float
+    is_over: bool = False
+    rings: int = 0
+    rung_at: float = -math.inf
+    # Whoever holds it decides whether a ring may be set. Its thread takes it for good, again and again if interrupted.
+    gate: threading.RLock = field(default_factory=threading.RLock)
+
+    @classmethod
+    def here(cls, seconds: float, cpu_s: float) -> _Block:
+        thread_id = threading.get_ident()
+        read_clock = getattr(time, "pthread_getcpuclockid", None)
+        clock: int | None = read_clock(thread_id) if read_clock and cpu_s < math.inf else None
+        ends_cpu = time.clock_gettime(clock) + cpu_s if clock is not None else math.inf
+        return cls(thread_id, time.monotonic() + seconds, clock, ends_cpu)
+
+    def close(self) -> None:
+        """Have nothing rung any more, and take back what has not arrived yet. Of calls to C alone."""
+        self.gate.acquire()
+        _set_exception(self.thread_id, None)
+
+    def left_s(self) -> float:
+        """Seconds until the next ring may be due; infinite where none will be."""
+        if self.is_over or self.rings >= MOST_RINGS:
+            return math.inf
+        now = time.monotonic()
+        left_s = self.ends - now
+        if self.clock is not None:
+            try:
+                # One thread gets no more of the processor than time goes by.
+                left_s = min(left_s, self.ends_cpu - time.clock_gettime(self.clock))
+            except OSError:  # its thread has ended meanwhile, and so had the block
+                return math.inf
+        return max(left_s, self.rung_at + AGAIN_S - now)
+
+    def ring(self) -> None:
+        """Raise OutOfTime in the block's thread, unless the block is over."""
+        if self.gate.acquire(blocking=False):
+            try:
+                if not self.is_over:
+                    self.rings += 1
+                    self.rung_at = time.monotonic()
+                    _set_exception(self.thread_id, OutOfTime)
+            finally:
+                self.gate.release()
+
+
+class _Watchdog:
+    """The one thread of a process that knows all blocks under way and rings for those whose time is up."""
+
+    def __init__(self) -> None:
+        # What threads with a block do here may be interrupted at any step, so each is one call to C.
+        self._blocks: deque[_Block] = deque()
+        self._pokes: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._wakes_at = math.inf  # on the monotonic clock, while it sleeps; before everything while it looks
+        self._start = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def watch(self, block: _Block) -> None:
+        if not self._is_running:
+            with self._start:
+                if not self._is_running:
+                    thread = threading.Thread(target=self._run, name="time limits", daemon=True)
+                    thread.start()
+                    self._thread = thread
+        self._blocks.append(block)
+        if time.monotonic() + block.left_s() < self._wakes_at:
+            self._pokes.put(None)
+
+    @property
+    def _is_running(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    def _run(self) -> None:
+        while True:
+            self._wakes_at = math.inf  # whoever comes now pokes, for this look may miss it
+            left_s = math.inf
+            for _ in range(len(self._blocks)):
+                block = self._blocks.popleft()
+                if block.left_s() <= 0:
+                    block.ring()
+                if (block_s := block.left_s()) < math.inf:
+                    left_s = min(left_s, block_s)
+                    self._blocks.append(block)
+            if left_s < math.inf:
+                self._wakes_at = time.monotonic() + max(LEAST_WAIT_S, left_s)
+            try:
+                self._pokes.get(timeout=max(LEAST_WAIT_S, left_s) if left_s < math.inf else None)
+            except queue.Empty:
+                continue
+
+
+def _set_exception(thread_id: int, kind: type[BaseException] | None) -> None:
+    # With NULL, what is set and has not been raised yet is taken back.
+    what = ctypes.py_object(kind) if kind is not None else ctypes.c_void_p()
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread_id), what)
+
+
+def _start_anew() -> None:
+    """A child process has none of its parent's threads."""
+    global _watchdog
+    _watchdog = _Watchdog()
+
+
+_watchdog = _Watchdog()
+os.register_at_fork(after_in_child=_start_anew)

@@ -1,0 +1,75 @@
+"""axe-core's verdicts on many pages in one real Chromium, by the service's own code."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from playwright.async_api import BrowserContext, async_playwright
+
+from scanner.browser.axe import run_axe
+from scanner.browser.evidence import AxeReport
+from scanner.browser.load import PIXEL_RATIO, SCREEN
+from scanner.net.browser import context_options, find_browser, launch_options
+from scanner.net.budget import Limits
+from scanner.net.client import Network
+from scanner.net.proxy import BrowserProxy
+from tests.scanner.cast import POLICY
+from tests.sites.server import Answer, Site
+
+# Pages at a time: one waits while another one works.
+TABS = 3
+LIMIT_S = 240.0
+# For all pages together.
+LIMITS = Limits(requests=5_000, requests_per_host=5_000)
+# Pictures, films and the like: what axe-core says of them does not depend on what they show.
+FILES = "*://*/*.*"
+
+
+def axe_reports(pages: Mapping[str, str], others: Mapping[str, Answer]) -> dict[str, AxeReport]:
+    """What axe-core says of each page, by its name. Paths with a dot in them are not fetched; `others` may be."""
+    routes = {f"/{name}": Answer(markup) for name, markup in pages.items()}
+    program = find_browser("auto")
+    assert program is not None, "no browser; `make browser` installs one"
+    with (
+        Site({**others, **routes}) as site,
+        Network(POLICY, time_limit_s=LIMIT_S) as network,
+        BrowserProxy(network, limits=LIMITS) as proxy,
+        tempfile.TemporaryDirectory() as folder,
+        # A thread of its own, as Django's ORM refuses to work in one that has an event loop.
+        ThreadPoolExecutor(1, "playwright") as thread,
+    ):
+        run = _run(site.url, proxy, program, Path(folder), list(pages))
+        return thread.submit(asyncio.run, asyncio.wait_for(run, LIMIT_S)).result()
+
+
+async def _run(site: str, proxy: BrowserProxy, program: Path, folder: Path, names: list[str]) -> dict[str, AxeReport]:
+    found: dict[str, AxeReport] = {}
+    pending = names[::-1]
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(**launch_options(program, folder, sandbox=False))
+        context = await browser.new_context(
+            **context_options(proxy),
+            viewport=SCREEN,  # type: ignore[arg-type]  # a TypedDict of the same shape
+            device_scale_factor=PIXEL_RATIO,
+            is_mobile=True,
+            has_touch=True,
+            locale="en-US",
+        )
+        await asyncio.gather(*(_tab(context, site, pending, found) for _ in range(TABS)))
+        await browser.close()
+    return found
+
+
+async def _tab(context: BrowserContext, site: str, pending: list[str], found: dict[str, AxeReport]) -> None:
+    page = await context.new_page()
+    cdp = await context.new_cdp_session(page)
+    await cdp.send("Network.enable")
+    await cdp.send("Network.setBlockedURLs", {"urls": [FILES]})
+    while pending:
+        name = pending.pop()
+        await page.goto(f"{site}/{name}")
+        found[name] = await run_axe(cdp)

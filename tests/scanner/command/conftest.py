@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import ROOT
+from tests.scanner.command.composite import Action, Ran
+from tests.sites.sample import sample_site
+from tests.sites.server import Answer, Site
+
+FOLDERS = ("accounts", "config", "reports", "scans", "static", "templates", "webhooks")
+FILES = ("pyproject.toml", "README.md", "LICENSE", "action.yml", "requirements-browser.txt", "requirements.txt")
+# What pip says where there is no registry.
+NO_REGISTRY = ("No matching distribution found", "NewConnectionError", "Connection refused", "Read timed out")
+
+
+@pytest.fixture(scope="session")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what is installed, for building writes into it."""
+    source = tmp_path_factory.mktemp("repository")
+    for each in FOLDERS:
+        shutil.copytree(ROOT / each, source / each, ignore=shutil.ignore_patterns("__pycache__"))
+    for each in FILES:
+        shutil.copy(ROOT / each, source)
+    return source
+
+
+@pytest.fixture(scope="session")
+def installed(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the packages are; what they depend on is the interpreter's own."""
+    packages = tmp_path_factory.mktemp("installed") / "packages"
+    options = ("--offline", "--no-deps", "--no-build-isolation", "--python", sys.executable, "--quiet")
+    subprocess.run(
+        [sys.executable, "-m", "uv", "pip", "install", *options, "--target", packages, repository],
+        check=True,
+        timeout=300,
+    )
+    return packages
+
+
+@pytest.fixture(scope="session")
+def action(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Action:
+    """Ready to scan: installed from the registry into an environment of its own, once."""
+    made = Action(repository, tmp_path_factory.mktemp("runner"))
+    ran: Ran = made.run(until="install", browser="false")
+    if ran.status and any(each in ran.log for each in NO_REGISTRY):
+        pytest.skip(f"no registry of packages: {ran.log.strip().splitlines()[-1]}")
+    assert ran.status == 0, ran.log
+    return made
+
+
+@pytest.fixture(scope="session")
+def shop() -> Iterator[Site]:
+    """The sample site, with another page."""
+    with sample_site() as running:
+        running.routes["/shop"] = Answer(
+            "<!doctype html><html lang=en><title>Shop</title><h1>Shop</h1>", headers={"Content-Type": "text/html"}
+        )
+        yield running

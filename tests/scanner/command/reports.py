@@ -1,0 +1,65 @@
+"""Reports as the command has them, made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from scanner.command.judged import Judged
+from scanner.findings import ScanType, Severity
+from scanner.report.documents import export_document
+from scanner.result import CategoryResult, CheckResult, OmittedCheck, ScanError, ScanResult, SkippedCheck
+from scanner.scoring import basis, grade, score
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+
+def found(
+    id: str, status: str = "fail", severity: Severity = Severity.HIGH, *evidence: Mapping[str, Any], **parts: Any
+) -> CheckResult:
+    passed = status == "pass"
+    return CheckResult(
+        id=id,
+        name=f"{id} is well",
+        title=f"{id} is well" if passed else f"{id} is wrong",
+        status=status,  # type: ignore[arg-type]
+        severity=None if passed else severity,
+        declared_severity=severity,
+        **{"message": f"Seen: {id}.", "fix": None if passed else f"Mend {id}."} | parts,
+        evidence=evidence,
+        references=("CWE-693",),
+    )
+
+
+def judged(*checks: CheckResult, url: str = "https://example.com/", type: ScanType = ScanType.SECURITY) -> Judged:
+    categories = (CategoryResult("headers", "Headers", 1, checks),)
+    total = score(categories, ())
+    result = ScanResult(
+        type=type,
+        url=url,
+        status="partial",
+        started_at=NOW,
+        completed_at=NOW,
+        catalogue_version="1",
+        score=total.value,
+        grade=grade(total.value, checks),
+        categories=total.categories,
+        skipped_checks=(SkippedCheck("dns", "DNS is well", "No answer."),),
+        omitted_checks=(OmittedCheck("lcp", "The page shows soon"),) if type is ScanType.PERFORMANCE else (),
+        scoring=basis(categories, ()),
+    )
+    return _judged(result)
+
+
+def failed(url: str = "https://example.com/gone") -> Judged:
+    result = ScanResult(ScanType.SEO, url, "failed", NOW, NOW, "1")
+    return _judged(result, ScanError("URL_NOT_REACHABLE", "Nobody answers."))
+
+
+def _judged(result: ScanResult, error: ScanError | None = None) -> Judged:
+    ids = {"scan_id": "scan_" + "0" * 22, "report_id": "rpt_" + "0" * 22}
+    document = export_document(result, **ids, created_at=NOW, completed_at=NOW)
+    if error:
+        document["error"] = {"code": error.code, "message": error.message}
+    return Judged(document, scoring=result.scoring)

@@ -1,0 +1,278 @@
+"""Every format: one valid document for all reports, in which nothing that a site says is anything but text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import unicodedata
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+from lxml import etree
+from selectolax.lexbor import LexborHTMLParser
+
+from scanner.command.formats.choice import FORMATS, formatted
+from scanner.command.formats.markdown import code, escaped
+from scanner.command.formats.text import colored, plain, text
+from scanner.command.judged import IN_BASELINE, Judged, Outcome
+from scanner.findings import ScanType, Severity
+from tests.generated import as_json_schema, description
+from tests.reports.sarif import assert_sarif
+from tests.scanner.command.reports import failed, found, judged
+
+HOSTILE = "=1+1 \x1b[31m \u202e </script><img src=x onerror=alert(1)> ]]> | `x` [a](javascript:b) @team\n# head"
+# Controls but line ends, marks that turn the direction of text, lone surrogates.
+OBEYED = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+REPORTS = (
+    judged(
+        found("hsts", "fail", Severity.HIGH, {"selector": HOSTILE, "snippet": HOSTILE}, message=HOSTILE),
+        found("csp", "warn", Severity.LOW),
+        found("known", "fail"),
+        found("cookies", "pass"),
+    ),
+    judged(found("lcp", "pass"), type=ScanType.PERFORMANCE),
+    failed(),
+)
+
+
+def outcome(*reports: Judged, asked: int = 0) -> Outcome:
+    first, *rest = reports or REPORTS
+    marked = replace(first, accepted={"known": IN_BASELINE}) if "known" in str(first.document) else first
+    return Outcome([marked, *rest], ["security of https://example.com/: 1 is below 2."], asked or len(rest) + 1)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_no_format_has_what_a_terminal_obeys(name: str) -> None:
+    said = set(formatted(name, outcome())) - set("\r\n\t")
+    if name != "html":  # which is for browsers
+        assert not {each for each in said if unicodedata.category(each) in OBEYED}
+    for paint in (plain, colored):
+        lines = [line for report in REPORTS for line in text(report, paint)]
+        assert "\x1b[31m </script>" not in "\n".join(lines)
+        assert "\u202e" not in "".join(lines)
+
+
+@pytest.mark.parametrize("name", ["json", "full"])
+def test_json_is_one_document_however_many_were_finished(name: str) -> None:
+    found = json.loads(formatted(name, outcome()))
+    assert [each["type"] for each in found["reports"]] == ["security", "performance", "seo"]
+    assert found["gate"] == {"passed": False, "complaints": ["security of https://example.com/: 1 is below 2."]}
+    first, _, last = found["reports"]
+    assert first["accepted"] == {"known": IN_BASELINE}
+    assert (last["status"], last["error"]["code"]) == ("failed", "URL_NOT_REACHABLE")
+    single = json.loads(formatted(name, outcome(REPORTS[1])))
+    assert single == found["reports"][1]
+    assert json.loads(formatted(name, outcome(REPORTS[1], asked=2)))["reports"] == [single]
+    assert (single["checks_left_out"] if name == "json" else len(single["omitted_checks"])) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "operation"), [("json", "/v1/report/{scan_id}"), ("full", "/v1/report/{scan_id}/export")]
+)
+def test_json_is_what_the_api_says_of_its_reports(name: str, operation: str) -> None:
+    api = as_json_schema(description())
+    content = api["paths"][operation]["get"]["responses"]["200"]["content"]["application/json"]
+    schema = content["schema"] | {"components": api["components"]}
+    for each in json.loads(formatted(name, outcome(*REPORTS[:2])))["reports"]:
+        jsonschema.validate(each, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**each, "score": "A+"}, schema)
+
+
+def test_sarif_is_one_log_with_a_run_for_each_type() -> None:
+    log = json.loads(formatted("sarif", outcome()))
+    assert_sarif(log)
+    first, second, last = log["runs"]
+    assert [run["automationDetails"]["id"] for run in log["runs"]] == [
+        "website-scan/security/",
+        "website-scan/performance/",
+        "website-scan/seo/",
+    ]
+    rule = first["tool"]["driver"]["rules"][0]
+    assert rule["helpUri"] == "https://cwe.mitre.org/data/definitions/693.html"
+    assert rule["help"] == {
+        "text": "Mend hsts.",
+        "markdown": "Mend hsts.\n\nSources: [CWE-693](<https://cwe.mitre.org/data/definitions/693.html>)",
+    }
+    assert rule["properties"]["security-severity"] == "8.0"
+    by_rule = {each["ruleId"]: each for each in first["results"]}
+    assert {id: bool(each["suppressions"]) for id, each in by_rule.items()} == {
+        "hsts": False,
+        "csp": False,
+        "known": True,
+    }
+    location = by_rule["hsts"]["locations"][0]
+    assert location["physicalLocation"]["region"] == {"startLine": 1, "snippet": {"text": HOSTILE}}
+    assert location["logicalLocations"] == [{"fullyQualifiedName": HOSTILE, "kind": "element"}]
+    assert len(by_rule["hsts"]["partialFingerprints"]["places/v1"]) == 16
+    assert "could not run" in first["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"]
+    assert second["properties"]["checks_left_out"] == 1
+    assert last["invocations"][0]["executionSuccessful"] is False
+
+
+def test_code_scanning_takes_any_number_of_pages() -> None:
+    """It refuses a file of more than 20 runs; all results of a run say whether they are suppressed, or none does."""
+    pages = [
+        judged(found("hsts", "fail" if number % 2 else "pass"), found("csp"), url=f"https://example.com/{number}")
+        for number in range(30)
+    ]
+    pages[7] = replace(pages[7], accepted={"hsts": IN_BASELINE})
+    log = json.loads(formatted("sarif", outcome(*pages, *REPORTS[1:])))
+    assert_sarif(log)
+    run = log["runs"][0]
+    assert [rule["help"]["text"] for rule in run["tool"]["driver"]["rules"]] == ["Mend hsts.", "Mend csp."]
+    assert len(run["results"]) == 45
+    assert len([each for each in run["results"] if each["suppressions"]]) == 1
+    assert [each["properties"]["url"] for each in run["invocations"]] == [each.url for each in pages]
+    alerts = {(each["ruleId"], each["partialFingerprints"]["primaryLocationLineHash"]) for each in run["results"]}
+    assert len(alerts) == 45
+
+
+def test_an_alert_of_a_preview_is_the_one_of_the_site() -> None:
+    hashes = []
+    for host in ("example.com", "preview-7.example.net"):
+        log = json.loads(formatted("sarif", outcome(judged(found("hsts"), url=f"https://{host}/shop?a=1"))))
+        (result,) = log["runs"][0]["results"]
+        hashes.append((log["runs"][0]["automationDetails"], result["partialFingerprints"]["primaryLocationLineHash"]))
+    assert hashes[0] == hashes[1]
+
+
+def test_sarif_shows_the_source_of_each_place() -> None:
+    places = [{"selector": f"#{each} > img", "snippet": f"<img id={each}>"} for each in ("one", "two", "two", "three")]
+    log = json.loads(formatted("sarif", outcome(judged(found("alt", "fail", Severity.HIGH, *places)))))
+    assert_sarif(log)
+    (result,) = log["runs"][0]["results"]
+    shown = [*result["locations"], *result["relatedLocations"]]
+    assert [each["physicalLocation"]["region"]["snippet"]["text"] for each in shown] == [
+        "<img id=one>",
+        "<img id=two>",
+        "<img id=three>",
+    ]
+    assert [each["message"]["text"] for each in shown] == ["#one > img", "#two > img", "#three > img"]
+
+
+CODE_QUALITY = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "required": ["description", "check_name", "fingerprint", "severity", "location"],
+        "properties": {
+            "description": {"type": "string", "pattern": r"^[^\n]+$"},
+            "severity": {"enum": ["info", "minor", "major", "critical", "blocker"]},
+            "fingerprint": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
+            "location": {
+                "required": ["path", "lines"],
+                "properties": {
+                    "path": {"type": "string", "minLength": 1},
+                    "lines": {"required": ["begin"], "properties": {"begin": {"type": "integer", "minimum": 1}}},
+                },
+            },
+        },
+    },
+}
+
+
+def quality(*reports: Judged) -> list[dict[str, Any]]:
+    entries = json.loads(formatted("codequality", outcome(*reports)))
+    jsonschema.validate(entries, CODE_QUALITY)
+    assert len({each["fingerprint"] for each in entries}) == len(entries)
+    return list(entries)
+
+
+def test_code_quality_has_an_entry_for_each_place_that_is_not_accepted() -> None:
+    entries = quality()
+    assert [(each["check_name"], each["severity"], each["location"]["path"]) for each in entries] == [
+        ("security/hsts", "critical", "/"),
+        ("security/csp", "info", "/"),
+        ("seo/URL_NOT_REACHABLE", "blocker", "/gone"),
+    ]
+    places = [{"selector": f"#{each} > img", "snippet": "<img>"} for each in ("one", "two")]
+    on_two_pages = [judged(found("alt", "fail", Severity.HIGH, *places), url=f"https://a.example/{n}") for n in (1, 2)]
+    assert len(quality(*on_two_pages)) == 4
+
+
+def test_gitlab_compares_a_preview_with_the_site_and_keeps_hosts_apart() -> None:
+    one, preview = (judged(found("hsts"), url=f"https://{host}/shop") for host in ("a.example", "b.example"))
+    assert quality(one) == quality(preview)
+    assert [each["location"]["path"] for each in quality(one, preview)] == [one.url, preview.url]
+
+
+def test_csv_has_a_line_for_each_check_and_no_formula() -> None:
+    rows = list(csv.DictReader(io.StringIO(formatted("csv", outcome()), newline="")))
+    assert [(row["type"], row["status"]) for row in rows] == [
+        ("security", "fail"),
+        ("security", "warn"),
+        ("security", "fail"),
+        ("security", "pass"),
+        ("security", "could not run"),
+        ("performance", "pass"),
+        ("performance", "could not run"),
+        ("performance", "left out"),
+        ("seo", "scan failed"),
+    ]
+    assert rows[0]["message"].startswith("'=1+1")
+    assert rows[2]["accepted"] == IN_BASELINE
+
+
+def test_junit_counts_what_failed_and_what_was_not_judged() -> None:
+    document = formatted("junit", outcome())
+    etree.XMLSchema(file=Path(__file__).with_name("junit.xsd")).assertValid(etree.fromstring(document.encode()))
+    suites = list(ElementTree.fromstring(document))
+    counts = [tuple(int(suite.attrib[each]) for each in ("tests", "failures", "errors", "skipped")) for suite in suites]
+    assert counts == [(5, 1, 0, 2), (3, 0, 0, 2), (1, 0, 1, 0)]
+    failure = suites[0].find("testcase/failure")
+    assert failure is not None
+    assert failure.attrib == {"type": "high", "message": "hsts is wrong"}
+    assert "Fix: Mend hsts." in (failure.text or "")
+
+
+def test_markdown_shows_what_a_site_says_as_text() -> None:
+    shown = formatted("markdown", outcome())
+    assert "| https://example.com/ | security |" in shown
+    assert "**The gate failed:**" in shown
+    assert "- **hsts is wrong** (failed, high, Headers, `hsts`)" in shown
+    assert "  Fix: Mend hsts." in shown
+    assert "\\<img" in shown
+    assert "\\[a\\](javascript:b)" in shown
+    assert "\\@team" in shown
+    assert "\n# head" not in shown
+    assert escaped("- one") == "\\- one"
+    assert escaped("1. one") == "1\\. one"
+    assert code("a`b``c") == "``` a`b``c ```"
+
+
+def test_html_is_one_file_that_loads_nothing() -> None:
+    tree = LexborHTMLParser(formatted("html", outcome()))
+    ids = [each.attributes["id"] for each in tree.css("[id]")]
+    assert len(ids) == len(set(ids))
+    links = [each.attributes["href"] or "" for each in tree.css("a[href]")]
+    assert {link[1:] for link in links if link.startswith("#")} <= set(ids)
+    assert not tree.css("script, link, img, [onerror]")
+    headings = [each.text(strip=True) for each in tree.css("article h1")]
+    assert headings == [
+        "Security reporthttps://example.com/",
+        "Performance reporthttps://example.com/",
+        "SEO reporthttps://example.com/gone",
+    ]
+    assert "URL_NOT_REACHABLE: Nobody answers." in tree.css("article")[2].text()
+    assert "hsts is wrong" in tree.css("article")[0].text()
+    assert "1 is below 2" in tree.css_first("[aria-labelledby=gate]").text()
+    # Nothing that takes a script is offered where its policy allows none.
+    assert tree.css_first("style").text().endswith("[data-copy] { display: none; }")
+
+
+def test_text_says_where_and_counts_places_that_are_not_shown() -> None:
+    places = [{"selector": f"#{name}", "snippet": "<p>"} for name in ("one", "two", "three", "four", "five")]
+    lines = list(text(judged(found("contrast", "fail", Severity.HIGH, *places))))
+    first = lines.index("        at #one")
+    assert lines[first : first + 4] == [
+        "        at #one",
+        "        at #two",
+        "        at #three",
+        "        and 2 more places",
+    ]

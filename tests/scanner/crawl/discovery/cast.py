@@ -1,0 +1,38 @@
+"""What the tests of discovery share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from scanner.crawl.discovery.discover import Discovery, Wish, discover, discovery_limits
+from scanner.net.client import Network
+from scanner.net.policy import Policy
+from scanner.net.targets import parse_target
+from tests.scanner.net.loopback import NETWORKS
+from tests.sites.server import Site
+
+BOTH = ("sitemap", "links")
+POLICY = Policy(allowed_networks=NETWORKS)
+
+
+def discovered(
+    site: Site,
+    start: str = "/",
+    *,
+    by: Sequence[str] = BOTH,
+    max_pages: int = 100,
+    include: tuple[str, ...] = (),
+    exclude: tuple[str, ...] = (),
+    time_limit_s: float = 60.0,
+    tell: Callable[[int], None] = lambda _: None,
+) -> Discovery:
+    """Discover a running site, with the limits that the service would use."""
+    wish = Wish(parse_target(site.url + start, POLICY), frozenset(by), max_pages, include, exclude)
+    with Network(POLICY, limits=discovery_limits(max_pages), time_limit_s=time_limit_s + 30) as network:
+        return discover(wish, network, tell, time_limit_s)
+
+
+def paths(site: Site, found: Discovery) -> list[str]:
+    """The pages without the site's origin."""
+    assert all(each.startswith(site.url) for each in found.pages)
+    return [each.removeprefix(site.url) for each in found.pages]

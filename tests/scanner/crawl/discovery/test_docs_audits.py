@@ -1,0 +1,45 @@
+"""docs/audits.md tells the bounds that the code keeps."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from scanner.crawl import links, robots
+from scanner.crawl import sitemaps as files
+from scanner.crawl.discovery import crawl, effort, mazes, patterns, sitemaps
+from scanner.crawl.discovery.discover import discovery_limits
+from scanner.crawl.robots import product_token
+from scanner.net.policy import Policy
+
+KIB = 1024
+MIB = 1024 * KIB
+TEXT = re.sub(r"\s+", " ", (Path(__file__).parents[4] / "docs" / "audits.md").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        f"the group for `{product_token(Policy().user_agent)}`, else",
+        f"up to {patterns.MAX_PATTERNS} patterns of up to {patterns.MAX_PATTERN_LENGTH} characters",
+        f"or {mazes.LEAST} places if that is more",
+        f"more than {mazes.MAX_DEPTH} clicks",
+        f"| sitemaps | {sitemaps.MAX_FILES}, and one more for every {sitemaps.PAGES_FOR_ANOTHER} pages of the list |",
+        f"| {sitemaps.MAX_BYTES // MIB} MiB as sent, {files.MAX_BYTES // MIB} MiB and {files.MAX_URLS:,} addresses",
+        f"| of one robots.txt | {robots.MAX_BYTES // KIB} KiB |",
+        f"| {crawl.MAX_BYTES // MIB} MiB, {links.MAX_LINKS:,} links |",
+        f"| different addresses looked at | {effort.MAX_ADDRESSES:,} |",
+        f"| requests at a time | {crawl.AT_ONCE}, or one",
+    ],
+)
+def test_the_bounds_are_those_of_the_code(sentence: str) -> None:
+    assert sentence in TEXT
+
+
+def test_the_bounds_that_are_told_in_words_are_those_of_the_code() -> None:
+    assert effort.MAX_CRAWL_DELAY_S == 5, "up to five seconds"
+    assert mazes.MAX_GENERATIONS + 1 == 9, "a chain of nine"
+    assert (crawl.FETCHES_PER_PAGE, crawl.MORE_FETCHES) == (2, 20), "twice the list, and 20"
+    assert discovery_limits(1000).requests == 3 * 1000 + 200, "three times the list, and 200"

@@ -1,0 +1,20 @@
+"""A network that may reach this machine, as an operator would exempt it."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+from collections.abc import Iterator
+from pathlib import Path
+
+from scanner.net.client import Network
+from scanner.net.policy import Policy
+
+NETWORKS = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128"))
+
+
+@contextlib.contextmanager
+def loopback_network(ca_bundle: Path | None = None) -> Iterator[Network]:
+    """A network for one test, closed at its end."""
+    with Network(Policy(allowed_networks=NETWORKS, ca_bundle=ca_bundle)) as network:
+        yield network

@@ -1,0 +1,88 @@
+"""What the tests of the guard's rules have in common: a rule, ways to take it out, and networks to try it on."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from scanner.errors import Refusal
+from scanner.net.budget import Limits
+from scanner.net.client import Network
+from scanner.net.policy import Policy
+from tests.scanner.net.loopback import NETWORKS
+from tests.scanner.net.seams import Names
+from tests.sites.server import Site
+
+HUGE = 10**9
+# Small, so that going over them takes little. A row about a limit lifts it here.
+LIMITS = Limits(
+    connect_s=5.0,
+    first_byte_s=5.0,
+    total_s=5.0,
+    header_bytes=2000,
+    body_bytes=3000,
+    decoded_bytes=4000,
+    requests=4,
+    requests_per_host=3,
+    total_bytes=50_000,
+    redirects=2,
+)
+
+Remove = Callable[[pytest.MonkeyPatch], None]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`harm` tries what the rule forbids, and says whether it was done; `remove` takes exactly this rule out.
+
+    So a row fails when its rule is lost, and none can pass for another reason.
+    """
+
+    name: str
+    remove: Remove
+    harm: Callable[[], bool]
+
+    def holds(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Fails unless the harm is done without the rule, and not with it."""
+        assert not self.harm(), "harm was done with the rule"
+        self.remove(monkeypatch)
+        assert self.harm(), "the rule is not what prevents the harm"
+
+
+def replaced(owner: object, name: str, value: object) -> Remove:
+    """Removes a rule by replacing what holds it."""
+    return lambda patch: patch.setattr(owner, name, value)
+
+
+def lifted(**limits: float) -> Remove:
+    """Removes a rule that is a limit."""
+    return replaced(sys.modules[__name__], "LIMITS", replace(LIMITS, **limits))  # type: ignore[arg-type]
+
+
+def done(attempt: Callable[[], object]) -> bool:
+    """Whether the attempt was not refused."""
+    try:
+        attempt()
+    except Refusal:
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def exempting(site: Site | None = None, *, time_limit_s: float = 60.0, **limits: float) -> Iterator[Network]:
+    """A network that may reach this machine, within LIMITS."""
+    policy = Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file if site else None)
+    with Network(policy, limits=replace(LIMITS, **limits), time_limit_s=time_limit_s) as network:  # type: ignore[arg-type]
+        yield network
+
+
+@contextlib.contextmanager
+def guarding(names: dict[str, Any], dial: Any, policy: Policy | None = None) -> Iterator[Network]:
+    """A network with the whole guard, whose names and connections a test makes up."""
+    with Network(policy or Policy(), resolver=Names(names), dialer=dial, limits=LIMITS) as network:
+        yield network

@@ -1,0 +1,60 @@
+"""What stands in for the world behind the network's seams: names that resolve to what a test says, and
+public addresses that lead to a site on loopback.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping, Sequence
+
+from scanner.net.deadline import Deadline
+from scanner.net.errors import NotReachable
+from tests.sites.server import Site
+
+PUBLIC = "93.184.215.14"
+PUBLIC6 = "2606:2800:21f:cb07:6820:80da:af6b:8b2c"
+
+
+class Names:
+    """A resolver with fixed answers; a list of answers is given one by one, the last for good."""
+
+    def __init__(self, answers: Mapping[str, Sequence[str] | list[Sequence[str]]]) -> None:
+        self._answers = dict(answers)
+        self.asked: list[str] = []
+
+    def resolve(self, host: str, deadline: Deadline) -> tuple[str, ...]:
+        self.asked.append(host)
+        answers = self._answers.get(host)
+        if answers is None:
+            raise NotReachable(f"{host} does not resolve to an address.")
+        if isinstance(answers, list):
+            return tuple(answers.pop(0) if len(answers) > 1 else answers[0])
+        return tuple(answers)
+
+
+class Elsewhere(socket.socket):
+    """A socket that takes its peer on loopback for somebody on the Internet."""
+
+    claimed: tuple[str, int]
+
+    def getpeername(self) -> tuple[str, int]:
+        return self.claimed
+
+
+class Wires:
+    """A dialer: addresses of the Internet to sites on loopback. What is not wired refuses the connection."""
+
+    def __init__(self, sites: Mapping[str, Site]) -> None:
+        self._sites = dict(sites)
+        self.dialed: list[tuple[str, int]] = []
+
+    def __call__(self, address: str, port: int, timeout_s: float) -> socket.socket:
+        self.dialed.append((address, port))
+        site = self._sites.get(address)
+        if site is None:
+            raise ConnectionRefusedError
+        connection = Elsewhere(socket.AF_INET, socket.SOCK_STREAM)
+        connection.settimeout(timeout_s)
+        connection.connect((site.address, site.port))
+        connection.claimed = (address, port)
+        return connection

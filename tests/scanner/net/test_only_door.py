@@ -1,0 +1,147 @@
+"""Nothing outside of `scanner/net` opens a connection: read from the source, module by module."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.house import PACKAGES, ROOT
+
+DOOR = ROOT / "scanner" / "net"
+
+# Whatever can open a connection to somewhere else.
+CONNECTING = (
+    "_socket", "aiohttp", "asyncio", "curl_cffi", "dns", "ftplib", "http.client", "httpcore", "httplib2",
+    "httpx", "imaplib", "OpenSSL", "paramiko", "poplib", "pycurl", "requests", "smtplib", "socket",
+    "socketserver", "ssl", "telnetlib", "trio", "urllib.request", "urllib3", "websocket", "websockets",
+    "xmlrpc.client",
+)  # fmt: skip
+# The embedded stack and its supervisor look whether ports of this machine are free or answer.
+LOCAL_MODULES = {"socket", "http.client"}
+LOCAL_PORTS = {
+    "config/stack/embedded.py",
+    "config/stack/postgres.py",
+    "config/stack/redis.py",
+    "config/gunicorn.py",  # answers on connections that others opened
+    "config/postgresql/silence.py",  # asks the database whether it still answers
+    "config/stack/launcher.py",
+    "config/stack/management/commands/up.py",
+    "config/stack/processes.py",
+    "config/stack/supervisor.py",
+}
+# What they import of such a module opens nothing: names of errors that Django's mail raises, and the loop in which
+# Playwright's answers come in through a pipe; and how a certificate is verified, for the queue's own client.
+HARMLESS = {
+    "config/celery.py": {"ssl"},
+    "accounts/mail.py": {"smtplib", "smtplib.SMTPException"},
+    "accounts/mailing/sending.py": {
+        "smtplib",
+        "smtplib.SMTPDataError",
+        "smtplib.SMTPException",
+        "smtplib.SMTPRecipientsRefused",
+        "smtplib.SMTPResponseException",
+        "smtplib.SMTPServerDisconnected",
+    },
+    # Asks the identity providers that operators name, which may well be in their own network; what it raises.
+    "accounts/adapters/providers.py": {"requests"},
+    "accounts/pages/providers.py": {"requests"},
+    "scanner/browser/credentials.py": {"asyncio"},
+    "scanner/browser/load.py": {"asyncio"},
+    "scanner/browser/main_thread.py": {"asyncio"},
+    "scanner/browser/pictures.py": {"asyncio"},
+    "scanner/browser/warm.py": {"asyncio"},
+    "scanner/command/remote.py": {"requests"},  # asks the service that who types the command names
+}
+
+
+def modules() -> Iterator[Path]:
+    for app in PACKAGES:
+        yield from (path for path in (ROOT / app).rglob("*.py") if DOOR not in path.parents)
+
+
+def imported(source: str) -> set[str]:
+    """Every module name that the source imports, in whatever way it is written down."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module)
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and node.args and _is_import(node.func):
+            argument = node.args[0]
+            names.add(argument.value if isinstance(argument, ast.Constant) else "(computed)")
+    return names
+
+
+def _is_import(function: ast.expr) -> bool:
+    called = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return called in ("import_module", "__import__")
+
+
+def connecting(names: set[str]) -> set[str]:
+    """Those of the names that are, or lie in, a module that connects."""
+    return {name for name in names if any(name == each or name.startswith(f"{each}.") for each in CONNECTING)}
+
+
+def test_no_module_outside_the_net_can_open_a_connection() -> None:
+    found = {
+        str(path.relative_to(ROOT)): names
+        for path in modules()
+        if (names := connecting(imported(path.read_text(encoding="utf-8"))))
+    }
+    assert {path: found.pop(path) for path in HARMLESS} == HARMLESS
+    assert {path: names for path, names in found.items() if path not in LOCAL_PORTS} == {}
+    for path in LOCAL_PORTS & set(found):
+        assert all(any(f"{name}.".startswith(f"{each}.") for each in LOCAL_MODULES) for name in found[path])
+
+
+def test_only_the_dial_connects_within_the_net() -> None:
+    callers = {
+        f"{path.name}:{function.name}"
+        for path in DOOR.rglob("*.py")
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(function, ast.FunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and ast.unparse(node.func) in ("connection.connect", "socket.create_connection", "sock.connect")
+    }
+    # `_begin` asks a pooled connection to connect, which does so through `dial`.
+    assert callers == {"deadline.py:dial", "connections.py:_begin"}
+
+
+def test_the_engine_and_the_net_know_no_django() -> None:
+    for path in (ROOT / "scans").rglob("*.py"):
+        if path.is_relative_to(DOOR) or path.is_relative_to(ROOT / "scans" / "engine"):
+            roots = {name.partition(".")[0] for name in imported(path.read_text(encoding="utf-8"))}
+            assert not roots & {"django", "rest_framework", "celery"}, path
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import socket",
+        "import urllib.request as request",
+        "from urllib import request",
+        "from http import client",
+        "import http.client",
+        "from requests import get",
+        "def late():\n    import httpx",
+        "__import__('socket')",
+        "importlib.import_module('urllib3.util')",
+        "import dns.resolver",
+    ],
+)
+def test_the_search_finds_every_way_to_import(source: str) -> None:
+    assert connecting(imported(source))
+
+
+@pytest.mark.parametrize(
+    "source", ["import http", "from urllib.parse import urlsplit", "from scanner.net import client"]
+)
+def test_the_search_leaves_harmless_imports_alone(source: str) -> None:
+    assert not connecting(imported(source))

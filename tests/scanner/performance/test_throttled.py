@@ -1,0 +1,54 @@
+"""The simulated phone beside a load that is throttled for real. `make bench ARGS=vitals` does so on ten pages.
+
+The bounds are wide, since a busy machine makes the throttled load slower, and not the simulated one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from scanner.browser.visit import Visit
+from scanner.browser.warm import WarmBrowser
+from scanner.net.browser import find_browser
+from scanner.net.proxy import BrowserProxy
+from scanner.performance.vitals import Markup, vitals
+from tests.scanner.net.loopback import loopback_network
+from tests.sites.load_pages import load_pages
+from tests.sites.server import Site
+from tests.sites.slow_link import SlowLink
+from tests.sites.throttled_load import throttled_loads
+
+TIME_LIMIT_S = 60.0
+
+
+@pytest.fixture(scope="module")
+def link() -> Iterator[SlowLink]:
+    with Site() as here, Site() as elsewhere, SlowLink([here.port, elsewhere.port]) as link:
+        routes = load_pages(f"http://127.0.0.1:{link.ports[1]}")
+        here.routes.update(routes)
+        elsewhere.routes.update(routes)
+        yield link
+
+
+@pytest.mark.parametrize("name", ["scripts", "late-image"])
+def test_what_is_told_of_a_phone_is_near_to_a_load_that_is_throttled(link: SlowLink, name: str) -> None:
+    """Script-bound pages were told to be painted in half the time, and to block the main thread for 0 ms."""
+    program = find_browser("auto")
+    assert program is not None, "no browser; `make browser` installs one"
+    url = f"http://127.0.0.1:{link.ports[0]}/{name}"
+    link.speed_up()
+    with loopback_network() as network, BrowserProxy(network) as proxy, WarmBrowser(program) as browser:
+        loads = browser.load(Visit(url, proxy, network.policy.user_agent, TIME_LIMIT_S, again=1)).loads
+    found = vitals(loads, Markup())
+    assert found.fcp
+    assert found.lcp
+    assert found.tbt
+    link.slow_down()
+    real = throttled_loads(program, url, 2)
+    assert 0.5 * real.fcp_s <= found.fcp.value <= 1.4 * real.fcp_s
+    assert 0.5 * real.lcp_s <= found.lcp.value <= 1.4 * real.lcp_s
+    assert found.tbt.value <= 1.6 * real.tbt_s + 0.1
+    # Interruptions lengthen every single task that is throttled, so that little is sure on this side.
+    assert found.tbt.value > 0 or real.tbt_s < 0.3

@@ -1,0 +1,66 @@
+"""Every name that a check gives its evidence has a label for people, and there is no label without a name."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scanner.findings import ScanType
+from scanner.report.evidence.columns import COLUMNS, Column, column
+from tests.furnished import real_result
+
+ENGINE = Path(__file__).parents[4] / "scanner"
+# What `contrasts` makes of a sentence, and `exhibits` of redirects.
+MADE_HERE = {"contrast", "from", "to"}
+# Told by the page in its own way, or not at all.
+UNSHOWN = {"ancestry"}
+
+
+def names_in_source() -> set[str]:
+    """The names in dictionaries that functions build where evidence is made."""
+    sources = [
+        path for path in ENGINE.rglob("*.py") if "EvidenceItem" in path.read_text() or path.parent.name == "checks"
+    ]
+    return {name for path in sources for name in _names(ast.parse(path.read_text()))}
+
+
+def _names(tree: ast.Module) -> Iterator[str]:
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Dict):
+                    yield from (
+                        key.value for key in node.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)
+                    )
+
+
+def test_every_name_has_a_label_and_every_label_a_name() -> None:
+    assert names_in_source() - UNSHOWN == set(COLUMNS) - MADE_HERE
+
+
+@pytest.mark.parametrize("scan_type", ScanType)
+def test_reports_of_a_real_site_show_no_raw_names(scan_type: ScanType) -> None:
+    result = real_result(scan_type)
+    names = {name for check in result.checks for item in check.evidence for name in item}
+    assert names
+    assert names - UNSHOWN <= set(COLUMNS)
+
+
+def test_labels_are_words_for_people() -> None:
+    for name, each in COLUMNS.items():
+        assert each.label[:1].isupper() or each.label in (
+            "hreflang",
+            "font-display",
+            "gzip would save",
+            "robots.txt",
+        ), name
+        assert "_" not in each.label
+
+
+def test_a_name_of_a_former_version_is_shown_in_words() -> None:
+    assert column("final_url") == Column("Final URL")
+    assert column("seen_s_bytes") == Column("Seen s", "number", "bytes")
+    assert column("<b>") == Column("<b>")

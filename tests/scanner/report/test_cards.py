@@ -1,0 +1,160 @@
+"""Checks as cards: evidence that can be read, and nothing of the site's that becomes markup."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.template import engines
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml import html
+
+from scanner.report.cards import card_of
+from scanner.report.evidence.columns import COLUMNS
+
+EVIL = "<script>alert(1)</script>\"'&{}{0}"
+
+
+def exported(**columns: Any) -> dict[str, Any]:
+    """A check of the JSON export."""
+    check = {"id": "x", "name": "X", "status": "fail", "severity": "high", "message": "M", "points": 1}
+    return check | {"evidence": [], "references": []} | columns
+
+
+def card(**columns: Any) -> html.HtmlElement:
+    template = engines["jinja2"].env.get_template("report/card.html")
+    return html.fromstring(template.module.card(card_of(exported(**columns))))
+
+
+def test_whatever_comes_from_outside_stays_text() -> None:
+    found = card(
+        name=EVIL,
+        message=EVIL,
+        fix=EVIL,
+        severity=EVIL,
+        evidence=[{EVIL: EVIL}, {EVIL: "2"}, {"other": EVIL}],
+        references=[EVIL, "javascript:alert(1)", f"https://a.test/{EVIL}"],
+    )
+    assert found.xpath("//script") == []
+    assert not [name for name in found.xpath("//@*") if name == "alert(1)"]
+    assert found.text_content().count("<script>alert(1)</script>") >= 7
+    assert found.xpath("//p[@class='sources']//a/@href") == [f"https://a.test/{EVIL}"]
+
+
+def test_what_a_site_sent_fills_no_page() -> None:
+    whole, long = "a" * 1000, "b" * 4000
+    (shown,) = card(evidence=[{"value": long}, {"value": whole}]).xpath("//table")
+    first, second = (each.text_content().strip() for each in shown.xpath(".//td"))
+    assert first == "b" * 1000 + "… (4,000 characters; the JSON export has them all)"
+    assert second == whole
+
+
+def test_one_thing_seen_is_told_in_pairs_without_what_is_empty() -> None:
+    found = card(id="lcp", evidence=[{"median": 2.5, "host_ms": None, "url": "https://a.test/"}])
+    assert [each.text for each in found.xpath("//dt")] == ["Median", "Address"]
+    assert [each.text_content().strip() for each in found.xpath("//dd")] == ["2.5 s", "https://a.test/"]
+    assert found.xpath("//table") == []
+
+
+def test_several_things_are_a_table_and_a_sum_before_them_is_apart() -> None:
+    found = card(evidence=[{"median": 0.2}, {"selector": "a", "shift": 0.1}, {"selector": "b", "in_html": True}])
+    assert [each.text for each in found.xpath("//dt")] == ["Median"]
+    assert [each.text for each in found.xpath("//th[@scope='col']")] == ["Selector", "Layout shift", "In the HTML"]
+    assert [[value.text_content().strip() for value in row] for row in found.xpath("//tbody/tr")] == [
+        ["aCopy", "0.1", ""],
+        ["bCopy", "", "Yes"],
+    ]
+    assert found.xpath("//table/@aria-label") == ["Evidence of X, part 2"]
+
+
+def test_places_are_seen_at_once_and_all_of_them_with_one_click() -> None:
+    found = card(evidence=[{"selector": f"#e{number}", "status": 404} for number in range(12)])
+    first, rest = found.xpath("//table")
+    assert first.getparent().tag == "div"
+    assert len(first.xpath("tbody/tr")) == 5
+    (summary,) = found.xpath("//details/summary/text()")
+    assert summary == "All 12"
+    assert rest.getparent().tag == "details"
+    assert [each.text for each in rest.xpath(".//code")] == [f"#e{number}" for number in range(5, 12)]
+    # Each cell says what it is, where a row is a block.
+    assert set(rest.xpath(".//td/@data-label")) == {"Selector", "HTTP status"}
+    assert not card(evidence=[{"selector": f"#e{number}"} for number in range(6)]).xpath("//details")
+
+
+def test_a_report_that_holds_the_first_places_only_does_not_call_them_all() -> None:
+    found = card(evidence=[{"selector": f"#e{number}"} for number in range(20)])
+    assert found.xpath("//details/summary/text()") == ["15 more"]
+
+
+def test_what_a_passed_check_has_seen_is_folded_with_it() -> None:
+    found = card(status="pass", severity=None, evidence=[{"path": "/a"}, {"path": "/b"}])
+    (details,) = found.xpath("//details")
+    assert details.get("open") is None
+    assert len(details.xpath(".//tbody/tr")) == 2
+
+
+def test_code_has_a_button_that_copies_what_stands_before_it() -> None:
+    for markup in (card(evidence=[{"snippet": "<a>"}]), card(evidence=[{"snippet": "<a>"}, {"snippet": "<b>"}])):
+        for button in markup.xpath("//*[contains(@class, 'seen')]//button"):
+            assert button.get("data-copy") == ""
+            assert button.getprevious().tag == "code"
+
+
+def test_contrast_is_told_in_figures_and_colours() -> None:
+    why = (
+        "Element has insufficient color contrast of 4.31 (foreground color: #777a80, background color: #fefefe, "
+        "font size: 9.0pt (12px), font weight: normal). Expected contrast ratio of 4.5:1"
+    )
+    found = card(id="color-contrast", evidence=[{"selector": "#a", "why": why}])
+    told = {each[0].text: each[1].text_content().split() for each in found.xpath("//dl/div")}
+    assert " ".join(told["Contrast"]) == "4.31:1, needs 4.5:1 at 12px #777a80 on #fefefe"
+    assert found.xpath("//rect/@fill") == ["#777a80", "#fefefe"]
+    assert found.xpath("//svg[@class='swatch']/@aria-hidden") == ["true", "true"]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.dictionaries(st.sampled_from([*COLUMNS, "what", EVIL]), st.one_of(
+    st.text(max_size=60), st.sampled_from([EVIL, "https://" + EVIL * 4, "#ffffff on \"><script>", None, True]),
+    st.integers(), st.floats(allow_nan=False, allow_infinity=False),
+), max_size=4), max_size=8))  # fmt: skip
+def test_no_evidence_breaks_out_of_its_cell(evidence: list[dict[str, Any]]) -> None:
+    found = card(id="color-contrast", evidence=evidence)
+    elements = {each.tag for each in found.iter() if isinstance(each.tag, str)}
+    assert elements <= {
+        *("li", "a", "svg", "use", "div", "h4", "p", "span", "strong", "code", "button", "details", "summary"),
+        *("table", "thead", "tbody", "tr", "th", "td", "dl", "dt", "dd", "rect"),
+    }
+    assert {name for each in found.iter() for name in each.keys()} <= {  # noqa: SIM118  # attributes
+        *("class", "id", "aria-hidden", "aria-label", "href", "hidden", "type", "scope", "title", "data-label"),
+        *("data-copy", "data-severity", "rel", "aria-describedby", "viewbox", "width", "height", "fill"),
+    }
+    assert found.xpath("//a/@href") == card(id="color-contrast").xpath("//a/@href")
+    for table in found.xpath("//table"):
+        assert len({len(row) for row in table.xpath(".//tr")}) == 1
+
+
+def test_criteria_are_tags_and_not_repeated_in_the_evidence() -> None:
+    found = card(
+        references=["WCAG 4.1.2 Name, Role, Value (A)", "axe-core: label"],
+        evidence=[{"selector": "#a", "wcag": "4.1.2", "level": "A"}],
+    )
+    (tag,) = found.xpath("//a[@class='tag']")
+    assert tag.text == "WCAG 4.1.2 A"
+    assert tag.get("href").endswith("/name-role-value")
+    assert [each.text for each in found.xpath("//dt")] == ["Selector"]
+    assert not found.xpath("//table")
+    assert found.xpath("//p[@class='sources']/a/text()") == ["axe-core: label"]
+
+
+def test_without_evidence_fix_or_findings_a_card_has_none_of_them() -> None:
+    found = card(status="pass", severity=None, points=0, evidence=[{}])
+    assert found.xpath("//details//details | //table | //dl | //button | //p[@class='tags']") == []
+    assert "is-pass" in found.get("class")
+
+
+@pytest.mark.parametrize(
+    ("points", "shown"), [(0, ""), (1, "+1 point"), (2.5, "+2.5 points"), (0.1, "+0.1 points"), (10.0, "+10 points")]
+)
+def test_points_are_counted_in_words(points: float, shown: str) -> None:
+    assert card_of(exported(points=points)).win == shown

@@ -1,0 +1,67 @@
+"""Sources become links where there is a page to link to."""
+
+from __future__ import annotations
+
+import pytest
+
+from scanner.catalogue import checks
+from scanner.findings import ScanType
+from scanner.report.references import ReferenceLink, criterion, reference, safe_link
+
+WCAG = "https://www.w3.org/WAI/WCAG22/Understanding/"
+
+
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("RFC 9110", "https://www.rfc-editor.org/rfc/rfc9110"),
+        ("RFC 9325, section 3.1", "https://www.rfc-editor.org/rfc/rfc9325#section-3.1"),
+        ("CWE-319", "https://cwe.mitre.org/data/definitions/319.html"),
+        ("CVE-2024-38526", "https://www.cve.org/CVERecord?id=CVE-2024-38526"),
+        ("axe-core: image-alt", "https://dequeuniversity.com/rules/axe/4.10/image-alt"),
+        ("axe-core: region (best practice)", "https://dequeuniversity.com/rules/axe/4.10/region"),
+        ("https://example.com/x", "https://example.com/x"),
+        ("Fetch, section 3.6", None),
+        ("RFC 9110, sections 3 and 4", None),
+        ("axe-core: ../../x", None),
+    ],
+)
+def test_references_link_to_what_they_name(text: str, url: str | None) -> None:
+    assert reference(text) == ReferenceLink(text, url)
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "level", "url"),
+    [
+        ("WCAG 4.1.2 Name, Role, Value (A)", "4.1.2", "A", WCAG + "name-role-value"),
+        ("WCAG 1.4.3 Contrast (Minimum) (AA)", "1.4.3", "AA", WCAG + "contrast-minimum"),
+        ("WCAG 2.4.4 Link Purpose (In Context) (A)", "2.4.4", "A", WCAG + "link-purpose-in-context"),
+        ("WCAG 2.4.4 (A)", "2.4.4", "A", None),
+    ],
+)
+def test_a_criterion_is_told_from_its_reference(text: str, number: str, level: str, url: str | None) -> None:
+    found = criterion(text)
+    assert found is not None
+    assert (found.number, found.level, found.url) == (number, level, url)
+
+
+def test_every_criterion_of_the_accessibility_checks_is_told() -> None:
+    named = {text for check in checks(ScanType.ACCESSIBILITY) for text in check.references if text.startswith("WCAG ")}
+    assert len(named) > 15
+    assert {text for text in named if criterion(text) is None} == set()
+
+
+@pytest.mark.parametrize("text", ["WCAG 2.2, 2.5.8 Target Size (Minimum)", "WCAG", "WCAG 4.1.2", "RFC 9110", ""])
+def test_what_names_no_level_is_no_criterion(text: str) -> None:
+    assert criterion(text) is None
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("javascript:alert(1)", "JAVASCRIPT:x", " https://a.b/", "\thttps://a.b/", "data:text/html,x", "//a.b/"),
+        *("https:a.b", "https:///a", "http://", "http://[::1", "vbscript:x", "", None, 7),
+    ],
+)
+def test_what_is_no_web_address_is_no_link(url: object) -> None:
+    assert safe_link(url) is None

@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scanner.findings import Fail, Finding, Severity
+from scanner.page.evidence import Clock, Page
+from scanner.security.checks import cookies as checks
+from scanner.security.cookies import Cookie, Cookies, cookies_of, parse_cookie
+from scanner.security.probes import headers as probe
+from tests.scanner.cast import target
+from tests.scanner.security.cast import NOW, page, response, verdict
+
+HOST = "www.example.com"
+
+
+def setting(*lines: str, url: str = f"https://{HOST}/") -> Page:
+    return page(*(("Set-Cookie", line) for line in lines), url=url)
+
+
+def judge_secure(seen: Page) -> Finding:
+    return checks.cookie_secure(seen, cookies(seen))
+
+
+def cookies(seen: Page) -> Cookies:
+    return probe.cookies(seen, Clock(NOW))
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected", "severity"),
+    [
+        (["sessionid=1; Secure"], "pass", None),
+        (["lang=en; secure", "theme=dark; SECURE=yes"], "pass", None),
+        (["sessionid=1"], "fail", None),
+        (["lang=en; Secure", "connect.sid=1"], "fail", None),
+        (["lang=en"], "fail", Severity.MEDIUM),
+        (["csrftoken=1"], "fail", Severity.MEDIUM),
+        (["sidebar=1", "author=x"], "fail", Severity.MEDIUM),
+        (["sessionid=; Max-Age=0"], "n/a", None),  # a deletion
+        (["sessionid=; Max-Age=-1; Expires=Wed, 21 Nov 2029 07:28:00 GMT"], "n/a", None),
+        (["sessionid=x; Expires=Thu, 01 Jan 1970 00:00:00 GMT"], "n/a", None),
+        (["sessionid=x; Expires=Thu, 01-Jan-1970 00:00:01 GMT"], "n/a", None),
+        (["sessionid=1", "sessionid=2; Secure"], "pass", None),  # the second replaces the first
+        (["sessionid=1", "sessionid=; Max-Age=0"], "n/a", None),
+        (["sessionid=1", "sessionid=; Max-Age=0; Path=/"], "n/a", None),  # the same path, by default
+        (["sessionid=1", "sessionid=; Max-Age=0; Path=/app"], "fail", None),
+        (["sessionid=1; Domain=other.com"], "n/a", None),  # refused by browsers
+        (["sessionid=1; Domain=com"], "n/a", None),
+        (["sessionid=1; Domain=.example.com"], "fail", None),
+        (["sessionid=1; Domain=..example.com"], "n/a", None),  # one dot is dropped, and the rest is no host
+        (["sessionid=1; Domain=..www.example.com"], "n/a", None),
+        (["sessionid=1; Expires=nonsense"], "fail", None),
+        (["__Host-sid=1; Path=/"], "n/a", None),  # refused by browsers; cookie-prefix says so
+        ([""], "n/a", None),
+        (["=; Path=/"], "n/a", None),
+        (["a\x00b=1"], "n/a", None),
+        ([f"a={'x' * 5000}"], "n/a", None),
+        ([], "n/a", None),
+    ],
+)
+def test_cookie_secure(lines: list[str], expected: str, severity: Severity | None) -> None:
+    finding = judge_secure(setting(*lines))
+    assert verdict(finding) == expected
+    if isinstance(finding, Fail):
+        assert finding.severity == severity
+
+
+def test_on_a_page_over_plain_http_secure_cannot_be_asked_for() -> None:
+    assert verdict(judge_secure(setting("sessionid=1", url=f"http://{HOST}/"))) == "n/a"
+
+
+def test_cookies_of_every_hop_of_the_site_count_and_those_of_others_do_not() -> None:
+    def hop(url: str, cookie: str) -> object:
+        return response(url, ("Set-Cookie", cookie), status=302)
+
+    final = target("https://www.example.com/")
+    hops = (
+        hop("http://example.com/", "sessionid=1"),
+        hop("https://login.example.net/", "other_session=1"),
+        response("https://www.example.com/", ("Set-Cookie", "lang=en; Secure")),
+    )
+    seen = Page(requested=target("http://example.com/"), target=final, hops=hops)  # type: ignore[arg-type]
+    finding = judge_secure(seen)
+    assert verdict(finding) == "fail"
+    assert [item["cookie"] for item in finding.evidence] == ["sessionid"]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["sessionid=1; HttpOnly"], "pass"),
+        (["lang=en"], "n/a"),
+        (["csrftoken=1", "XSRF-TOKEN=2", "_csrf=3", "anticsrftoken=4"], "n/a"),  # scripts must read them
+        (["__RequestVerificationToken_L2FwcA2=1"], "n/a"),  # ASP.NET's, with the application's path
+        (["sessionid=1"], "fail"),
+        (["a=1; HttpOnly", "authToken=eyJhbGciOiJIUzI1NiJ9"], "fail"),
+        (["ai_session=x1|1700000000|1700000001", "_hjSessionUser_1=eyJpZCI6IjEifQ=="], "n/a"),
+        (["user_session=1", "auth=yes", "login=true"], "n/a"),  # too short to be one
+        (["sessionid="], "n/a"),
+        ([], "n/a"),
+    ],
+)
+def test_cookie_httponly(lines: list[str], expected: str) -> None:
+    assert verdict(checks.cookie_httponly(cookies(setting(*lines)))) == expected
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["a=1; SameSite=Lax", "b=1; samesite=STRICT", "c=1; SameSite=None; Secure"], "pass"),
+        (["a=1; SameSite=None"], "fail"),
+        (["a=1; SameSite=Nope"], "fail"),
+        (["a=1; SameSite"], "fail"),
+        (["a=1; SameSite=Lax; SameSite=None"], "fail"),  # the last of a repeated attribute counts
+        (["a=1; SameSite=Lax", "b=1"], "warn"),
+        (["a=1"], "warn"),
+        ([], "n/a"),
+    ],
+)
+def test_cookie_samesite(lines: list[str], expected: str) -> None:
+    assert verdict(checks.cookie_samesite(cookies(setting(*lines)))) == expected
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["__Host-sid=1; Secure; Path=/"], "pass"),
+        (["__Secure-sid=1; Secure; Domain=example.com"], "pass"),
+        (["__Host-sid=1; Secure"], "fail"),
+        (["__Host-sid=1; Secure; Path=/app"], "fail"),
+        (["__Host-sid=1; Secure; Path=/; Domain=www.example.com"], "fail"),
+        (["__Host-sid=1; Path=/"], "fail"),
+        (["__secure-sid=1"], "fail"),
+        (["Host-sid=1", "__hostess=1"], "n/a"),
+        ([], "n/a"),
+    ],
+)
+def test_cookie_prefix(lines: list[str], expected: str) -> None:
+    assert verdict(checks.cookie_prefix(cookies(setting(*lines)))) == expected
+
+
+def test_a_prefixed_cookie_over_plain_http_is_refused() -> None:
+    assert verdict(checks.cookie_prefix(cookies(setting("__Secure-a=1; Secure", url=f"http://{HOST}/")))) == "fail"
+
+
+def with_value(name: str, value: str = "0123456789abcdef") -> Cookie:
+    return Cookie(name, HOST, over_https=True, value_length=len(value))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("sessionid", "sess_id", "connect.sid", "auth-token", "PHPSESSID", "JSESSIONID", "ASP.NET_SessionId", "sid"),
+        *("laravel_session", "ci_session", "rack.session", "_app_session", "sessionToken", "accessToken", "jwt"),
+        *(
+            "__Host-session",
+            "ASPSESSIONIDQQABCDEF",
+            "SESS" + "0f" * 16,
+            "SSESS" + "0f" * 16,
+            "remember_token",
+            "CFTOKEN",
+        ),
+        *("wordpress_logged_in_" + "0f" * 16, ".AspNetCore.Identity.Application", ".ASPXAUTH", "user.auth"),
+        *("OCSESSID", "CGISESSID", "bb_sessionhash", "bbsessionhash", "MoodleSession", "xf_session", "osCsid"),
+        *("fe_typo_user", ".AspNet.ApplicationCookie", "remember_web_" + "0f" * 20, "user_session", "__Secure-sid"),
+    ],
+)
+def test_names_of_sessions(name: str) -> None:
+    assert with_value(name).is_session_like
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("sidebar", "author", "authors", "tokenizer", "obsession", "possession_id", "residual", "assess", "lang"),
+        *(
+            "_ga",
+            "__cf_bm",
+            "cf_clearance",
+            "AWSALB",
+            "incap_ses_1_2",
+            "consent",
+            "inside",
+            "csrf_token",
+            "",
+            "wordpress_test_cookie",
+        ),
+        # Of load balancers and analytics
+        *("heroku-session-affinity", "session_affinity", "sticky-session-route"),
+        *("_ga_session", "ai_session", "_hjSessionUser_1", "_hjSession_99", "_gd_session", "rl_session", "s_sess"),
+        *("__stripe_sid", "mtc_sid", "NRBA_SESSION", "analytics_session_id"),
+        # About a log-in or a session, and not it
+        *("login_hint", "last_login_hint", "loginRedirect", "login_redirect_url", "auth_type", "auth_provider"),
+        *("cookie_consent_token", "session_theme", "session_timeout", "sessionExpires", "session_count"),
+    ],
+)
+def test_names_that_are_no_sessions(name: str) -> None:
+    assert not with_value(name).is_session_like
+
+
+@given(st.text(alphabet='ab=; ,\t"Secur_-samiteHtponlyDx/1', max_size=80))
+def test_whatever_is_sent_is_read(line: str) -> None:
+    cookie = parse_cookie(line, HOST, NOW, over_https=True)
+    assert cookie is None or isinstance(cookie.is_session_like, bool)
+
+
+def test_a_value_never_reaches_the_report() -> None:
+    finding = judge_secure(setting("sessionid=VERYSECRET"))
+    assert "VERYSECRET" not in repr(finding)
+
+
+def test_thousands_of_cookies_are_bounded() -> None:
+    seen = setting(*(f"a{number}=1" for number in range(5000)))
+    assert len(cookies_of(seen.hops, HOST, NOW)) == 300

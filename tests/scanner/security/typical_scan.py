@@ -1,0 +1,82 @@
+"""Scans of a site behind ports 80 and 443 of a name of the Internet, with DNS records, all of it on loopback.
+
+`python -m tests.scanner.security.typical_scan` writes the table of docs/scoring.md.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from scanner.findings import ScanType, Severity
+from scanner.net.client import Network
+from scanner.net.deadline import Deadline
+from scanner.net.dns_records import DnsAnswer
+from scanner.net.policy import Policy
+from scanner.result import Budget, ScanResult
+from scanner.run import scan
+from tests.scanner.cast import target
+from tests.scanner.net.seams import PUBLIC, Names, Wires
+from tests.sites.server import Certificate, Site
+from tests.sites.typical import SITES, TypicalSite
+
+
+@dataclass(frozen=True)
+class Records:
+    """DNS that gives these records for every name; validated where the domain is signed."""
+
+    known: Mapping[str, Sequence[str]]
+
+    def lookup(self, name: str, record_type: str, deadline: Deadline) -> DnsAnswer:
+        return DnsAnswer(tuple(self.known.get(record_type, ())), is_authenticated="DS" in self.known)
+
+
+def scan_typical(site: TypicalSite) -> ScanResult:
+    """A security scan of the site's page over HTTPS, or over HTTP where it has no other."""
+    with contextlib.ExitStack() as running:
+        ports: dict[int, Site] = {}
+        ca_file = None
+        if site.is_https:
+            secure = Site(site.routes(), certificate=Certificate.VALID, names=(site.host,), tune=site.tune)
+            ports[443] = running.enter_context(secure)
+            ca_file = secure.ca_file
+        if site.plain is not None:
+            ports[80] = running.enter_context(Site(site.plain_routes()))
+        wires = {port: Wires({PUBLIC: each}) for port, each in ports.items()}
+
+        def dial(address: str, port: int, timeout_s: float) -> socket.socket:
+            if port not in wires:
+                raise ConnectionRefusedError
+            return wires[port](address, port, timeout_s)
+
+        network = running.enter_context(
+            Network(
+                Policy(ca_bundle=ca_file),
+                resolver=Names({site.host: (PUBLIC,)}),
+                lookup=Records(site.dns),
+                dialer=dial,
+            )
+        )
+        scheme = "https" if site.is_https else "http"
+        return scan(target(f"{scheme}://{site.host}/"), [ScanType.SECURITY], network, Budget())[0]
+
+
+def row(site: TypicalSite) -> str:
+    """The site's line in the table of docs/scoring.md, from a scan of it."""
+    result = scan_typical(site)
+    assert result.status == "completed", [each.reason for each in result.skipped_checks]
+    failed = [
+        f"`{check.id}`" for check in result.checks if check.status == "fail" and check.severity is not Severity.LOW
+    ]
+    mdn = ", ".join(f"{reason} {points:+d}" for reason, points in site.mdn)
+    ours = f"{result.score} {result.grade}"
+    theirs = f"{site.mdn_score} {site.mdn_grade}"
+    return f"| {site.name} | **{ours}** | **{theirs}** | {' '.join(failed) or 'nothing'} | {mdn} |"
+
+
+if __name__ == "__main__":
+    for each in SITES:
+        sys.stdout.write(f"{row(each)}\n")

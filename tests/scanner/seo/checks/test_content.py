@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import pytest
+
+from scanner.findings import Severity, Warn
+from scanner.seo.checks import content as checks
+from tests.scanner.cast import body, head, message, page, verdict
+from tests.scanner.seo.cast import judge
+
+FIFTY, LONG = "Red running shoes for women and men, at the docks!", "x" * 61
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        (f"<title>{FIFTY}</title>", "pass"),
+        ("<title>Twenty letters, yes.</title>", "pass"),
+        ("<title>Nineteen letters, .</title>", "warn"),
+        (f"<title>{'x' * 60}</title>", "pass"),
+        (f"<title>{LONG}</title>", "warn"),
+        ("<title>  \n </title>", "fail"),
+        ("<p>Text", "fail"),
+        ("<p><svg><title>A drawing of a very red shoe</title></svg>", "fail"),
+        (f"<title>{FIFTY}</title><p><svg><title>Logo</title></svg>", "pass"),
+        (f"<title>{FIFTY}</title><title>{FIFTY}</title>", "warn"),
+        ("<title>女性と男性のための赤いランニングシューズ</title>", "pass"),  # 20 letters as wide as 40
+        (f"<title>{'赤' * 31}</title>", "warn"),
+        ("<title>Debian 管理者ハンドブック</title>", "pass"),  # 16 letters, some 250 pixels
+        ("<title>한국어로 쓴 제목은 글자 하나가 정사각형이다</title>", "pass"),
+        (f"<title>{'il' * 45}</title>", "pass"),  # 90 narrow letters are shown in full
+        (f"<title>{'WM' * 20}</title>", "warn"),  # 40 wide ones are not
+        (f"<title>{'é' * 54}</title>", "pass"),
+        (f"<title>{'Å' * 54}</title>", "warn"),
+        (f"<title>\n  {FIFTY[:25]}\n   {FIFTY[25:]}\n</title>", "pass"),
+        ("<script>document.title = 'Shoes'</script>", "fail"),
+    ],
+)
+def test_title(html: str, expected: str) -> None:
+    seen = page(f"<!doctype html><html lang=en>{html}")
+    assert verdict(judge(checks.title, seen)) == expected
+
+
+def test_a_title_is_counted_in_letters_and_measured_in_pixels() -> None:
+    said = message(judge(checks.title, page("<title>Debian 管理者ハンドブック</title>")))
+    assert said.startswith("The title has 16 characters, about 249 pixels")
+
+
+def test_a_description_is_counted_in_letters() -> None:
+    said = message(judge(checks.meta_description, page(head(f"<meta name=description content='{'赤' * 45}'>"))))
+    assert said.startswith("The meta description has 45 characters, as wide as 90 Latin ones")
+
+
+def test_a_title_of_the_wrong_length_is_a_small_matter() -> None:
+    seen = page(f"<title>{LONG}</title>")
+    finding = judge(checks.title, seen)
+    assert isinstance(finding, Warn)
+    assert finding.severity is Severity.LOW
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("", "fail"),
+        ("<meta name=description>", "fail"),
+        ("<meta name=description content=' '>", "fail"),
+        (f"<meta name=Description content='{'x' * 80}'>", "pass"),
+        (f"<meta name=description content='{'x' * 160}'>", "pass"),
+        (f"<meta name=description content='{'x' * 79}'>", "warn"),
+        (f"<meta name=description content='{'x' * 161}'>", "warn"),
+        (f"<meta name=description content='{'赤' * 45}'>", "pass"),
+        (f"<meta property=og:description content='{'x' * 90}'>", "fail"),
+        (f"<meta name=description content=''><meta name=description content='{'x' * 90}'>", "pass"),
+    ],
+)
+def test_meta_description(markup: str, expected: str) -> None:
+    seen = page(head(markup))
+    assert verdict(judge(checks.meta_description, seen)) == expected
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("<h1>Shoes</h1>", "pass"),
+        ("<h1><span>Shoes</span></h1><h1>Boots</h1>", "pass"),
+        ("<h1><a href=/><img src=logo alt='Shoes &amp; Co'></a></h1>", "pass"),
+        ("<div role=heading aria-level=1>Shoes</div>", "pass"),
+        ("<h1></h1>", "warn"),
+        ("<h1><img src=logo alt=''></h1>", "warn"),
+        ("<h1 hidden>Shoes</h1>", "warn"),
+        ("<h2>Shoes</h2>", "warn"),
+        ("<div role=heading aria-level=2>Shoes</div>", "warn"),
+    ],
+)
+def test_h1(markup: str, expected: str) -> None:
+    seen = page(body(markup))
+    assert verdict(judge(checks.h1, seen)) == expected
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"), [("<p>", "n/a"), ("<img src=a alt=Shoe>", "pass"), ("<img src=a>", "fail")]
+)
+def test_seo_image_alt_is_the_accessibility_verdict(markup: str, expected: str) -> None:
+    seen = page(body(markup))
+    assert verdict(judge(checks.seo_image_alt, seen)) == expected
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("<p>" + "word " * 200, "pass"),
+        ("<p>" + "word " * 199, "warn"),
+        ("<p>word</p>" * 200, "pass"),
+        ("<p hidden>" + "word " * 200, "warn"),
+        ("<script>" + "word " * 200 + "</script>", "warn"),
+        ("<style>" + "word " * 200 + "</style>", "warn"),
+        ("<noscript>" + "word " * 200 + "</noscript>", "warn"),
+        ("<p>" + "- " * 300, "warn"),
+        ("<p aria-hidden=true>" + "word " * 200, "pass"),  # people see it
+        ("<p>" + "赤い靴" * 140, "pass"),
+        ("<p>" + "赤い靴" * 20, "warn"),
+        ("<div id=app></div>", "warn"),
+    ],
+)
+def test_thin_content(markup: str, expected: str) -> None:
+    seen = page(body(markup))
+    assert verdict(judge(checks.thin_content, seen)) == expected
+
+
+def test_a_book_is_not_counted_to_its_end() -> None:
+    seen = page(body("<p>Some words of a book.</p>" * 20_000))
+    said = message(judge(checks.thin_content, seen))
+    assert said == "The page has more than 9,000 words of visible text."
+
+
+def test_a_page_that_scripts_fill_is_said_to_be_empty_before_they_run() -> None:
+    seen = page(body("<div id=app></div>"))
+    said = message(judge(checks.thin_content, seen))
+    assert said.startswith("Before scripts run, the page has 0 words")
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<!doctype html><html lang=de><p>Text", "pass"),
+        ("<!doctype html><HTML LANG='pt-BR'><p>Text", "pass"),
+        ("<!doctype html><html lang=''><p>Text", "fail"),
+        ("<!doctype html><html lang=' '><p>Text", "fail"),
+        ("<!doctype html><html><body lang=de><p>Text", "fail"),
+        ("<!doctype html><html xml:lang=de><p>Text", "fail"),
+        ("<p>Text", "fail"),
+    ],
+)
+def test_lang_present(html: str, expected: str) -> None:
+    seen = page(html)
+    assert verdict(judge(checks.lang_present, seen)) == expected

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import pytest
+
+from scanner.seo.checks import social as checks
+from scanner.seo.evidence import SocialImage
+from tests.scanner.cast import URL, head, message, page, verdict
+from tests.scanner.seo.cast import judge
+
+CANONICAL = f'<link rel="canonical" href="{URL}">'
+
+
+def og(name: str, content: str, attribute: str = "property") -> str:
+    return f'<meta {attribute}="{name}" content="{content}">'
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        (og("og:title", "Red shoes"), "pass"),
+        (og("OG:Title", "Red shoes"), "pass"),
+        (og("og:title", "Red shoes", "name"), "pass"),
+        (og("og:title", "") + og("og:title", "Red shoes"), "pass"),
+        (og("og:title", " "), "warn"),
+        (og("og:titles", "x"), "warn"),
+        ("", "warn"),
+    ],
+)
+def test_og_title(markup: str, expected: str) -> None:
+    seen = page(head(markup))
+    assert verdict(judge(checks.og_title, seen)) == expected
+
+
+@pytest.mark.parametrize(
+    ("reference", "image", "said"),
+    [
+        ("https://cdn.example.com/a.jpg", SocialImage(200), None),
+        ("/a.jpg", SocialImage(200), "not an absolute URL"),
+        ("//cdn.example.com/a.jpg", SocialImage(200), "not an absolute URL"),
+        ("https://cdn.example.com/a.jpg", SocialImage(404), "status 404"),
+        ("https://cdn.example.com/a.jpg", SocialImage(error="It can't be reached."), "It can't be reached"),
+        ("", SocialImage(), "no og:image"),
+    ],
+)
+def test_og_image(reference: str, image: SocialImage, said: str | None) -> None:
+    seen = page(head(og("og:image", reference)))
+    finding = judge(checks.og_image, seen, image)
+    assert verdict(finding) == ("pass" if said is None else "warn")
+    assert (said or "") in message(finding)
+
+
+@pytest.mark.parametrize("name", ["og:image:url", "og:image:secure_url"])
+def test_other_names_of_the_picture_count(name: str) -> None:
+    seen = page(head(og(name, "https://cdn.example.com/a.jpg")))
+    assert verdict(judge(checks.og_image, seen, SocialImage(200))) == "pass"
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        (CANONICAL + og("og:url", URL), "pass"),
+        (CANONICAL + og("og:url", f"{URL}#top"), "pass"),
+        (CANONICAL + og("og:url", "/shop/shoes"), "pass"),
+        (og("og:url", "https://site.example.com/other"), "pass"),  # nothing to match
+        (CANONICAL + og("og:url", f"{URL}?ref=1"), "warn"),
+        (CANONICAL + og("og:url", "http://site.example.com/shop/shoes"), "warn"),
+        (CANONICAL + og("og:url", "https://[broken"), "warn"),
+        ('<link rel=canonical href="/%e6%97%a5">' + og("og:url", "https://site.example.com/\u65e5"), "pass"),
+        (og("og:url", "fb:12345"), "warn"),
+        (CANONICAL, "warn"),
+    ],
+)
+def test_og_url(markup: str, expected: str) -> None:
+    seen = page(head(markup))
+    assert verdict(judge(checks.og_url, seen)) == expected
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        (og("twitter:card", "summary", "name"), "pass"),
+        (og("twitter:card", "summary_large_image"), "pass"),  # X reads property, too
+        (og("twitter:title", "x", "name"), "warn"),
+        ("", "warn"),
+    ],
+)
+def test_twitter_card(markup: str, expected: str) -> None:
+    seen = page(head(markup))
+    assert verdict(judge(checks.twitter_card, seen)) == expected

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import pytest
+
+from scanner.crawl.canonicals import read_canonicals
+from scanner.net.client import Network
+from scanner.page.evidence import Document, Page
+from scanner.page.fetch import SiteProtected, fetch_page, parse_document
+from scanner.seo.evidence import AlternateAnswers, SocialImage
+from scanner.seo.hreflang import read_alternates
+from scanner.seo.metadata import read_social_metadata
+from scanner.seo.probes import answers as probes
+from scanner.seo.probes.answers import MAX_ALTERNATES
+from tests.scanner.cast import target
+from tests.scanner.net.loopback import loopback_network
+from tests.sites.server import Answer, Site
+
+T = TypeVar("T")
+
+
+def alternate_answers(page: Page, document: Document, network: Network) -> AlternateAnswers:
+    return probes.alternate_answers(page, read_alternates(page, document), read_canonicals(page, document), network)
+
+
+def social_image(page: Page, document: Document, network: Network) -> SocialImage:
+    return probes.social_image(page, read_social_metadata(document), network)
+
+
+def probed(site: Site, probe: Callable[[Page, Document, Network], T]) -> T:
+    with loopback_network() as network:
+        page = fetch_page(target(f"{site.url}/"), network)
+        return probe(page, parse_document(page), network)
+
+
+def versions(*addresses: str) -> Answer:
+    links = "".join(f'<link rel=alternate hreflang=de href="{each}">' for each in addresses)
+    return Answer(f"<!doctype html><head>{links}</head><body>Text")
+
+
+def test_other_versions_are_fetched_once_and_redirects_are_not_followed() -> None:
+    with Site(
+        {"/": versions("/", "/de", "/fr", "/de#top"), "/de": Answer("Hallo"), "/fr": Answer.redirect("/")}
+    ) as site:
+        found = {each.url.rpartition("/")[2]: each for each in probed(site, alternate_answers).answers}
+    assert sorted(site.paths()) == ["/", "/de", "/fr"]
+    assert {name: each.page.response.status for name, each in found.items() if each.page} == {"de": 200, "fr": 302}
+
+
+def test_what_cannot_be_reached_is_evidence() -> None:
+    with Site({"/": versions("http://10.0.0.1/de", "https://site.invalid/")}) as site:
+        answers = probed(site, alternate_answers).answers
+    assert [bool(each.error) for each in answers] == [True, True]
+
+
+def test_a_hundred_versions_are_sampled() -> None:
+    with Site({"/": versions(*(f"/v{number}" for number in range(100)))}) as site:
+        assert len(probed(site, alternate_answers).answers) == MAX_ALTERNATES
+
+
+@pytest.mark.parametrize("probe", [alternate_answers, social_image])
+def test_a_site_that_has_enough_says_so(probe: Callable[[Page, Document, Network], object]) -> None:
+    html = '<head><link rel=alternate hreflang=de href="/x"><meta property="og:image" content="/x"></head>'
+    with Site({"/": Answer(html), "/x": Answer(status=429)}) as site, pytest.raises(SiteProtected):
+        probed(site, probe)
+
+
+def test_the_picture_for_sharing_is_followed_through_redirects() -> None:
+    html = '<meta property="og:image" content="/old.png">'
+    image = Answer(b"\x89PNG" + b"x" * 100_000, headers={"Content-Type": "image/png"})
+    with Site({"/": Answer(html), "/old.png": Answer.redirect("/new.png"), "/new.png": image}) as site:
+        assert probed(site, social_image).status == 200
+
+
+def test_a_picture_that_does_not_come_is_evidence() -> None:
+    with Site({"/": Answer('<meta property="og:image" content="https://site.invalid/a.png">')}) as site:
+        found = probed(site, social_image)
+    assert found.status is None
+    assert found.error
+
+
+def test_without_a_picture_nothing_is_asked() -> None:
+    with Site({"/": Answer("Hello")}) as site:
+        assert probed(site, social_image).error == ""
+    assert site.paths() == ["/"]

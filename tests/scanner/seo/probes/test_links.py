@@ -1,0 +1,270 @@
+from __future__ import annotations
+
+import threading
+from collections import Counter
+
+import pytest
+
+from scanner.crawl.links import changes_state, read_links
+from scanner.crawl.robots_file import RobotsFile
+from scanner.net.client import Network
+from scanner.net.credentials import Credentials, OriginCredentials
+from scanner.net.deadline import Deadline
+from scanner.net.dns_records import DnsAnswer
+from scanner.net.errors import NotReachable
+from scanner.net.policy import Policy
+from scanner.page.fetch import SiteProtected, fetch_page, parse_document
+from scanner.seo.evidence import LinkAnswer, LinkAnswers
+from scanner.seo.probes import links as probes
+from scanner.seo.probes.links import AT_ONCE, MAX_EXTERNAL, MAX_INTERNAL, link_answers
+from scanner.seo.probes.robots import robots_file
+from tests.scanner.cast import POLICY, target
+from tests.scanner.net.seams import PUBLIC, Names, Wires
+from tests.sites.server import Answer, Request, Site
+
+OTHER = "93.184.215.99"  # an address that nothing is wired to
+
+
+def html(*links: str) -> Answer:
+    anchors = "".join(f'<a href="{each}">a</a>' for each in links)
+    return Answer(f"<!doctype html><title>Shop</title>{anchors}")
+
+
+def probed(site: Site, network: Network | None = None, url: str = "", *, with_robots: bool = False) -> LinkAnswers:
+    with network or Network(POLICY) as net:
+        page = fetch_page(target(url or f"{site.url}/"), net)
+        robots: RobotsFile | None = robots_file(page, net) if with_robots else None
+        return link_answers(page, read_links(page, parse_document(page)), robots, net)
+
+
+def outcomes(found: LinkAnswers) -> dict[str, bool | None]:
+    return {each.url.rpartition("/")[2]: each.is_broken for each in found.answers}
+
+
+def test_what_an_answer_proves() -> None:
+    statuses = (200, 204, 400, 401, 403, 404, 405, 406, 410, 451, 500, 502, 503, 999)
+    with Site({f"/{status}": Answer("x", status=status) for status in statuses}) as site:
+        site.routes["/"] = html(*(f"/{status}" for status in statuses), "/old", "/lost", "/loop")
+        site.routes["/old"] = Answer.redirect("/200", status=301)
+        site.routes["/lost"] = Answer.redirect("/404")
+        site.routes["/loop"] = Answer.redirect("/loop")
+        found = outcomes(probed(site))
+    assert {name for name, is_broken in found.items() if is_broken} == {"404", "410", "500", "502", "503", "lost"}
+    assert {name for name, is_broken in found.items() if is_broken is False} == {"200", "204", "old"}
+    assert found["403"] is found["999"] is found["loop"] is None
+
+
+def test_what_strangers_do_not_find_may_be_there_for_who_has_the_key() -> None:
+    """It is asked for as a stranger, because a GET of somebody's may do something; and is not called broken."""
+    with Site({"/404": Answer("x", status=404), "/200": Answer("x")}) as site, Site({"/410": Answer("", 410)}) as other:
+        site.routes["/"] = html("/404", "/200", f"{other.url}/410")
+        given = OriginCredentials(site.url, Credentials(headers=(("X-Key", "value"),)))
+        found = outcomes(probed(site, Network(POLICY, credentials=given)))
+        assert found == {"404": None, "200": False, "410": True}
+        assert {each.path: each.header("X-Key") for each in site.requests} == {"/": "value", "/404": None, "/200": None}
+
+
+def test_a_servers_error_is_asked_for_once_more() -> None:
+    asked: Counter[str] = Counter()
+
+    def route(request: Request) -> Answer:
+        asked[request.path] += 1
+        return Answer("x", status=500 if asked[request.path] == 1 else 200)
+
+    with Site({"/": html("/a", "/b"), "*": route}) as site:
+        assert outcomes(probed(site)) == {"a": False, "b": False}
+    assert asked == {"/a": 2, "/b": 2}
+
+
+def test_a_protection_in_a_pages_place_proves_nothing() -> None:
+    challenge = Answer("<title>Just a moment...</title>", status=503)
+    with Site({"/": html("/a"), "/a": challenge}) as site:
+        assert outcomes(probed(site)) == {"a": None}
+
+
+def test_links_are_asked_for_once_and_spread_over_the_page() -> None:
+    with Site({"*": Answer("x")}) as site:
+        site.routes["/"] = html(
+            *(f"/p{number}#a" for number in range(100)), "/p1", "/p1#b", "/", "#top", "?", "mailto:a@b.c"
+        )
+        found = probed(site)
+        paths = [each for each in site.paths() if each != "/"]
+    assert found.internal == 101  # with “?”, which is another address
+    assert len(paths) == len(set(paths)) == MAX_INTERNAL
+    numbers = sorted(int(each[2:] or 0) for each in paths)
+    assert numbers[0] < 5
+    assert numbers[-1] > 90
+
+
+def test_a_few_links_to_other_sites_are_asked_for() -> None:
+    with Site({"*": Answer("x", status=404)}) as other, Site({"/a": Answer("x")}) as site:
+        external = [other.url_as("localhost") + f"/{number}" for number in range(20)]
+        site.routes["/"] = html("/a", *external)
+        found = probed(site)
+    assert (found.internal, found.external) == (1, 20)
+    broken = [each for each in found.answers if each.is_broken]
+    assert len(broken) == MAX_EXTERNAL
+    assert not any(each.is_internal for each in broken)
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<a href=/logout>a</a>",
+        "<a href=/users/sign_out data-method=delete>a</a>",
+        "<a href=/items/5 data-method=delete>a</a>",
+        "<a href=/delete-account>a</a>",
+        "<a href='/?add-to-cart=7'>a</a>",
+        "<a href='/cart/add?id=7'>a</a>",
+        "<a href='/index.php?action=remove&id=7'>a</a>",
+        "<a href='/news?unsubscribe=7'>a</a>",
+        "<a href='/a?_wpnonce=7'>a</a>",
+        "<a href='/%6Cogout'>a</a>",
+        "<a href=/file.zip download>a</a>",
+        "<a href=/a rel='noopener nofollow'>a</a>",
+        "<a href='javascript:go()'>a</a>",
+        "<a href='mailto:a@site.example.com'>a</a>",
+        "<template><a href=/a>a</a></template>",
+    ],
+)
+def test_what_may_change_something_is_never_asked_for(markup: str) -> None:
+    with Site({"*": Answer("x"), "/": Answer(f"<!doctype html><title>a</title>{markup}")}) as site:
+        assert probed(site) == LinkAnswers()
+        assert site.paths() == ["/"]
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/how-to-remove-stains", False),
+        ("/archive/2024", False),
+        ("/add-ons", False),
+        ("/deleted-scenes", False),
+        ("/blog/voting", False),
+        ("/reports", False),
+        ("/?page=2", False),
+        ("/remove/7", True),
+        ("/items/7/delete", True),
+        ("/?deleteItem=7", True),
+        ("/abmelden", True),
+        ("/wp-login.php?action=lostpassword", True),
+        ("/reset?token=7", True),
+    ],
+)
+def test_addresses_that_change_something(path: str, expected: bool) -> None:
+    assert changes_state(f"https://site.example.com{path}") is expected
+
+
+def test_what_robots_txt_forbids_is_not_asked_for() -> None:
+    with Site({"*": Answer("x", status=404), "/": html("/private/a", "/b", "/google/c")}) as site:
+        site.routes["/robots.txt"] = Answer(
+            "User-agent: *\nDisallow: /private\n\nUser-agent: googlebot\nDisallow: /google\nDisallow: /private"
+        )
+        assert outcomes(probed(site, with_robots=True)) == {"b": True}
+        assert sorted(site.paths()) == ["/", "/b", "/robots.txt"]
+
+
+def test_too_many_requests_end_the_sampling() -> None:
+    with Site({"*": Answer("x", status=429), "/": html(*(f"/{number}" for number in range(25)))}) as site:
+        with pytest.raises(SiteProtected, match="429"):
+            probed(site)
+        assert len(site.paths()) <= 1 + AT_ONCE
+
+
+def test_what_was_broken_before_the_site_had_enough_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probes, "AT_ONCE", 1)
+    with Site({"*": Answer("x", status=429), "/": html("/gone", "/b", "/c"), "/gone": Answer(status=404)}) as site:
+        found = probed(site)
+    assert outcomes(found) == {"gone": True, "b": None}
+    assert "429" in found.stopped
+
+
+def test_a_429_of_another_site_proves_nothing() -> None:
+    with Site({"*": Answer("x", status=429)}) as other, Site({"/a": Answer("x")}) as site:
+        site.routes["/"] = html(f"{other.url_as('localhost')}/x", "/a")
+        assert outcomes(probed(site)) == {"a": False, "x": None}
+
+
+def test_a_link_that_does_not_answer_in_time_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probes, "TIMEOUT_S", 0.2)
+    with Site({"/": html("/slow", "/a"), "/slow": Answer("x", delay_s=30), "/a": Answer("x")}) as site:
+        assert outcomes(probed(site)) == {"slow": None, "a": False}
+
+
+def test_when_the_time_is_up_nothing_more_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probes, "TIME_LIMIT_S", 0.0)
+    with Site({"/": html("/a"), "/a": Answer("x")}) as site:
+        assert probed(site) == LinkAnswers(internal=1)
+
+
+def test_at_most_a_few_links_are_asked_for_at_once() -> None:
+    lock, running, most = threading.Lock(), 0, 0
+    together = threading.Barrier(AT_ONCE)
+
+    def route(_: Request) -> Answer:
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        together.wait(10)
+        with lock:
+            running -= 1
+        return Answer("x")
+
+    with Site({"*": route, "/": html(*(f"/{number}" for number in range(2 * AT_ONCE)))}) as site:
+        found = probed(site)
+    assert most == AT_ONCE
+    assert len(found.answers) == 2 * AT_ONCE
+
+
+class Records:
+    """Name servers that know the addresses of some names, and do not answer for others."""
+
+    def __init__(self, known: dict[str, str], silent: str = "") -> None:
+        self._known = known
+        self._silent = silent
+
+    def lookup(self, name: str, record_type: str, deadline: Deadline) -> DnsAnswer:
+        if name == self._silent:
+            raise NotReachable("The name servers could not tell.")
+        return DnsAnswer((self._known[name],) if name in self._known and record_type == "A" else ())
+
+
+def wired(site: Site) -> Network:
+    names = Names({"www.shop.com": (PUBLIC,), "dead.shop.com": (OTHER,), "intranet.shop.com": ("10.0.0.1",)})
+    records = Records({"unsure.org": "93.184.215.7"}, silent="silent.org")
+    return Network(Policy(), resolver=names, lookup=records, dialer=Wires({PUBLIC: site}))
+
+
+def test_names_and_ports_where_nobody_is() -> None:
+    links = {
+        "http://gone.org/": True,  # the name has no address
+        "http://silent.org/": None,  # who can tell
+        "http://unsure.org/": None,  # resolved by others
+        "http://dead.shop.com/": True,  # refuses
+        "http://intranet.shop.com/": None,  # must not be looked at
+        "http://user:word@www.shop.com/": None,
+        "http://www.shop.com:9/": None,
+    }
+    with Site({"/": html(*links)}) as site:
+        found = probed(site, wired(site), "http://www.shop.com/")
+    assert {each.url: each.is_broken for each in found.answers} == links
+    assert {each.url for each in found.answers if each.is_internal} == {
+        "http://dead.shop.com/",
+        "http://intranet.shop.com/",
+        "http://user:word@www.shop.com/",
+        "http://www.shop.com:9/",
+    }
+    assert all(each.error for each in found.answers)
+
+
+def test_the_page_s_own_server_is_not_called_dead_when_it_hangs_up() -> None:
+    with Site({"/": html("/a", "/b"), "/a": lambda _: None, "/b": Answer("x")}) as site:
+        found = probed(site)
+    assert outcomes(found) == {"a": None, "b": False}
+    assert isinstance(found.answers[0], LinkAnswer)
+
+
+def test_an_error_page_s_links_are_not_followed() -> None:
+    with Site({"*": Answer("<!doctype html><a href=/a>a</a>", status=404)}) as site:
+        assert probed(site) == LinkAnswers()

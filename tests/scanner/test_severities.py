@@ -1,0 +1,111 @@
+"""How much a finding matters, where experts would object to more or to less: one page for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from scanner.crawl.robots import parse_robots
+from scanner.crawl.robots_file import RobotsFile
+from scanner.findings import CRITICAL, HIGH, LOW, MEDIUM, Fail, Finding, Severity, Warn
+from scanner.net.tls.ciphers import TlsVersion
+from scanner.security.checks import disclosure, headers, transport
+from scanner.security.evidence import PlainHttp, TlsSupport
+from scanner.seo.checks import crawlability, indexability
+from scanner.seo.evidence import CanonicalAnswer
+from tests.scanner import cast
+from tests.scanner.security.cast import LEAF, NOW, document, hops, https_answer, page, peer, policies, verdict
+from tests.scanner.seo.cast import judge
+
+HSTS = "Strict-Transport-Security"
+PLAIN = "http://example.com/"
+WWW = "http://www.example.com/"
+SECURE_WWW = "https://www.example.com/"
+GCM = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
+ROBOTS = "https://site.example.com/robots.txt"
+
+Case = tuple[Callable[..., Finding], Finding]
+
+
+def certificate(**left: int) -> Case:
+    check = transport.tls_cert_expiry
+    return check, check(peer(replace(LEAF, not_after=NOW + timedelta(**left))), cast.CLOCK)
+
+
+def hsts(*values: str) -> Case:
+    seen = page()
+    return transport.hsts, transport.hsts(seen, document(seen), https_answer(*((HSTS, value) for value in values)))
+
+
+def redirect(*chain: tuple[str, int]) -> Case:
+    check = transport.http_to_https_redirect
+    return check, check(PlainHttp(PLAIN, hops(*chain)))
+
+
+def framing(value: str) -> Case:
+    seen = page(("X-Frame-Options", value))
+    return headers.clickjacking, headers.clickjacking(seen, document(seen), policies(seen))
+
+
+def robots(text: str) -> Case:
+    file = RobotsFile(ROBOTS, cast.response(ROBOTS, body=text.encode()), parse_robots(text.encode()))
+    return crawlability.robots_txt, crawlability.robots_txt(file)
+
+
+def comment(text: str) -> Case:
+    check = disclosure.security_comments
+    return check, check(document(page(html=f"<!doctype html><!-- {text} --><p>Welcome")))
+
+
+def canonical(markup: str) -> Case:
+    check = indexability.canonical_target
+    return check, judge(check, cast.page(cast.head(markup)), CanonicalAnswer())
+
+
+def tls(*versions: TlsVersion) -> Case:
+    check = transport.tls_modern_protocols
+    return check, check(TlsSupport(dict.fromkeys(versions, GCM)))
+
+
+@pytest.mark.parametrize(
+    ("case", "expected", "severity"),
+    [
+        # Nothing is wrong with TLS 1.2; what stays below it, browsers refuse.
+        (tls(TlsVersion.TLS1_2), "warn", LOW),
+        (tls(TlsVersion.TLS1_1), "fail", HIGH),
+        # Late, but valid.
+        (certificate(days=9), "warn", MEDIUM),
+        (certificate(days=-1), "fail", CRITICAL),
+        # The same header twice says the same; browsers read the first of two that differ.
+        (hsts("max-age=31536000", "max-age=31536000"), "warn", LOW),
+        (hsts("max-age=31536000", "max-age=0"), "warn", MEDIUM),
+        (hsts("max-age=300", "max-age=300"), "warn", HIGH),
+        (hsts("max-age=0", "max-age=31536000"), "fail", HIGH),
+        # https://www. first leaves out HSTS for the bare domain; a second plain hop can be caught as the first can.
+        (redirect((PLAIN, 301), (SECURE_WWW, 200)), "warn", LOW),
+        (redirect((PLAIN, 301), (WWW, 301), (SECURE_WWW, 200)), "warn", MEDIUM),
+        (redirect((PLAIN, 403)), "warn", LOW),
+        (redirect((PLAIN, 200)), "fail", HIGH),
+        # Two values that contradict each other keep every frame out.
+        (framing("DENY, SAMEORIGIN"), "warn", LOW),
+        (framing("ALLOWALL"), "fail", HIGH),
+        # Crawlers skip what they cannot read, and take the rest.
+        (robots("User-agent: *\nDisallow: /admin\nEverybody is welcome"), "warn", LOW),
+        (robots("User-agent: *\nDisallow:\nSitemap: /sitemap.xml"), "warn", LOW),
+        (robots("<!doctype html><title>Not found</title>"), "warn", LOW),
+        # Search engines choose well where a page names nothing.
+        (canonical(""), "warn", LOW),
+        # A password is a password; unfinished work is a hint.
+        (comment("login: admin / password: Summer-2024!"), "fail", HIGH),
+        (comment("TODO: fix the SQL injection in search"), "warn", LOW),
+    ],
+)
+def test_a_finding_matters_as_much_as_it_should(case: Case, expected: str, severity: Severity) -> None:
+    check, finding = case
+    assert verdict(finding) == expected
+    assert isinstance(finding, Warn | Fail)
+    declared: Severity = check.__check__.severity  # type: ignore[attr-defined]  # the decorator's mark
+    assert (finding.severity or declared) is severity
