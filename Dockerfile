@@ -17,7 +17,11 @@ COPY manage.py openapi.yaml ./
 COPY accounts/ accounts/
 COPY config/ config/
 COPY docs/ docs/
+COPY documentation/ documentation/
+COPY infrastructure/ infrastructure/
+COPY operations/ operations/
 COPY reports/ reports/
+COPY scanner/ scanner/
 COPY scans/ scans/
 COPY static/ static/
 COPY templates/ templates/

@@ -7,7 +7,7 @@ from importlib import import_module
 
 from scanner.command.terminal import ended_by
 
-LIGHT = {"up": "config.stack.management.commands.up"} | {
+LIGHT = {"up": "operations.stack.management.commands.up"} | {
     name: f"scans.management.commands.{name}" for name in ("checks", "diff")
 }
 
@@ -25,7 +25,7 @@ def execute(arguments: list[str]) -> int | None:
         configure_logging(settings.LOGGING_CONFIG, settings.LOGGING)
         import_module(module).Command().run_from_argv(arguments)
     else:
-        from config.operations.loading import uncollected
+        from config.loading import uncollected
 
         with uncollected():
             import django

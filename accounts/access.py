@@ -8,7 +8,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models import Model, Q, QuerySet
 
 from accounts.models import Membership, Organization, User
-from config.postgresql.statements import fetch
+from infrastructure.postgresql.statements import fetch
 
 M = TypeVar("M", bound=Model)
 

@@ -27,7 +27,7 @@ from accounts.closing.services import close_account, close_organization, only_ow
 from accounts.keys.admin import ApiKeyAdmin
 from accounts.members import end_invitations, grantable_roles
 from accounts.models import ApiKey, AuditEvent, Invitation, Membership, Organization, Tier, User
-from config.web.admin import ReadOnlyAdmin, UncountedAdmin
+from accounts.tenant_admin import ReadOnlyAdmin, UncountedAdmin
 
 SHOWN_MEMBERSHIPS = 100
 

@@ -14,9 +14,9 @@ from accounts.keys import minting
 from accounts.limits import client
 from accounts.models import ApiKey, FormerKey, Membership
 from accounts.usage import TierLimits, limits_of
-from config.api.scopes import Scope
-from config.api.throttling import count, refuse_over
-from config.postgresql.statements import fetch
+from infrastructure.api.scopes import Scope
+from infrastructure.api.throttling import count, refuse_over
+from infrastructure.postgresql.statements import fetch
 from scanner.errors import Refusal
 
 FAILURES_PER_MINUTE = 30

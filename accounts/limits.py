@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django_ratelimit.core import get_usage
 from redis.exceptions import RedisError
 
-from config.cache import outage
+from infrastructure.cache import outage
 
 MINUTE_S = 60
 HOUR_S = 3600

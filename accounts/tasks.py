@@ -13,7 +13,7 @@ from accounts.closing.retention import delete_old_events as delete_expired_event
 from accounts.export import services as export
 from accounts.keys import notices
 from accounts.mailing import retention, sending
-from config import celery
+from infrastructure import queue
 
 logger = logging.getLogger(__name__)
 
@@ -39,13 +39,13 @@ def delete_closed_accounts() -> None:
 def send_mails(reason: str) -> None:
     """Every minute, and when a mail was written. Which ones are due stands in the rows; `reason` is for the log."""
     if sending.send_due():
-        celery.enqueue("accounts.tasks.send_mails", "more")
+        queue.enqueue("accounts.tasks.send_mails", "more")
 
 
 @shared_task
 def delete_old_mails() -> None:
     """Every night: what was sent or given up is kept for 30 days."""
-    celery.delete_in_batches("accounts.tasks.delete_old_mails", retention.delete_old)
+    queue.delete_in_batches("accounts.tasks.delete_old_mails", retention.delete_old)
 
 
 @shared_task(soft_time_limit=150, time_limit=165)
@@ -63,13 +63,13 @@ def wake_exports() -> None:
 @shared_task
 def delete_old_exports() -> None:
     """Every hour: exports are kept for seven days."""
-    celery.delete_in_batches("accounts.tasks.delete_old_exports", export.delete_old)
+    queue.delete_in_batches("accounts.tasks.delete_old_exports", export.delete_old)
 
 
 @shared_task
 def delete_old_events() -> None:
     """Every night: entries of audit logs that their organization's plan keeps no longer."""
-    celery.delete_in_batches("accounts.tasks.delete_old_events", delete_expired_events)
+    queue.delete_in_batches("accounts.tasks.delete_old_events", delete_expired_events)
 
 
 @shared_task

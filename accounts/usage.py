@@ -15,7 +15,7 @@ from django.db.models import IntegerField, OuterRef, Subquery, Value
 from django.db.models.functions import Coalesce
 
 from accounts.models import MonthlyUsage, Organization, Tier
-from config.postgresql.statements import fetch
+from infrastructure.postgresql.statements import fetch
 from scanner.errors import Refusal
 
 # A scalar for a query with the parameters `organization` and `period`.

@@ -124,7 +124,7 @@ def _pages() -> list[tuple[str, float]]:
     from django.contrib import admin
     from django.urls import reverse
 
-    from config.web.admin import page_of
+    from accounts.tenant_admin import page_of
     from scans.models import Scan
     from webhooks.models import Delivery
 

@@ -129,7 +129,7 @@ def _answer(port: int, request: bytes) -> bytes:
 @contextmanager
 def web(port: int, folder: Path) -> Iterator[None]:
     """The web process exactly as `manage.py up` runs it, with the benchmark's URLs."""
-    from config.stack.management.commands.up import programs
+    from operations.stack.management.commands.up import programs
 
     web = next(each for each in programs(folder, port, dict(os.environ)) if each.name == "web")
     process = subprocess.Popen(web.command, cwd=BASE_DIR, env=dict(os.environ))

@@ -23,7 +23,7 @@ import psutil
 import requests
 
 from benchmarks.installation import BASE_DIR, install, servers
-from config.stack import embedded
+from operations.stack import embedded
 from tests.e2e.service import free_port, get_status
 from tests.sites.many_pages import shop_site
 from tests.sites.server import Answer, Site
@@ -46,7 +46,7 @@ class Stack:
     """The servers and processes; each can be killed and started again."""
 
     def __init__(self, folder: Path, stack: embedded.Stack, port: int) -> None:
-        from config.stack.management.commands.up import programs
+        from operations.stack.management.commands.up import programs
 
         self.base = f"http://127.0.0.1:{port}"
         self._folder, self._stack, self._port = folder, stack, port

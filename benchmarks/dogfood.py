@@ -217,7 +217,7 @@ def _share(scan_id: str) -> None:
 @contextmanager
 def _service(folder: Path, port: int) -> Iterator[None]:
     """The programs of `manage.py up`, and nginx in front of web."""
-    from config.stack.management.commands.up import programs
+    from operations.stack.management.commands.up import programs
 
     plain = free_port(STRANGER)
     env = dict(os.environ) | {"PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges"}

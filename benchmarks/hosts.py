@@ -29,8 +29,8 @@ from benchmarks import namespaces
 from benchmarks.audit_faults import Client, tell, wait_until
 from benchmarks.installation import BASE_DIR, install
 from benchmarks.namespaces import NETWORK, SERVERS, Host
-from config.stack.postgres import Postgres
-from config.stack.redis import find_binary
+from operations.stack.postgres import Postgres
+from operations.stack.redis import find_binary
 
 HOSTS = 3
 WEB_PORT, SITE_PORT = 8000, 80
@@ -210,7 +210,7 @@ class _Processes:
         self._log.close()
 
     def start(self, host: Host, *names: str) -> None:
-        from config.stack.management.commands.up import programs
+        from operations.stack.management.commands.up import programs
 
         data_dir = self._folder / host.name
         data_dir.mkdir(exist_ok=True)

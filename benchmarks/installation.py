@@ -12,7 +12,7 @@ from pathlib import Path
 
 import django
 
-from config.stack import embedded
+from operations.stack import embedded
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 

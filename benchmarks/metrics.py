@@ -127,7 +127,7 @@ class _Scraper:
         self._thread.join()
 
     def scrape(self) -> Samples:
-        from tests.config.telemetry.scraping import samples  # needs settings
+        from tests.operations.scraping import samples  # needs settings
 
         response = requests.get(self._url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=30)
         response.raise_for_status()
@@ -153,7 +153,7 @@ class _Service:
     """The processes of `manage.py up`, without its supervisor."""
 
     def __init__(self, folder: Path, port: int) -> None:
-        from config.stack.management.commands.up import programs
+        from operations.stack.management.commands.up import programs
 
         env = dict(os.environ) | {"PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges"}
         self._commands = {each.name: each.command for each in programs(folder, port, env)}

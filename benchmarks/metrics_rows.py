@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 
 def counted() -> dict[str, float]:
-    """By `name{label="value",…}`, as `tests.config.telemetry.scraping.samples` names them."""
+    """By `name{label="value",…}`, as `tests.operations.scraping.samples` names them."""
     return {**_scans(), **_unfinished(), **_deliveries()}
 
 

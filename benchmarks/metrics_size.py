@@ -86,8 +86,8 @@ def _fill() -> None:
 
 
 def _measure() -> bool:
-    from config.operations import state
-    from config.telemetry import views
+    from operations import metrics as views
+    from operations import state
 
     times: dict[str, list[float]] = {"in all": [], "without asking the workers": []}
     for name, each in times.items():

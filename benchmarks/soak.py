@@ -111,7 +111,7 @@ def _jobs(cleanup: ExitStack, count: int, dice: random.Random) -> tuple[list[Job
 @contextmanager
 def worker(folder: Path, concurrency: int, name: str = "worker", host: str = "") -> Iterator[psutil.Process]:
     """One of the workers as `manage.py up` runs them, with its log in the folder; as if on a host of that name."""
-    from config.stack.management.commands.up import programs
+    from operations.stack.management.commands.up import programs
 
     program = next(each for each in programs(folder, 0, dict(os.environ)) if each.name == name)
     command = list(program.command)

@@ -81,7 +81,7 @@ def _seed(ports: list[int]) -> None:
     from django.db import connection
 
     from accounts.services import ensure_organization
-    from config import encryption
+    from infrastructure import encryption
     from webhooks.delivery.signing import new_secret
     from webhooks.examples import example
     from webhooks.models import Delivery, Event, EventKind, Webhook
@@ -111,8 +111,8 @@ def _seed(ports: list[int]) -> None:
 
 @contextmanager
 def _worker(folder: Path) -> Iterator[None]:
-    from config.celery import enqueue
-    from config.stack.management.commands.up import programs
+    from infrastructure.queue import enqueue
+    from operations.stack.management.commands.up import programs
 
     program = next(each for each in programs(folder, 0, dict(os.environ)) if each.name == "webhooks")
     env = dict(os.environ) | {"PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges"}

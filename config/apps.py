@@ -4,14 +4,12 @@ from django.apps import AppConfig, apps
 
 
 class ServiceConfig(AppConfig):
-    """Connects what stands in no app of its own."""
+    """Wiring of frameworks: the Celery app of this process, and which static files are collected."""
 
     name = "config"
-    label = "service"  # `config` is the label of `config.operations`
 
     def ready(self) -> None:
-        from config import system_checks  # noqa: F401  registering is what the import is for
-        from config.celery import app
+        from config.celery import app  # reads the settings
 
         app.set_default()
         # No page loads these files of packages, and to compress them would cost every first start seconds.

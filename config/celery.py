@@ -4,31 +4,22 @@ from __future__ import annotations
 
 import os
 import ssl
-import time
 import warnings
-from collections.abc import Callable
 
-import redis
 from celery import Celery
 from celery.exceptions import CPendingDeprecationWarning
 from celery.schedules import crontab
 from celery.signals import beat_init, celeryd_init, heartbeat_sent
-from kombu.exceptions import OperationalError
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 from django.conf import settings
 
-from config import environment
-from config.cache import outage
+from infrastructure import environment
 
 # A scan ends itself at its time limit; these two only catch code that can't be interrupted.
 SOFT_LIMIT_S = settings.SCAN_TIME_LIMIT_S + 15
 HARD_LIMIT_S = settings.SCAN_TIME_LIMIT_S + 30
-
-BATCHES_S = 45.0
-
-_redis = redis.Redis.from_url(settings.REDIS_URL, **settings.REDIS_TIMEOUTS)
 
 # With every loss of the connection, that tasks could be cancelled then. They go on: their end stands in PostgreSQL.
 warnings.simplefilter("ignore", CPendingDeprecationWarning)
@@ -36,7 +27,7 @@ warnings.simplefilter("ignore", CPendingDeprecationWarning)
 app = Celery("config")
 app.conf.update(
     broker_url=settings.REDIS_URL,
-    broker_transport="config.broker:Transport",
+    broker_transport="infrastructure.broker:Transport",
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
     broker_connection_timeout=2,
@@ -144,7 +135,7 @@ app.conf.update(
             "schedule": crontab(minute="41"),
         },
     },
-    beat_scheduler="config.operations.scheduler:SteadyScheduler",
+    beat_scheduler="operations.scheduler:SteadyScheduler",
     timezone="UTC",
 )
 app.autodiscover_tasks(["accounts", "scans", "reports", "webhooks"])
@@ -164,37 +155,3 @@ def note_heartbeat(**_: object) -> None:
     """
     if settings.WORKER_HEARTBEAT_FILE:
         settings.WORKER_HEARTBEAT_FILE.touch()
-
-
-def delete_in_batches(task: str, delete: Callable[[Callable[[], bool]], bool]) -> None:
-    """Have `delete` work while it has time, which its argument says; when it says that more is left, `task` goes on.
-
-    So no night's work is cut off by a task's time limit.
-    """
-    ends_at = time.monotonic() + BATCHES_S
-    if not delete(lambda: time.monotonic() < ends_at):
-        app.send_task(task)
-
-
-def has_messages(queue: str) -> bool:
-    """Whether a message waits in the queue for a worker; False when Redis does not say."""
-    try:
-        return bool(_redis.llen(queue))
-    except redis.RedisError as error:
-        outage.begin(error)
-        return False
-
-
-def enqueue(task: str, row_id: str, queue: str | None = None) -> None:
-    """Hand a row to the workers, by the task's name: what the task calls need not know the task.
-
-    Without a `queue` it is the one that the task's route names.
-
-    When the queue does not take it, the sweeper will find the row.
-    """
-    try:
-        app.send_task(task, (row_id,), queue=queue)
-    except OperationalError as error:
-        outage.begin(f"{task}({row_id}) could not be enqueued, the sweeper will: {error}")
-    else:
-        outage.end()

@@ -24,7 +24,7 @@ from gunicorn.http.errors import LimitRequestHeaders, ParseException
 from gunicorn.util import write_nonblock
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
-from config.operations.draining import DRAIN_S
+from config.draining import DRAIN_S
 from scanner.ids import random_base62
 
 HEAD_S = 10.0  # from the connection, or a kept one's first byte, to the end of the request's head

@@ -10,13 +10,13 @@ from jinja2 import StrictUndefined
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from config import environment
-from config.api.framework import REST_FRAMEWORK, SPECTACULAR_SETTINGS  # noqa: F401  # read as `settings.…`
-from config.identity.settings import *  # noqa: F403  # read as `settings.…`
-from config.logging import logging_config
-from config.operations.draining import DRAIN_S  # noqa: F401  # used by config.gunicorn, which needs no settings
-from config.stack import running
-from config.telemetry import tracing
+from config.draining import DRAIN_S  # noqa: F401  # used by config.gunicorn, which needs no settings
+from config.identity import *  # noqa: F403  # read as `settings.…`
+from infrastructure import environment
+from infrastructure.api.framework import REST_FRAMEWORK, SPECTACULAR_SETTINGS  # noqa: F401  # read as `settings.…`
+from infrastructure.logging import logging_config
+from infrastructure.telemetry import tracing
+from operations.stack import running
 from scanner import __version__
 from scanner.environment import IPNetwork, boolean, instead, networks, positive, read, words
 from scanner.settings import (  # noqa: F401  # read as `settings.…`
@@ -76,8 +76,10 @@ MAIL_RETENTION_DAYS = 30
 
 INSTALLED_APPS = [
     "config",
-    "config.operations",
-    "config.stack",
+    "infrastructure",
+    "operations",
+    "operations.stack",
+    "documentation",
     # Before ours, which take its tables out of the admin.
     "allauth",
     "allauth.account",
@@ -102,16 +104,16 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "config.web.proxies.TrustedProxyMiddleware",
-    "config.web.middleware.RequestIdMiddleware",
-    "config.telemetry.middleware.TelemetryMiddleware",
-    "config.web.middleware.PageCompressionMiddleware",
+    "infrastructure.web.proxies.TrustedProxyMiddleware",
+    "infrastructure.web.middleware.RequestIdMiddleware",
+    "infrastructure.telemetry.middleware.TelemetryMiddleware",
+    "infrastructure.web.middleware.PageCompressionMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "config.web.csp.ContentSecurityPolicyMiddleware",
-    "config.web.middleware.PermissionsPolicyMiddleware",
-    "config.operations.health.HealthMiddleware",
-    "config.telemetry.views.MetricsMiddleware",
-    "config.web.middleware.OutageMiddleware",
+    "infrastructure.web.csp.ContentSecurityPolicyMiddleware",
+    "infrastructure.web.middleware.PermissionsPolicyMiddleware",
+    "infrastructure.health.HealthMiddleware",
+    "operations.metrics.MetricsMiddleware",
+    "infrastructure.web.middleware.OutageMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -124,7 +126,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
-FILE_UPLOAD_HANDLERS = ["config.web.uploads.NoFiles"]
+FILE_UPLOAD_HANDLERS = ["infrastructure.web.uploads.NoFiles"]
 
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
@@ -143,14 +145,15 @@ TEMPLATES = [
                 "accounts.roles.membership",
             ],
             "builtins": ["accounts.templatetags.addresses"],
+            "libraries": {each: f"infrastructure.web.templatetags.{each}" for each in ("fast", "reading")},
         },
     },
-    # For what pages have hundreds of: config/templatetags/fast.py. It escapes what it writes.
+    # For what pages have hundreds of: infrastructure/web/templatetags/fast.py. It escapes what it writes.
     {
         "BACKEND": "django.template.backends.jinja2.Jinja2",
         "DIRS": [BASE_DIR / "templates" / "jinja2"],
         "OPTIONS": {
-            "environment": "config.templatetags.fast.environment",
+            "environment": "infrastructure.web.templatetags.fast.environment",
             "undefined": StrictUndefined,
             "trim_blocks": True,
             "lstrip_blocks": True,
@@ -168,7 +171,7 @@ DATABASE = environ.Env.db_url_config(DATABASE_URL)
 DATABASES = {
     "default": {
         **DATABASE,
-        "ENGINE": "config.postgresql",
+        "ENGINE": "infrastructure.postgresql",
         # Every thread keeps its connection. One that died with the server is noticed before it is used.
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
@@ -179,7 +182,7 @@ DATABASES = {
             "keepalives_idle": 10,
             "keepalives_interval": 5,
             "keepalives_count": 3,
-            # Django turns prepared statements off unless told; config.postgresql.statements says which are prepared.
+            # Django turns prepared statements off unless told; `infrastructure.postgresql` says which are prepared.
             "prepare_threshold": 5,
             **DATABASE.get("OPTIONS", {}),
         },
@@ -202,7 +205,7 @@ CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": REDIS_URL,
-        "OPTIONS": REDIS_TIMEOUTS | {"serializer": "config.cache.JsonSerializer"},
+        "OPTIONS": REDIS_TIMEOUTS | {"serializer": "infrastructure.cache.JsonSerializer"},
     },
 }
 
@@ -232,7 +235,7 @@ LOGOUT_REDIRECT_URL = "/"
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
 USE_I18N = False
-FORMAT_MODULE_PATH = "config.formats"
+FORMAT_MODULE_PATH = "infrastructure.web.formats"
 USE_TZ = True
 
 STATIC_URL = "/static/"

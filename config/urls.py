@@ -20,10 +20,8 @@ from accounts.pages.login import (
     signup_finish,
     signup_sent,
 )
-from config.api.views import UnknownPath
-from config.documentation import views as documentation
-from config.operations.views import operations_page
-from config.web.views import (
+from documentation import views as documentation
+from documentation.landing import (
     about_our_scans,
     favicon,
     landing,
@@ -34,6 +32,8 @@ from config.web.views import (
     security_txt,
     sitemap,
 )
+from infrastructure.api.views import UnknownPath
+from operations.views import operations_page
 from reports.api import ReportCsv, ReportDiff, ReportExport, ReportMutes, ReportSarif, ReportView
 from reports.mutes import views as mute_views
 from reports.mutes.api import MuteCollection, MuteItem
@@ -260,7 +260,7 @@ urlpatterns = [
     *(path(name, RedirectView.as_view(url=f"/{name}/")) for name in ("docs", "login", "signup", "dashboard", "admin")),
 ]
 
-handler400 = "config.api.errors.bad_request"
-handler403 = "config.api.errors.permission_denied"
-handler404 = "config.api.errors.page_not_found"
-handler500 = "config.web.views.server_error"
+handler400 = "infrastructure.api.errors.bad_request"
+handler403 = "infrastructure.api.errors.permission_denied"
+handler404 = "infrastructure.api.errors.page_not_found"
+handler500 = "documentation.landing.server_error"

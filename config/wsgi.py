@@ -13,9 +13,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 from django.conf import settings
 
-from config import environment
-from config.api.parsing import MAX_LONG_BODY_BYTES
-from config.operations.loading import uncollected
+from config.loading import uncollected
+from infrastructure import environment
+from infrastructure.api.parsing import MAX_LONG_BODY_BYTES
 
 # No request waits longer for the database; tasks and commands may. `DATABASE_URL` may say otherwise.
 settings.DATABASES["default"]["OPTIONS"].setdefault("options", "-c statement_timeout=15000 -c lock_timeout=5000")

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from config.web.admin import ReadOnlyAdmin, link
+from accounts.tenant_admin import ReadOnlyAdmin, link
 from reports.models import Mute, Report
 from reports.visibility import LARGE
 from scanner import messages

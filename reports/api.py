@@ -13,10 +13,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.authentication import caller_of
-from config.api.pagination import choice
-from config.api.schema import FORMAT, headers, id_parameter, operation, responses
-from config.api.views import ApiView
-from config.documentation.checks import check_pages
+from documentation.checks import check_pages
+from infrastructure.api.pagination import choice
+from infrastructure.api.schema import FORMAT, headers, id_parameter, operation, responses
+from infrastructure.api.views import ApiView
 from reports.diff_serializers import DiffSerializer
 from reports.mutes.serializers import ReportMutesSerializer
 from reports.mutes.services import active_mutes

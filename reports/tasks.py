@@ -9,7 +9,7 @@ from celery import shared_task
 from django.db.models import Q
 from django.utils import timezone
 
-from config.celery import delete_in_batches
+from infrastructure.queue import delete_in_batches
 from reports.models import Mute, Report
 from reports.mutes.notices import post_due
 

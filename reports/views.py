@@ -18,8 +18,8 @@ from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
 from accounts.roles import page_of
-from config.documentation.checks import check_pages
-from config.web.shared_pages import for_who_may_see, surroundings
+from accounts.shared_pages import for_who_may_see, surroundings
+from documentation.checks import check_pages
 from reports.models import HAS_SCREENSHOT, Report
 from reports.mutes.services import active_mutes
 from reports.page.history import history, other_reports

@@ -9,7 +9,7 @@ class Refusal(Exception):
     """An error that the caller may see.
 
     `code` and `status` are the API's error code and HTTP status; `str(error)` is the human-readable
-    sentence. Raised anywhere below the API; one handler (`config.api.errors`) turns it into a response.
+    sentence. Raised anywhere below the API; one handler (`infrastructure.api.errors`) turns it into a response.
     """
 
     code: ClassVar[str] = "INTERNAL_ERROR"

@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from accounts.admin import OrganizationAdmin
 from accounts.models import Organization, User
-from config.web.admin import ReadOnlyAdmin, link, page_of
+from accounts.tenant_admin import ReadOnlyAdmin, link, page_of
 from scans.models import Audit, Badge, BlockedDomain, Monitor, MonitorRun, Scan
 from scans.services import NotRequeued, requeue_scan
 from scans.visits.queue import MAX_ATTEMPTS

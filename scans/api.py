@@ -12,11 +12,11 @@ from rest_framework.response import Response
 
 from accounts import access, usage
 from accounts.authentication import caller_of
-from config.api import idempotency
-from config.api.pagination import choice, page_of
-from config.api.schema import PAGE_PARAMETERS, creation_parameters, headers, id_parameter, operation, responses
-from config.api.scopes import Scope
-from config.api.views import ApiView, json_body
+from infrastructure.api import idempotency
+from infrastructure.api.pagination import choice, page_of
+from infrastructure.api.schema import PAGE_PARAMETERS, creation_parameters, headers, id_parameter, operation, responses
+from infrastructure.api.scopes import Scope
+from infrastructure.api.views import ApiView, json_body
 from scanner.ids import is_id
 from scans import services
 from scans.listing import scan_counts, scan_list

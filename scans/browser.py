@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 
-from config.telemetry.counters import count
-from config.telemetry.definitions import BROWSER_ENDS, BROWSER_STARTS
+from infrastructure.telemetry.counters import count
+from infrastructure.telemetry.definitions import BROWSER_ENDS, BROWSER_STARTS
 from scanner.browser.visit import History
 from scanner.net.browser import browser_to_drive
 

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts import access
-from config.api import idempotency
+from infrastructure.api import idempotency
 from scanner.net.credentials import Credentials
 from scans.models import IdempotencyRecord
 

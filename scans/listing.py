@@ -12,7 +12,7 @@ from rest_framework.serializers import DateTimeField
 
 from accounts import access
 from accounts.usage import USED, Quota, TierLimits, month_of
-from config.postgresql.statements import sql_timestamp
+from infrastructure.postgresql.statements import sql_timestamp
 from scans.models import Scan, ScanCount
 from scans.serializers import QuotaObjectSerializer, ScanSummarySerializer
 

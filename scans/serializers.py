@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from config.api.parsing import WEB_ADDRESS
+from infrastructure.api.parsing import WEB_ADDRESS
 from reports.serializers import GRADE, SkippedCheckSerializer
 from scans.models import Scan
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts import access, audit, usage
 from accounts.authentication import Caller
 from accounts.models import AuditEvent, Membership, User
-from config.logging import request_id
+from infrastructure.logging import request_id
 from scanner.errors import Refusal
 from scanner.findings import ScanType
 from scanner.ids import is_id

@@ -15,14 +15,14 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
-from config.api import idempotency
-from config.celery import delete_in_batches
-from config.logging import working_on
-from config.operations.heartbeat import beat
-from config.postgresql.silence import log_failure
-from config.telemetry import tracing
-from config.telemetry.counters import count, counters
-from config.telemetry.definitions import EGRESS_REFUSED
+from infrastructure.api import idempotency
+from infrastructure.heartbeat import beat
+from infrastructure.logging import working_on
+from infrastructure.postgresql.silence import log_failure
+from infrastructure.queue import delete_in_batches
+from infrastructure.telemetry import tracing
+from infrastructure.telemetry.counters import count, counters
+from infrastructure.telemetry.definitions import EGRESS_REFUSED
 from scanner.errors import Refusal
 from scanner.memory import give_back, use_one_heap
 from scanner.net.client import Network

@@ -21,9 +21,9 @@ from django.conf import settings
 from django.core.cache import cache
 from django.test import TestCase, override_settings
 
-from config.api import throttling
-from config.operations import maintenance
-from config.telemetry import counters
+from infrastructure import maintenance
+from infrastructure.api import throttling
+from infrastructure.telemetry import counters
 from tests.world import Member, listening, member_of
 
 MAX_ID = 80

@@ -9,7 +9,7 @@ from typing import Any
 
 from psycopg.conninfo import make_conninfo
 
-from config.stack.postgres import find_binaries
+from operations.stack.postgres import find_binaries
 
 KEYS = {"host": "HOST", "port": "PORT", "user": "USER", "password": "PASSWORD", "dbname": "NAME"}
 

@@ -28,8 +28,8 @@ from accounts.models import (
 )
 from accounts.services import sign_up_token
 from accounts.usage import month_of
-from config import encryption
-from config.api.scopes import Scope
+from infrastructure import encryption
+from infrastructure.api.scopes import Scope
 from reports.models import Mute, Report
 from scanner.browser.visit import Browser
 from scanner.findings import ScanType

@@ -10,8 +10,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.config.stack.processes import wait_until
 from tests.e2e.service import free_port
+from tests.operations.stack.processes import wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
 PREVIOUS = (ROOT / "tests" / "config" / "previous_release.txt").read_text(encoding="utf-8").split()[0]

@@ -11,7 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from tests.config.stack.processes import wait_until
+from tests.operations.stack.processes import wait_until
 
 PROBE_EVERY_S = 0.1
 PATIENCE_S = 120

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
-from config.stack import embedded
+from operations.stack import embedded
 
 # What a developer's shell may hold and no test should depend on.
 FOREIGN = (

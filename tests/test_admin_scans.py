@@ -12,8 +12,8 @@ from django.utils import timezone
 from lxml import html
 
 from accounts.models import ApiKey, AuditEvent, Invitation, Membership, Organization, User
-from config import encryption
-from config.web.admin import page_of
+from accounts.tenant_admin import page_of
+from infrastructure import encryption
 from reports.models import Report
 from scans.models import Scan
 from tests.world import Member, browser_of, finished_scan, make_scan, person_of

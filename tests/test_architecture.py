@@ -21,7 +21,7 @@ from tests.house import PACKAGES, ROOT
 MAX_LINES = 400
 VAGUE_NAMES = {"base", "common", "core", "helper", "helpers", "misc", "shared", "util", "utils"}
 # Django looks for a database engine under this name.
-NAMED_BY_DJANGO = {"config/postgresql/base.py"}
+NAMED_BY_DJANGO = {"infrastructure/postgresql/base.py"}
 
 
 def sources() -> Iterator[Path]:
@@ -95,7 +95,7 @@ def test_views_reach_rows_through_accounts_access_only(path: Path) -> None:
             isinstance(node, ast.Attribute) and node.attr in ("objects", "_default_manager", "_base_manager")
         ), f"{path.name}:{node.lineno} asks a manager; accounts.access is the only way to a tenant's rows"
         if isinstance(node, ast.ImportFrom):
-            assert node.module not in ("django.db", "config.postgresql.statements"), (
+            assert node.module not in ("django.db", "infrastructure.postgresql.statements"), (
                 f"{path.name}:{node.lineno} writes its own SQL"
             )
 
@@ -109,7 +109,7 @@ def test_tasks_are_called_by_names_that_exist() -> None:
         for path in sources()
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call)
-        and ast.unparse(node.func) in ("celery.enqueue", "app.send_task")
+        and ast.unparse(node.func) in ("queue.enqueue", "current_app.send_task")
         and isinstance(node.args[0], ast.Constant)
     }
     assert called == {

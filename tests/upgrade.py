@@ -17,8 +17,8 @@ from pathlib import Path
 
 import requests
 
-from config.stack import embedded
-from tests.config.stack.processes import wait_until
+from operations.stack import embedded
+from tests.operations.stack.processes import wait_until
 from tests.releases import PREVIOUS, ROOT, Release, files_of
 from tests.rolling import Asking, Switch
 from tests.sites.server import Answer, Site

@@ -19,7 +19,7 @@ from accounts.keys.services import create_api_key
 from accounts.models import ApiKey, Membership, Organization, User
 from accounts.services import ensure_organization
 from accounts.usage import limits_of, month_of
-from config.api.scopes import Scope
+from infrastructure.api.scopes import Scope
 from scanner.findings import HIGH, LOW, ScanType
 from scanner.net.resolver import Resolver
 from scanner.result import CategoryResult, CheckResult, ScanResult, SkippedCheck

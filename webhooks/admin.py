@@ -12,7 +12,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from config.web.admin import ReadOnlyAdmin, link
+from accounts.tenant_admin import ReadOnlyAdmin, link
 from webhooks.models import Delivery, Event, Webhook
 
 # A delivery has eight attempts, and as many again with every replay.

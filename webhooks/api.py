@@ -9,10 +9,10 @@ from rest_framework.response import Response
 
 from accounts import access
 from accounts.authentication import caller_of
-from config.api.pagination import choice, page_of
-from config.api.parsing import moment
-from config.api.schema import PAGE_PARAMETERS, id_parameter, operation, responses
-from config.api.views import ApiView, json_body, optional_json_body
+from infrastructure.api.pagination import choice, page_of
+from infrastructure.api.parsing import moment
+from infrastructure.api.schema import PAGE_PARAMETERS, id_parameter, operation, responses
+from infrastructure.api.views import ApiView, json_body, optional_json_body
 from webhooks import services
 from webhooks.models import Delivery, EventKind, Webhook
 from webhooks.serializers import (

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Model
 
 from accounts import access
-from config import celery
+from infrastructure import queue
 from scanner.timestamps import timestamp
 from webhooks.models import Delivery, Event, EventKind
 
@@ -116,7 +116,7 @@ def monitor_payload(monitor: Monitor, kind: EventKind, data: Mapping[str, Any], 
 
 def wake_dispatcher(row_id: str) -> None:
     """Tell the workers, on commit, that deliveries are due. Where the message is lost, the sweeper finds them."""
-    transaction.on_commit(lambda: celery.enqueue("webhooks.tasks.deliver", row_id))
+    transaction.on_commit(lambda: queue.enqueue("webhooks.tasks.deliver", row_id))
 
 
 def encoded(body: dict[str, Any]) -> bytes:

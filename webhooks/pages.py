@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from accounts import access
 from accounts.models import Membership
-from config.web import keyset
+from infrastructure.web import keyset
 from webhooks.delivery.schedule import PAUSES
 from webhooks.models import Attempt, Delivery, Event, EventKind, Webhook
 from webhooks.services import deliveries_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
-from config.api.parsing import WEB_ADDRESS
+from infrastructure.api.parsing import WEB_ADDRESS
 from webhooks.models import Delivery, EventKind, Webhook
 
 ID = "[0-9A-Za-z]{22}"

@@ -14,9 +14,9 @@ from django.utils import timezone
 
 from accounts import access, audit, usage
 from accounts.authentication import Caller
-from config import encryption
-from config.api.errors import InvalidParams
-from config.logging import request_id
+from infrastructure import encryption
+from infrastructure.api.errors import InvalidParams
+from infrastructure.logging import request_id
 from scanner.errors import Refusal
 from scanner.ids import is_id
 from scanner.net.client import Network

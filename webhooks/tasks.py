@@ -7,7 +7,7 @@ import threading
 from celery import shared_task
 from celery.signals import worker_shutting_down
 
-from config import celery
+from infrastructure import queue
 from webhooks.delivery import claims, retention
 from webhooks.delivery.dispatch import Dispatcher
 
@@ -22,7 +22,7 @@ def deliver(reason: str) -> None:
     """Deliver what is due, until nothing is. What is due stands in the rows; `reason` is for the log."""
     is_main = threading.current_thread() is threading.main_thread()
     if not _dispatcher.deliver_due(time_limit_s=PROCESS_LIMIT_S if is_main else float("inf")):
-        celery.enqueue("webhooks.tasks.deliver", "more")
+        queue.enqueue("webhooks.tasks.deliver", "more")
 
 
 @worker_shutting_down.connect
@@ -40,4 +40,4 @@ def hold_deliveries() -> None:
 @shared_task
 def delete_old_deliveries() -> None:
     """Every night: the log is kept as long as the organization's plan says."""
-    celery.delete_in_batches("webhooks.tasks.delete_old_deliveries", retention.delete_old)
+    queue.delete_in_batches("webhooks.tasks.delete_old_deliveries", retention.delete_old)

@@ -19,8 +19,8 @@ from accounts.authentication import member_caller
 from accounts.identity.freshness import fresh_login_needed
 from accounts.models import Membership
 from accounts.roles import MemberRequest, page_of, requires
-from config.api.throttling import refuse_over_rate
-from config.web.forms import AddressField, HintedLabel, JudgedForm, TicksField
+from infrastructure.api.throttling import refuse_over_rate
+from infrastructure.web.forms import AddressField, HintedLabel, JudgedForm, TicksField
 from scanner.errors import Refusal
 from webhooks import pages, services
 from webhooks.models import USUAL_EVENTS, EventKind, Webhook

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from accounts import sessions
 from accounts.identity import notices
 from accounts.models import User
-from config import encryption
+from infrastructure import encryption
 
 SERVICE = "Website Scan Service"
 # Recovery codes come and go with the others.

@@ -18,7 +18,7 @@ from accounts import access
 from accounts.members import is_invited
 from accounts.models import User
 from accounts.services import AccountRefused, create_person
-from config.environment import IdentityProvider
+from infrastructure.environment import IdentityProvider
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import CASCADE
 
 from accounts.models import Organization, User
-from config.postgresql.deletion import delete_with_what_refers
+from infrastructure.postgresql.deletion import delete_with_what_refers
 
 # Longer than any request that began before; one that looks later finds no key and no membership.
 GRACE = timedelta(minutes=2)

@@ -22,8 +22,8 @@ from accounts.export.writing import README, write_part
 from accounts.mailing import outbox
 from accounts.models import DataExport, DataExportChunk, DataExportPart, Membership, Organization
 from accounts.services import AccountRefused, lock
-from config import celery
-from config.postgresql.deletion import delete_with_what_refers
+from infrastructure import queue
+from infrastructure.postgresql.deletion import delete_with_what_refers
 from scanner.timestamps import timestamp
 
 logger = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ def request_export(*, actor: Membership) -> DataExport:
         access.rows(DataExport, organization.id).delete()  # its files are gone already
         export = DataExport.objects.create(organization=organization, requested_by=found.user)
         audit.record_by(found, "organization.export_requested", organization.name)
-        transaction.on_commit(lambda: celery.enqueue("accounts.tasks.make_export", export.id))
+        transaction.on_commit(lambda: queue.enqueue("accounts.tasks.make_export", export.id))
     return export
 
 
@@ -137,7 +137,7 @@ def _keep(export: DataExport, token: uuid.UUID, file: IO[bytes], cursor: dict[st
         else:
             mine.cursor = cursor
         if mine.status == DataExport.Status.MAKING:
-            transaction.on_commit(lambda: celery.enqueue("accounts.tasks.make_export", mine.id))
+            transaction.on_commit(lambda: queue.enqueue("accounts.tasks.make_export", mine.id))
         else:
             mine.ended_at = timezone.now()
             _tell(mine)
@@ -167,7 +167,7 @@ def wake_waiting() -> None:
     free = Q(lease_expires_at=None) | Q(lease_expires_at__lt=timezone.now())
     making = DataExport.objects.filter(free, status=DataExport.Status.MAKING, organization__closed_at=None)
     for export_id in making.values_list("id", flat=True):
-        celery.enqueue("accounts.tasks.make_export", export_id)
+        queue.enqueue("accounts.tasks.make_export", export_id)
 
 
 def delete_old(has_time: Callable[[], bool]) -> bool:

@@ -13,8 +13,8 @@ from django.utils.cache import add_never_cache_headers
 
 from accounts.keys.services import change_api_key, create_api_key, revoke_api_key
 from accounts.models import ApiKey, User
-from config.api.scopes import Scope
-from config.web.admin import UncountedAdmin
+from accounts.tenant_admin import UncountedAdmin
+from infrastructure.api.scopes import Scope
 
 SHOWN_FORMER_KEYS = 10
 # What nobody enters.

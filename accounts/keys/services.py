@@ -14,7 +14,7 @@ from accounts.keys.minting import mint
 from accounts.keys.notices import notice_days_from, withdraw
 from accounts.models import ApiKey, FormerKey, Membership, Organization, User
 from accounts.services import AccountRefused, lock
-from config.api.scopes import Scope
+from infrastructure.api.scopes import Scope
 
 MAX_ACTIVE_KEYS = 100
 # How long a secret that was replaced stays valid, and how many of those a key may have.

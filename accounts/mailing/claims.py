@@ -11,7 +11,7 @@ from django.db import transaction
 
 from accounts.mailing.topics import unwanted_mails
 from accounts.models import Mail
-from config.postgresql.statements import fetch
+from infrastructure.postgresql.statements import fetch
 
 # After the first, second, … attempt; the last pause repeats. The first is longer than any sender's task may take: until
 # then the mail is the sender's.

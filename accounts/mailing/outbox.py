@@ -18,7 +18,7 @@ from django.db.models import QuerySet
 from accounts.mailing import rendering
 from accounts.mailing.topics import wanted
 from accounts.models import Mail, Organization, User
-from config import celery
+from infrastructure import queue
 
 
 def post(
@@ -67,7 +67,7 @@ def withdraw(key: str) -> int:
 
 def wake_sender(row_id: str) -> None:
     """Tell the workers, on commit, that mails are due. Where the message is lost, the sweeper finds them."""
-    transaction.on_commit(lambda: celery.enqueue("accounts.tasks.send_mails", row_id))
+    transaction.on_commit(lambda: queue.enqueue("accounts.tasks.send_mails", row_id))
 
 
 def _unsent() -> QuerySet[Mail]:

@@ -18,7 +18,7 @@ from django.utils import timezone
 from accounts.mailing import claims, topics
 from accounts.mailing.claims import MailClaim
 from accounts.models import Mail
-from config.postgresql.statements import fetch, now
+from infrastructure.postgresql.statements import fetch, now
 
 logger = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
-from config.postgresql.indexes import AddIndexConcurrently
+from infrastructure.postgresql.indexes import AddIndexConcurrently
 
 
 class Migration(migrations.Migration):

@@ -12,7 +12,7 @@ from django.db import models
 from django.db.models.functions import Lower
 from django.utils import timezone
 
-from config.api.scopes import Scope
+from infrastructure.api.scopes import Scope
 from scanner.ids import new_id
 
 

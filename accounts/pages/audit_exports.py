@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from accounts.audit import Wanted, document
 from accounts.models import AuditEvent, Organization
 from accounts.pages.audit_log import line
-from config.web.downloads import in_time
+from infrastructure.web.downloads import in_time
 from scanner.report.spreadsheets import MEDIA_TYPE as CSV
 from scanner.report.spreadsheets import cell, lines
 

@@ -14,7 +14,7 @@ from accounts.limits import Limit
 from accounts.models import Membership
 from accounts.roles import MemberRequest, page_of, requires
 from accounts.services import AccountRefused
-from config.web.downloads import TIME_LIMIT_S, in_time
+from infrastructure.web.downloads import TIME_LIMIT_S, in_time
 
 DOWNLOADS_PER_HOUR = 100
 # Slower lines do not get a file: they would keep a thread from others.

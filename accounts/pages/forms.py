@@ -18,8 +18,8 @@ from accounts.audit import Wanted
 from accounts.keys.notices import NOTICE_DAYS
 from accounts.keys.services import OVERLAP
 from accounts.models import ApiKey, AuditEvent, Membership, Organization, User
-from config.api.scopes import Scope
-from config.web.forms import HintedLabel
+from infrastructure.api.scopes import Scope
+from infrastructure.web.forms import HintedLabel
 
 MAX_PASSWORD_LENGTH = 500  # hashing a novel would keep the server busy
 NAME_LENGTH = Organization._meta.get_field("name").max_length

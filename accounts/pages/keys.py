@@ -26,7 +26,7 @@ from accounts.models import ApiKey, Membership, User
 from accounts.pages.forms import KeyForm, KeyNameForm, KeyRegenerationForm
 from accounts.roles import MemberRequest, page_of, requires
 from accounts.services import AccountRefused
-from config.api.scopes import Scope
+from infrastructure.api.scopes import Scope
 from scanner.ids import is_id
 
 Role = Membership.Role

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.template import Context
 
 from accounts.roles import page_of
-from config.web import mail
+from infrastructure.web import mail
 
 register = template.Library()
 

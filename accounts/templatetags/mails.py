@@ -7,7 +7,7 @@ import re
 from django import template
 from django.template.defaultfilters import stringfilter
 
-from config.web.colours import Colours, of_grade
+from infrastructure.web.colours import Colours, of_grade
 
 register = template.Library()
 

@@ -8,9 +8,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.authentication import caller_of
-from config.api.pagination import page_of
-from config.api.schema import PAGE_PARAMETERS, id_parameter, operation, responses
-from config.api.views import ApiView, json_body
+from infrastructure.api.pagination import page_of
+from infrastructure.api.schema import PAGE_PARAMETERS, id_parameter, operation, responses
+from infrastructure.api.views import ApiView, json_body
 from reports.mutes import services
 from reports.mutes.serializers import MuteListSerializer, MuteRequestSerializer, MuteSerializer
 

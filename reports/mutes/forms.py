@@ -10,7 +10,7 @@ from django import forms
 from django.http import QueryDict
 from django.utils.text import Truncator
 
-from config.web.forms import HintedLabel, JudgedForm
+from infrastructure.web.forms import HintedLabel, JudgedForm
 from reports.mutes.services import LONGEST, MAX_PATH, MAX_REASON
 
 ALL, NAMED = "all", "named"

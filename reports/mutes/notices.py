@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from accounts.mailing import outbox
 from accounts.models import Membership, Organization, User
-from config.documentation.checks import check_name
+from documentation.checks import check_name
 from reports.models import Mute
 from reports.mutes.services import rule_of
 

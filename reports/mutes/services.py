@@ -16,8 +16,8 @@ from django.utils import timezone
 
 from accounts import access, audit, usage
 from accounts.authentication import Caller
-from config.api.errors import InvalidParams
-from config.api.parsing import moment
+from infrastructure.api.errors import InvalidParams
+from infrastructure.api.parsing import moment
 from reports.models import Mute
 from scanner.catalogue import check_ids
 from scanner.errors import Refusal

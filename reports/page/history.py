@@ -12,7 +12,7 @@ from django.db.models.functions import MD5
 from django.urls import reverse
 
 from accounts import access
-from config.web.charts import Trend, trend
+from infrastructure.web.charts import Trend, trend
 from reports.models import Report
 from scanner.report.diff import Diff, diff
 from scanner.report.mute_matching import NO_MUTES, Mutes

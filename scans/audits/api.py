@@ -12,12 +12,20 @@ from rest_framework.response import Response
 
 from accounts import access
 from accounts.authentication import caller_of
-from config.api import idempotency
-from config.api.pagination import choice, page_of
-from config.api.parsing import LongJSONParser
-from config.api.schema import FORMAT, PAGE_PARAMETERS, creation_parameters, headers, id_parameter, operation, responses
-from config.api.scopes import Scope
-from config.api.views import ApiView, json_body
+from infrastructure.api import idempotency
+from infrastructure.api.pagination import choice, page_of
+from infrastructure.api.parsing import LongJSONParser
+from infrastructure.api.schema import (
+    FORMAT,
+    PAGE_PARAMETERS,
+    creation_parameters,
+    headers,
+    id_parameter,
+    operation,
+    responses,
+)
+from infrastructure.api.scopes import Scope
+from infrastructure.api.views import ApiView, json_body
 from reports.mutes.services import active_mutes
 from scanner.report.exports import FORMATS
 from scans.audits import services

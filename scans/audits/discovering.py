@@ -9,7 +9,7 @@ import time
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import InterfaceError, OperationalError, connection
 
-from config.postgresql.silence import log_failure
+from infrastructure.postgresql.silence import log_failure
 from scanner.crawl.discovery.discover import Discovery, Wish, discover, discovery_limits
 from scanner.errors import Refusal
 from scanner.net.client import Network

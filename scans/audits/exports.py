@@ -13,8 +13,8 @@ from typing import Any
 
 from django.db.models import Q
 
-from config.documentation.checks import check_pages
-from config.web.downloads import TIME_LIMIT_S, in_time
+from documentation.checks import check_pages
+from infrastructure.web.downloads import TIME_LIMIT_S, in_time
 from scanner import __version__
 from scanner.report.exports import (
     FORMATS,

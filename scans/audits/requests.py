@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from config.api.errors import InvalidParams
+from infrastructure.api.errors import InvalidParams
 from scanner.crawl.discovery.patterns import pattern_fault
 from scanner.errors import Refusal
 from scanner.findings import ScanType

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from config.postgresql.deletion import delete_with_what_refers
+from infrastructure.postgresql.deletion import delete_with_what_refers
 from scans.models import Audit
 
 

@@ -17,8 +17,8 @@ from accounts import access, usage
 from accounts import audit as audit_log
 from accounts.authentication import Caller
 from accounts.models import Organization
-from config import celery
-from config.logging import request_id
+from infrastructure import queue
+from infrastructure.logging import request_id
 from scanner.errors import Refusal
 from scanner.ids import is_id
 from scanner.result import ScanError
@@ -223,7 +223,7 @@ def cancel_visits(scans: QuerySet[Scan]) -> int:
 
 def enqueue_discovery(audit_id: str) -> None:
     """Tell the workers that a site's pages are to be found. When the queue does not take it, the sweeper will."""
-    celery.enqueue("scans.tasks.discover_pages", audit_id)
+    queue.enqueue("scans.tasks.discover_pages", audit_id)
 
 
 def waiting_discoveries() -> QuerySet[Audit]:

@@ -6,10 +6,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.authentication import caller_of
-from config.api.pagination import page_of
-from config.api.parsing import LongJSONParser
-from config.api.schema import PAGE_PARAMETERS, id_parameter, operation, responses
-from config.api.views import ApiView, json_body
+from infrastructure.api.pagination import page_of
+from infrastructure.api.parsing import LongJSONParser
+from infrastructure.api.schema import PAGE_PARAMETERS, id_parameter, operation, responses
+from infrastructure.api.views import ApiView, json_body
 from scans.badges import services
 from scans.badges.serializers import BadgeListSerializer, BadgeRequestSerializer, BadgeSerializer
 

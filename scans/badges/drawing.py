@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from config.web.colours import Colours, of_grade
+from infrastructure.web.colours import Colours, of_grade
 
 HEIGHT = 20
 MARGIN = 6

@@ -15,8 +15,8 @@ from django.db.models.functions import MD5
 from accounts import access
 from accounts import audit as audit_log
 from accounts.authentication import Caller
-from config.api.errors import InvalidParams
-from config.postgresql.statements import fetch
+from infrastructure.api.errors import InvalidParams
+from infrastructure.postgresql.statements import fetch
 from scanner.errors import Refusal
 from scanner.ids import is_id
 from scanner.net.targets import parse_target

@@ -18,8 +18,8 @@ from accounts.authentication import member_caller
 from accounts.limits import client
 from accounts.models import Membership
 from accounts.roles import MemberRequest, page_of, requires
-from config.api import throttling
-from config.web.csp import csp_override
+from infrastructure.api import throttling
+from infrastructure.web.csp import csp_override
 from scanner.errors import Refusal
 from scans.badges.drawing import Drawing, draw, draw_note
 from scans.badges.services import badge_of_page, create_badge, delete_badge, shown_by

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
-from config.web.shared_pages import for_who_may_see, surroundings
+from accounts.shared_pages import for_who_may_see, surroundings
 from reports.mutes.services import active_mutes
 from scanner.report.exports import FORMATS
 from scanner.report.references import safe_link

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from django import forms
 
-from config.web.forms import AddressField, HintedLabel, JudgedForm, TicksField
+from infrastructure.web.forms import AddressField, HintedLabel, JudgedForm, TicksField
 from scanner.crawl.discovery.patterns import pattern_fault
 from scanner.net.credentials import InvalidRequestField
 from scans.audits.requests import DISCOVER, MAX_PATTERNS, USUAL_MAX_PAGES

@@ -11,7 +11,7 @@ from django import forms
 from django.forms.boundfield import BoundWidget
 
 from accounts.models import Interval, Tier
-from config.web.forms import HintedLabel, TicksField
+from infrastructure.web.forms import HintedLabel, TicksField
 from scanner.errors import Refusal
 from scans.audits.requests import MAX_LISTED
 from scans.dashboard.forms import TargetForm

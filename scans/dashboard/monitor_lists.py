@@ -14,7 +14,7 @@ from django.utils.text import capfirst
 
 from accounts import access
 from accounts.models import Interval
-from config.web import charts, keyset
+from infrastructure.web import charts, keyset
 from scans.dashboard.scan_lists import search_text
 from scans.models import Audit, Monitor, MonitorRun, Scan
 

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from accounts import access
-from config.web import charts, keyset
+from infrastructure.web import charts, keyset
 from scanner.ids import is_id
 from scans.audits.progress import progress_of
 from scans.dashboard.monitor_lists import CHANGES, LABELS, Change, RunScore, changes_of, type_scores

@@ -18,9 +18,9 @@ from accounts import access
 from accounts.authentication import member_caller
 from accounts.models import Interval, Membership
 from accounts.roles import MemberRequest, page_of, requires
-from config.api.errors import refuse_in_maintenance
-from config.api.idempotency import IdempotencyConflict, IdempotencyMismatch
-from config.api.throttling import refuse_over_rate
+from infrastructure.api.errors import refuse_in_maintenance
+from infrastructure.api.idempotency import IdempotencyConflict, IdempotencyMismatch
+from infrastructure.api.throttling import refuse_over_rate
 from scanner.errors import Refusal
 from scanner.report.references import safe_link
 from scans.audits.services import AuditNotFound, find_audit

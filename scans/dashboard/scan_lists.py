@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 
 from accounts import access, usage
 from accounts.usage import Quota, TierLimits
-from config.web import charts, keyset
+from infrastructure.web import charts, keyset
 from scans.dashboard.entries import Entry, entries
 from scans.dashboard.sites import Result, main_pages, page_results
 from scans.models import UNFINISHED, Audit, Scan, path_of

@@ -7,8 +7,8 @@ from typing import Any
 
 from accounts.authentication import member_caller
 from accounts.roles import MemberRequest
-from config.api.errors import refuse_in_maintenance
-from config.api.throttling import refuse_over_rate
+from infrastructure.api.errors import refuse_in_maintenance
+from infrastructure.api.throttling import refuse_over_rate
 from scans.audits.services import create_audit
 from scans.dashboard.forms import ScanForm
 from scans.models import Audit, AuditPage

@@ -23,9 +23,9 @@ from accounts import access
 from accounts.authentication import member_caller
 from accounts.models import Membership
 from accounts.roles import MemberRequest, current_membership, page_of, requires
-from config.api.errors import refuse_in_maintenance
-from config.api.throttling import refuse_over_rate
-from config.web import charts
+from infrastructure.api.errors import refuse_in_maintenance
+from infrastructure.api.throttling import refuse_over_rate
+from infrastructure.web import charts
 from scanner.errors import Refusal
 from scanner.ids import is_id
 from scans import services

@@ -2,7 +2,7 @@
 
 from django.db import migrations, models
 
-from config.postgresql.indexes import AddIndexConcurrently
+from infrastructure.postgresql.indexes import AddIndexConcurrently
 
 
 class Migration(migrations.Migration):

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import models
 
-from config import encryption
+from infrastructure import encryption
 from scanner.net.credentials import Credentials, InvalidRequestField, parse
 
 

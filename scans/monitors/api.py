@@ -7,11 +7,11 @@ from rest_framework.response import Response
 
 from accounts import access
 from accounts.authentication import caller_of
-from config.api import idempotency
-from config.api.pagination import page_of
-from config.api.parsing import LongJSONParser
-from config.api.schema import PAGE_PARAMETERS, creation_parameters, id_parameter, operation, responses
-from config.api.views import ApiView, json_body
+from infrastructure.api import idempotency
+from infrastructure.api.pagination import page_of
+from infrastructure.api.parsing import LongJSONParser
+from infrastructure.api.schema import PAGE_PARAMETERS, creation_parameters, id_parameter, operation, responses
+from infrastructure.api.views import ApiView, json_body
 from scans.models import Monitor
 from scans.monitors import services
 from scans.monitors.serializers import (

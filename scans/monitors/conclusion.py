@@ -16,7 +16,7 @@ from typing import Any
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
 from django.db.models import Q
 
-from config import celery
+from infrastructure import queue
 from scanner.timestamps import timestamp
 from scans.models import Audit, Monitor, MonitorRun
 from scans.monitors import news, notices
@@ -48,7 +48,7 @@ def conclude_missed(now: datetime) -> int:
     missed = MonitorRun.objects.filter(over, status=MonitorRun.Status.RUNNING).order_by("started_at")
     ids = list(missed.values_list("id", flat=True)[:MISSED_AT_ONCE])
     for run_id in ids:
-        celery.enqueue("scans.tasks.conclude_run", str(run_id))
+        queue.enqueue("scans.tasks.conclude_run", str(run_id))
     return len(ids)
 
 

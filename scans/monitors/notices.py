@@ -16,7 +16,7 @@ from django.urls import reverse
 from accounts import access
 from accounts.mailing import outbox
 from accounts.models import Organization, User
-from config.documentation.checks import check_pages
+from documentation.checks import check_pages
 from scanner.messages import counted
 from scanner.report.references import page_url
 from scanner.timestamps import timestamp

@@ -10,7 +10,7 @@ from typing import Any
 
 from accounts import access
 from accounts.models import Interval, Tier
-from config.api.errors import InvalidParams
+from infrastructure.api.errors import InvalidParams
 from scanner.findings import ScanType, Severity
 from scanner.net.policy import Policy
 from scans.audits.requests import AuditRequest, parse_audit

@@ -13,7 +13,7 @@ from accounts import access, usage
 from accounts import audit as audit_log
 from accounts.authentication import Caller
 from accounts.models import Interval, Organization, Tier
-from config import celery
+from infrastructure import queue
 from scanner.errors import Refusal
 from scanner.ids import is_id
 from scans.audits.requests import AuditRequest
@@ -180,7 +180,7 @@ def run_now(*, caller: Caller, monitor_id: str) -> MonitorRun:
             raise MonitorBusy("A run of this monitor is already in progress.")
         run = monitor.runs.create(due_at=now, not_before=now, is_requested=True)
         audit_log.record_call(caller, "monitor.run", monitor.name, monitor=monitor.id)
-        transaction.on_commit(lambda: celery.enqueue("scans.tasks.start_run", str(run.id)))
+        transaction.on_commit(lambda: queue.enqueue("scans.tasks.start_run", str(run.id)))
     return run
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from django.db import transaction
 
 from accounts import usage
-from config import celery
+from infrastructure import queue
 from scanner.errors import Refusal
 from scanner.findings import ScanType
 from scans.audits.release import release_pages
@@ -107,7 +107,7 @@ def _start(monitor: Monitor, run: MonitorRun, now: datetime) -> None:
     run.started_at = run.started_at or now
     run.save()
     if run.audit is None:
-        transaction.on_commit(lambda: celery.enqueue("scans.tasks.conclude_run", str(run.id)))
+        transaction.on_commit(lambda: queue.enqueue("scans.tasks.conclude_run", str(run.id)))
 
 
 def _request(monitor: Monitor, pages_per_audit: int) -> AuditRequest:

@@ -20,9 +20,9 @@ from django.db.models.functions import Greatest, Now
 from django.utils import timezone
 
 from accounts import usage
-from config.celery import has_messages
-from config.logging import working_on
-from config.telemetry.access_log import scan_line
+from infrastructure.logging import working_on
+from infrastructure.queue import has_messages
+from infrastructure.telemetry.access_log import scan_line
 from reports.build import build_report
 from reports.models import Report
 from scanner.findings import ScanType

@@ -15,8 +15,8 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from config.api.errors import ServiceUnavailable
-from config.operations.health import redis_answers
+from infrastructure.api.errors import ServiceUnavailable
+from infrastructure.health import redis_answers
 from scanner.findings import ScanType
 from scans.models import LONGEST_LEASE, Scan
 from scans.visits.queue import BUSY, MAX_ATTEMPTS, RUN_OUT, queue_of, types_of

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.db import connection
 
 from accounts import access
-from config import celery
+from infrastructure import queue
 from scanner.findings import ScanType
 from scans.models import LONGEST_LEASE, Scan
 
@@ -140,7 +140,7 @@ def running_visits(organization_id: int) -> int:
 
 def enqueue(scan_id: str, scan_type: ScanType) -> None:
     """Tell the workers that a scan waits. When the queue does not take it, the sweeper will."""
-    celery.enqueue("scans.tasks.run_scan", scan_id, queue_of(scan_type))
+    queue.enqueue("scans.tasks.run_scan", scan_id, queue_of(scan_type))
 
 
 def wait_in_line() -> None:

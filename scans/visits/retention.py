@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from accounts import access
 from accounts.closing.retention import with_expired
-from config.postgresql.deletion import delete_with_what_refers
+from infrastructure.postgresql.deletion import delete_with_what_refers
 from scans.models import Scan
 
 

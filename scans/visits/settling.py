@@ -10,7 +10,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.utils import timezone
 
-from config import celery
+from infrastructure import queue
 from scanner.fingerprints import fingerprints
 from scanner.result import ScanResult
 from scans.models import Audit, AuditFinding, AuditPage, MonitorRun, Scan
@@ -101,7 +101,7 @@ def conclude_run(audit: Audit) -> None:
     """Have the run of a monitor whose audit has just ended say what changed. A lost message is made up for later."""
     if audit.of_monitor:
         for run_id in MonitorRun.objects.filter(audit=audit).values_list("id", flat=True):
-            transaction.on_commit(functools.partial(celery.enqueue, "scans.tasks.conclude_run", str(run_id)))
+            transaction.on_commit(functools.partial(queue.enqueue, "scans.tasks.conclude_run", str(run_id)))
 
 
 def _add_score(audit: Audit, scan: Scan, result: ScanResult | None) -> None:

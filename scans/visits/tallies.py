@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import connection
 
-from config.postgresql.statements import fetch
+from infrastructure.postgresql.statements import fetch
 from scans.models import EndedScan, Scan
 
 # Upper bounds of the histograms' buckets in seconds.

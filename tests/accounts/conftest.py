@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import BrowserContext, Page, sync_playwright
 
-from config.environment import IdentityProvider
+from infrastructure.environment import IdentityProvider
 from scanner.net.browser import find_browser
-from tests.config.stack.processes import wait_until
 from tests.e2e.service import free_port, get_status
+from tests.operations.stack.processes import wait_until
 
 Visit = Callable[..., Any]
 

@@ -18,7 +18,7 @@ from accounts.closing.services import NO_ADDRESS, close_account, close_organizat
 from accounts.keys.services import create_api_key
 from accounts.models import AuditEvent, Membership, Organization, User
 from accounts.services import AccountRefused, ensure_organization
-from config.postgresql import deletion as batches
+from infrastructure.postgresql import deletion as batches
 from reports.models import Report
 from scans.models import Scan, ScanCount
 from scans.visits.claims import claim_scan, finish_scan

@@ -179,7 +179,7 @@ def test_it_is_made_in_parts_and_whoever_makes_one_may_die(home: Member, monkeyp
 
 def test_a_lost_message_is_found(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[tuple[str, str]] = []
-    monkeypatch.setattr("config.celery.enqueue", lambda task, row_id: sent.append((task, row_id)))
+    monkeypatch.setattr("infrastructure.queue.enqueue", lambda task, row_id: sent.append((task, row_id)))
     asked = export.request_export(actor=owner_of(home))
     wake_exports()
     assert sent[-1] == ("accounts.tasks.make_export", asked.id)

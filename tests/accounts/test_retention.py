@@ -130,7 +130,7 @@ def test_what_refers_to_a_scan_goes_with_it(
     target: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("config.postgresql.deletion.BATCH", 2)
+    monkeypatch.setattr("infrastructure.postgresql.deletion.BATCH", 2)
     registered(home, f"{receiver.url}/hook")
     for number in range(5):
         home.api.post("/v1/scan", {"url": target, "type": "seo"}, Idempotency_Key=str(number))

@@ -290,7 +290,7 @@ def test_the_table_of_errors_is_complete() -> None:
     refusals = {(each.status, each.code) for each in subclasses(Refusal) if each not in of_scans}
     # What a request for a scan or a webhook may meet on the net.
     refusals |= {(400, "URL_NOT_REACHABLE"), (403, "DOMAIN_BLOCKED")}
-    handler = (ROOT / "config" / "api" / "errors.py").read_text(encoding="utf-8")
+    handler = (ROOT / "infrastructure" / "api" / "errors.py").read_text(encoding="utf-8")
     answered = {(int(status), code) for status, code in re.findall(r'return (\d{3}), "([A-Z_]+)"', handler)}
     assert len(answered) > 5
     rows = [(int(status), code) for status, code, *_ in table("status")]

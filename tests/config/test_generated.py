@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 from django.core.management import call_command
 
-from config.api.pagination import MAX_OFFSET
+from infrastructure.api.pagination import MAX_OFFSET
 from reports.serializers import GRADES
 from tests.generated import as_json_schema, description
 

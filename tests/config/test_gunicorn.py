@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.gunicorn import MAX_BODY_BYTES, MAX_HEAD_BYTES, Incoming, TooLarge
-from tests.config.stack.processes import wait_until
+from tests.operations.stack.processes import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 THREADS = 2

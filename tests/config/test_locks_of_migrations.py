@@ -18,9 +18,9 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.state import ProjectState
 from pytest_django import DjangoDbBlocker
 
-from config.stack.management.commands.prepare import migrate
-from tests.config.stack.processes import wait_until
+from operations.stack.management.commands.prepare import migrate
 from tests.migrations import added_since
+from tests.operations.stack.processes import wait_until
 from tests.releases import PREVIOUS, ROOT, is_known
 
 pytestmark = pytest.mark.skipif(not is_known(PREVIOUS), reason="the history does not go back to the previous release")
@@ -115,8 +115,8 @@ def test_a_migration_that_waits_for_a_table_too_long_is_tried_again(
     empty: BaseDatabaseWrapper, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     MigrationExecutor(empty).migrate([("accounts", "0002_tiers")])
-    monkeypatch.setattr("config.operations.apps.LOCK_TIMEOUT_S", 0.2)
-    monkeypatch.setattr("config.stack.management.commands.prepare.PAUSE_S", 0)
+    monkeypatch.setattr("infrastructure.apps.LOCK_TIMEOUT_S", 0.2)
+    monkeypatch.setattr("operations.stack.management.commands.prepare.PAUSE_S", 0)
     parameters = empty.get_connection_params()
     with psycopg.connect(**parameters) as report, psycopg.connect(**parameters, autocommit=True) as direct:
         report.execute("SELECT * FROM accounts_auditevent")  # and the transaction goes on

@@ -8,7 +8,7 @@ from django.db import migrations, models
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.operations.base import Operation
 
-from config.postgresql.indexes import AddIndexConcurrently as AddOurIndexConcurrently
+from infrastructure.postgresql.indexes import AddIndexConcurrently as AddOurIndexConcurrently
 from tests.migrations import added_since, faults, flat, made_by
 from tests.releases import PREVIOUS, is_known
 

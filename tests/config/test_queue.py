@@ -14,9 +14,10 @@ from django.conf import settings
 from redis import Redis
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from config.celery import app, enqueue
-from config.logging import Outage
-from tests.config.stack.processes import wait_until
+from config.celery import app
+from infrastructure.logging import Outage
+from infrastructure.queue import enqueue
+from tests.operations.stack.processes import wait_until
 from tests.scanner.net.tls_servers import self_signed, tls_server
 
 
@@ -38,7 +39,7 @@ def test_a_queue_that_takes_nothing_is_told_of_and_left_to_the_sweeper(
         raise RedisConnectionError("nobody there")
 
     monkeypatch.setattr("redis.Redis.execute_command", down)
-    monkeypatch.setattr("config.celery.outage", Outage("Redis"))
+    monkeypatch.setattr("infrastructure.queue.outage", Outage("Redis"))
     enqueue("scans.tasks.run_scan", "row_1")
     assert "scans.tasks.run_scan(row_1) could not be enqueued" in caplog.text
     enqueue("scans.tasks.run_scan", "row_2")

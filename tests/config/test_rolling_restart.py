@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import requests
 
-from config.stack import embedded
-from tests.config.stack.processes import wait_until
+from operations.stack import embedded
+from tests.operations.stack.processes import wait_until
 from tests.releases import ROOT, Release
 from tests.rolling import PATIENCE_S, Asking, Switch
 from tests.upgrade import DRAIN_S, REQUEST_S, SETTINGS

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.config.telemetry.scraping import TOKEN
 from tests.e2e.service import Service, free_port
+from tests.operations.scraping import TOKEN
 from tests.sites.sample import sample_site
 from tests.sites.server import Site
 

@@ -17,7 +17,7 @@ def pend(count: int, urls: list[str]) -> None:
     from django.utils import timezone
 
     from accounts.services import ensure_organization
-    from config import encryption
+    from infrastructure import encryption
     from webhooks.delivery.signing import new_secret
     from webhooks.events import wake_dispatcher
     from webhooks.examples import example

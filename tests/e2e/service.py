@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.config.stack.processes import running_with, wait_until
+from tests.operations.stack.processes import running_with, wait_until
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 STOP_S = 10

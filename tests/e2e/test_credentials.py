@@ -11,10 +11,10 @@ import pytest
 import redis
 import requests
 
-from config.stack.running import variables_of
-from tests.config.stack.processes import wait_until
+from operations.stack.running import variables_of
 from tests.database_dump import dump_of_database
 from tests.e2e.conftest import Running
+from tests.operations.stack.processes import wait_until
 from tests.sites.repeating import OTHER, Canaries, site_that_repeats_everything
 from tests.sites.server import Answer, Site
 

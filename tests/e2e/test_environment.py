@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.config.stack.processes import running_with
 from tests.e2e.conftest import Running
+from tests.operations.stack.processes import running_with
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.config.stack.processes import wait_until
 from tests.e2e.conftest import Running
 from tests.e2e.test_journeys import (  # noqa: F401  # fixtures
     ORGANIZATION,
@@ -25,6 +24,7 @@ from tests.e2e.test_journeys import (  # noqa: F401  # fixtures
     travel,
     with_scripts,
 )
+from tests.operations.stack.processes import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
 

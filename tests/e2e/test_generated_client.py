@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.config.stack.processes import wait_until
 from tests.e2e.conftest import Running
 from tests.generated import description, generate_client
+from tests.operations.stack.processes import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
 

@@ -23,9 +23,9 @@ import requests
 from playwright.sync_api import Browser, Page, expect
 from standardwebhooks import Webhook as Verifier
 
-from tests.config.stack.processes import wait_until
 from tests.e2e.conftest import Running
 from tests.e2e.pages import Window, window
+from tests.operations.stack.processes import wait_until
 from tests.sites.sample import PAGE
 from tests.sites.server import Answer, Request, Site
 

@@ -14,9 +14,9 @@ import psycopg
 import pytest
 import requests
 
-from tests.config.stack.processes import running_with, wait_until
-from tests.config.telemetry.scraping import TOKEN, Samples, samples
 from tests.e2e.conftest import Running
+from tests.operations.scraping import TOKEN, Samples, samples
+from tests.operations.stack.processes import running_with, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
 

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 import requests
 
-from tests.config.stack.processes import running_with, wait_until
 from tests.e2e.conftest import Running
 from tests.e2e.service import BASE_DIR
+from tests.operations.stack.processes import running_with, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
 

@@ -19,8 +19,8 @@ import pytest
 
 from accounts.keys.minting import is_well_formed
 from tests.command_line import run
-from tests.config.stack.processes import running_with, wait_until
 from tests.e2e.service import STOP_S, Service, free_port, get_status
+from tests.operations.stack.processes import running_with, wait_until
 
 COLD_START_S = 90
 # Alone it takes half of that. Beside others' work it is no measure.

@@ -21,10 +21,10 @@ import psycopg
 import pytest
 from redis import Redis
 
-from config.stack import embedded
-from config.stack.management.commands.up import programs
-from tests.config.stack.processes import wait_until
+from operations.stack import embedded
+from operations.stack.management.commands.up import programs
 from tests.e2e.service import BASE_DIR
+from tests.operations.stack.processes import wait_until
 from tests.sites.server import Answer, Site
 from webhooks.delivery.claims import PER_RECEIVER
 

@@ -10,8 +10,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from accounts import shared_pages
 from accounts.models import AuditEvent, Membership
-from config.web import shared_pages
 from reports.models import Report
 from scanner.result import Pictures
 from scans.models import Scan

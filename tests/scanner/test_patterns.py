@@ -37,7 +37,7 @@ BOUNDED = {
 }
 # Patterns that are made of arguments inside a function: what the arguments may be.
 LOCALS: dict[str, dict[str, object]] = {
-    "config.api.examples": {"prefix": "scan", "pattern": "/v1/scan/[^/]+"},
+    "infrastructure.api.examples": {"prefix": "scan", "pattern": "/v1/scan/[^/]+"},
     "scanner.ids": {"prefix": "scan"},
     "scanner.security.directory_listings": {"pattern": "|".join(title for _, title in TITLES), "folder": "/a"},
 }

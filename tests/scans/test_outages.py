@@ -9,8 +9,8 @@ import pytest
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import OperationalError
 
-from config.logging import Outage
-from config.postgresql import silence
+from infrastructure.logging import Outage
+from infrastructure.postgresql import silence
 from scans import tasks
 from scans.models import Scan
 from scans.tasks import run_scan

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Membership, Tier
-from config import encryption
+from infrastructure import encryption
 from tests.scans.dashboard.test_pages import browser_of, page_of, text_of
 from tests.world import Member, finished_scan, register_webhook
 from webhooks.delivery.schedule import PAUSES

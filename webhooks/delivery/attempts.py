@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from django.db import connection, transaction
 from django.db.models import Q
 
-from config.logging import working_on
-from config.telemetry.access_log import delivery_line
-from config.telemetry.counters import count, observe
-from config.telemetry.definitions import DELIVERY_ATTEMPTS, DELIVERY_DURATION, EGRESS_REFUSED
+from infrastructure.logging import working_on
+from infrastructure.telemetry.access_log import delivery_line
+from infrastructure.telemetry.counters import count, observe
+from infrastructure.telemetry.definitions import DELIVERY_ATTEMPTS, DELIVERY_DURATION, EGRESS_REFUSED
 from webhooks.delivery import notices, schedule
 from webhooks.delivery.schedule import NextStep, Outcome
 from webhooks.delivery.sending import AttemptResult

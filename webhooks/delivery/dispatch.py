@@ -15,10 +15,10 @@ from datetime import datetime, timedelta
 
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
-from config.logging import working_on
-from config.postgresql import statements
-from config.postgresql.silence import log_failure
-from config.telemetry.tracing import job_span
+from infrastructure.logging import working_on
+from infrastructure.postgresql import statements
+from infrastructure.postgresql.silence import log_failure
+from infrastructure.telemetry.tracing import job_span
 from scanner.net.policy import Policy
 from scans.policy import scan_policy
 from webhooks.delivery.attempts import record

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 
 from cryptography.fernet import InvalidToken
 
-from config import encryption
+from infrastructure import encryption
 from scanner.net.client import Network
 from scanner.net.errors import Blocked, NetError
 from scanner.net.http.response import Response

@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts.keys.services import create_api_key
 from accounts.models import Tier
 from accounts.services import ensure_organization
-from config.api.scopes import Scope
+from infrastructure.api.scopes import Scope
 
 EXIT_UNAVAILABLE = 1
 EXIT_USAGE = 2

@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
-from config.web.kept_html import KeptHtml
+from infrastructure.web.kept_html import KeptHtml
 from reports.page.history import History
 from scanner.report.filters import Filter
 from scans.models import Scan

@@ -26,7 +26,7 @@ from scanner.report.report_page import report_page
 STYLE_SHEETS = ("site.css", "report.css", "evidence.css")
 # Its policy allows no script, which no style sheet can ask.
 WITHOUT_SCRIPTS = "[data-copy] { display: none; }"
-LIBRARIES = {each: f"config.templatetags.{each}" for each in ("fast", "reading")}
+LIBRARIES = {each: f"infrastructure.web.templatetags.{each}" for each in ("fast", "reading")}
 
 
 def page(outcome: Outcome) -> str:

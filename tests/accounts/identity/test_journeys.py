@@ -9,7 +9,7 @@ import pytest_django
 from playwright.sync_api import BrowserContext, Page, expect
 
 from accounts.models import Organization, User
-from config.environment import IdentityProvider
+from infrastructure.environment import IdentityProvider
 from tests.accounts.conftest import Visit
 from tests.accounts.identity.people import EMAIL, PASSWORD, code, recovery_codes
 from tests.accounts.mailbox import link_in_mail

@@ -20,7 +20,7 @@ from accounts.adapters.providers import BoundedSession
 from accounts.closing.services import close_account
 from accounts.members import invite
 from accounts.models import Mail, Membership, User
-from config.environment import IdentityProvider, identity_providers
+from infrastructure.environment import IdentityProvider, identity_providers
 from tests.accounts.identity.people import EMAIL, PASSWORD, code, is_logged_in, path_of, with_app
 from tests.world import Member, person_of
 

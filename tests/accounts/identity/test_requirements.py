@@ -7,7 +7,7 @@ from allauth.mfa.models import Authenticator
 from django.test import Client
 
 from accounts.models import AuditEvent, Organization, User
-from config.environment import IdentityProvider
+from infrastructure.environment import IdentityProvider
 from tests.accounts.identity.people import EMAIL, PASSWORD, path_of, with_app
 from tests.world import Member, browser_of, finished_scan, person_of
 

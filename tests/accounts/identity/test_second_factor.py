@@ -16,7 +16,7 @@ from lxml import html
 
 from accounts.models import AuditEvent, LoginSession, Mail, User
 from accounts.pages import security
-from config import encryption
+from infrastructure import encryption
 from tests.accounts.identity import people
 from tests.accounts.identity.people import (
     EMAIL,

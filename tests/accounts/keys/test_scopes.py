@@ -7,9 +7,9 @@ from django.urls import URLPattern
 
 from accounts.keys.services import create_api_key
 from accounts.models import ApiKey
-from config.api.scopes import Scope
-from config.api.views import ApiView, UnknownPath
 from config.urls import urlpatterns
+from infrastructure.api.scopes import Scope
+from infrastructure.api.views import ApiView, UnknownPath
 from scans.models import Scan
 from tests.world import Api, Member
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.mailing import outbox, retention
 from accounts.mailing.topics import Subscription
 from accounts.models import Mail, Membership, User
-from config import celery
+from infrastructure import queue
 from tests.accounts.mailing.conftest import Post
 from tests.world import Member, person_of
 
@@ -32,7 +32,7 @@ def test_the_sender_is_woken_on_commit(
     ann: User, post: Post, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks
 ) -> None:
     sent: list[str] = []
-    monkeypatch.setattr(celery, "enqueue", lambda task, row_id: sent.append(task))
+    monkeypatch.setattr(queue, "enqueue", lambda task, row_id: sent.append(task))
     with django_capture_on_commit_callbacks(execute=True):
         post(ann)
         assert sent == []

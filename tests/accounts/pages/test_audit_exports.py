@@ -18,7 +18,7 @@ from accounts import audit
 from accounts.audit import Wanted, first_since
 from accounts.models import AuditEvent, Tier, User
 from accounts.pages import audit_exports
-from config.web import downloads
+from infrastructure.web import downloads
 from tests.queries import counted
 from tests.world import Member, browser_of, key_caller, person_of
 

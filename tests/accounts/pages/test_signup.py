@@ -17,7 +17,7 @@ from accounts import services
 from accounts.models import AuditEvent, Membership, Organization, User
 from accounts.pages import login
 from accounts.services import AccountRefused, create_person, sign_up_token
-from config.web.mail import CONSOLE
+from infrastructure.web.mail import CONSOLE
 from tests.accounts.mailbox import link_in_mail
 
 EMAIL = "ada@people.test"

@@ -9,7 +9,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import AuditEvent
-from config.api.errors import InvalidParams
+from infrastructure.api.errors import InvalidParams
 from reports.models import Mute
 from reports.mutes import services
 from reports.mutes.services import MuteLimit, MuteNotFound, active_mutes, create_mute, end_mute

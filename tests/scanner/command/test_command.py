@@ -23,7 +23,7 @@ from scanner.command import local
 from scanner.findings import ScanType
 from scanner.plan import needs_browser
 from tests.command_line import run, run_here, start
-from tests.config.stack.processes import wait_until
+from tests.operations.stack.processes import wait_until
 from tests.reports.sarif import assert_sarif
 from tests.sites.sample import sample_site
 from tests.sites.server import Answer, Request, Site

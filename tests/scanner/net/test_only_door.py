@@ -22,15 +22,15 @@ CONNECTING = (
 # The embedded stack and its supervisor look whether ports of this machine are free or answer.
 LOCAL_MODULES = {"socket", "http.client"}
 LOCAL_PORTS = {
-    "config/stack/embedded.py",
-    "config/stack/postgres.py",
-    "config/stack/redis.py",
+    "operations/stack/embedded.py",
+    "operations/stack/postgres.py",
+    "operations/stack/redis.py",
     "config/gunicorn.py",  # answers on connections that others opened
-    "config/postgresql/silence.py",  # asks the database whether it still answers
-    "config/stack/launcher.py",
-    "config/stack/management/commands/up.py",
-    "config/stack/processes.py",
-    "config/stack/supervisor.py",
+    "infrastructure/postgresql/silence.py",  # asks the database whether it still answers
+    "operations/stack/launcher.py",
+    "operations/stack/management/commands/up.py",
+    "operations/stack/processes.py",
+    "operations/stack/supervisor.py",
 }
 # What they import of such a module opens nothing: names of errors that Django's mail raises, and the loop in which
 # Playwright's answers come in through a pipe; and how a certificate is verified, for the queue's own client.

@@ -178,7 +178,7 @@ def test_redis_that_was_emptied_costs_an_audit_nothing(roomy: Member) -> None:
 
 
 def test_a_message_that_redis_does_not_take_is_sent_by_the_sweeper(roomy: Member) -> None:
-    with mock.patch("config.celery.app.send_task", side_effect=BrokerError):
+    with mock.patch("infrastructure.queue.current_app.send_task", side_effect=BrokerError):
         created(roomy, {"pages": pages(1), "types": ["seo"]})
     told: list[str] = []
     Scan.objects.update(enqueued_at=timezone.now() - timedelta(minutes=1))

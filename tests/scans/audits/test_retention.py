@@ -12,7 +12,7 @@ from accounts.authentication import member_caller
 from accounts.closing import deletion
 from accounts.closing.services import close_organization
 from accounts.models import REPORTS_KEPT_DAYS, Membership, Organization, Tier, User
-from config.postgresql import deletion as batches
+from infrastructure.postgresql import deletion as batches
 from reports.models import Report
 from scans import tasks
 from scans.audits.retention import delete_expired

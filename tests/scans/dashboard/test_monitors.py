@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Tier, User
-from config.api import idempotency
+from infrastructure.api import idempotency
 from scans.models import Audit, Monitor, MonitorRun, Scan
 from tests.furnished_audits import SITE, look_at, make_audit, make_pages
 from tests.furnished_monitors import add_runs, finding, make_monitor, news, score

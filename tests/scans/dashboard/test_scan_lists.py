@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from lxml import html
 
 from accounts.usage import month_of
-from config.web import keyset
+from infrastructure.web import keyset
 from scans.dashboard import sites
 from scans.models import Scan, path_of
 from tests.scans.dashboard.test_pages import browser_of, page_of, rows_of, text_of

@@ -16,7 +16,7 @@ from django.db import OperationalError, close_old_connections, connection
 from django.utils import timezone
 
 from accounts.models import Tier
-from config import celery
+from infrastructure import queue
 from reports.models import Mute
 from scanner.findings import CRITICAL, HIGH, LOW, MEDIUM
 from scanner.fingerprints import fingerprints
@@ -247,7 +247,7 @@ def test_a_cancelled_audit_ends_its_run_silently(owner: Member, site: Judged, mo
     run.refresh_from_db()
     assert run.audit is not None
     told: list[tuple[str, ...]] = []
-    monkeypatch.setattr(celery, "enqueue", lambda *args: told.append(args))
+    monkeypatch.setattr(queue, "enqueue", lambda *args: told.append(args))
     from accounts.authentication import Caller
 
     caller = mock.Mock(
@@ -347,7 +347,7 @@ def test_the_end_of_a_run_is_told_to_the_workers(
     owner: Member, site: Judged, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
 ) -> None:
     sent: list[tuple[str, ...]] = []
-    monkeypatch.setattr(celery, "enqueue", lambda *args: sent.append(args[:2]))
+    monkeypatch.setattr(queue, "enqueue", lambda *args: sent.append(args[:2]))
     with django_capture_on_commit_callbacks(execute=True):
         home, run = running(owner, site)
     assert ("scans.tasks.conclude_run", str(run.id)) in sent

@@ -13,7 +13,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from config import encryption
+from infrastructure import encryption
 from tests.scans.monitors.cast import make_monitor
 from tests.world import Member, key_caller, make_scan
 from webhooks import services

@@ -12,11 +12,11 @@ from django.db import connection, transaction
 from django.utils import timezone
 from standardwebhooks.webhooks import Webhook as StandardWebhook
 
-from config import celery
+from infrastructure import queue
 from scanner.result import ScanError
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
-from tests.config.stack.processes import wait_until
+from tests.operations.stack.processes import wait_until
 from tests.sites.server import Answer, Site
 from tests.world import (
     Member,
@@ -153,7 +153,7 @@ def test_the_end_of_a_scan_rings_once_when_it_is_committed(
     home: Member, receiver: Site, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks
 ) -> None:
     rung: list[tuple[str, str]] = []
-    monkeypatch.setattr(celery, "enqueue", lambda task, row_id: rung.append((task, row_id)))
+    monkeypatch.setattr(queue, "enqueue", lambda task, row_id: rung.append((task, row_id)))
     for path in ("/a", "/b"):
         register_webhook(home, f"{receiver.url}{path}")
     with django_capture_on_commit_callbacks(execute=True):

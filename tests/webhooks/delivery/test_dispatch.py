@@ -11,8 +11,8 @@ import pytest
 from django.db import DataError, OperationalError
 from django.utils import timezone
 
-from config.logging import Outage
-from config.postgresql import silence
+from infrastructure.logging import Outage
+from infrastructure.postgresql import silence
 from tests.sites.server import Answer, Request, Site
 from tests.world import Member, finished_scan, register_webhook
 from webhooks import tasks

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from config import celery
+from infrastructure import queue
 from tests.sites.server import Answer, Site
 from tests.world import Member, attempt_deliveries, finished_scan, register_webhook
 from webhooks.delivery import retention
@@ -112,12 +112,12 @@ def test_what_a_night_has_no_time_for_goes_on_in_another_task(
 ) -> None:
     monkeypatch.setattr(retention, "BATCH", 1)
     sent: list[str] = []
-    monkeypatch.setattr(celery.app, "send_task", sent.append)
+    monkeypatch.setattr(queue.current_app, "send_task", sent.append)
     for delivery in deliveries:
         age(delivery, OLD)
     count = Delivery.objects.count()
     with monkeypatch.context() as patch:
-        patch.setattr(celery, "BATCHES_S", -1.0)
+        patch.setattr(queue, "BATCHES_S", -1.0)
         delete_old_deliveries()
         assert (Delivery.objects.count(), sent) == (count, ["webhooks.tasks.delete_old_deliveries"])
     delete_old_deliveries()

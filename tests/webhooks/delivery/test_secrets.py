@@ -13,7 +13,7 @@ from cryptography.fernet import InvalidToken
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from config import encryption
+from infrastructure import encryption
 from tests.command_line import ROOT, environment
 from tests.sites.server import Site
 from tests.world import Member, attempt_deliveries, finished_scan, register_webhook
@@ -103,7 +103,7 @@ def test_a_secret_that_cannot_be_read_is_our_fault_and_tried_again(
     assert webhook.deliveries.get().status == "pending"
 
 
-SHOW = "import json; from config import settings as s, environment as e; "
+SHOW = "import json; from config import settings as s; from scanner import environment as e; "
 SHOW += "print(json.dumps([s.ENCRYPTION_KEYS, s.DEFAULT_FROM_EMAIL, s.EMAIL_BACKEND, [str(p) for p in e.problems]]))"
 
 

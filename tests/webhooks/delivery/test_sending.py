@@ -10,7 +10,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from config import encryption
+from infrastructure import encryption
 from scanner.net import resolver
 from scanner.net.policy import Policy
 from tests.sites.name_server import hosts, name_server

@@ -1,0 +1,103 @@
+"""Pages that members see, and anybody with the link as long as a member shares them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+from django.contrib.auth.views import redirect_to_login
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.cache import add_never_cache_headers, patch_cache_control
+from django_htmx.http import HttpResponseClientRefresh
+
+from accounts.limits import client
+from accounts.models import Membership
+from infrastructure.api import throttling
+
+ROBOTS = "noindex, nofollow"
+# Such a page may cost seconds; a member's requests are their organization's, a stranger's nobody's.
+STRANGERS_PER_MINUTE = 60
+
+
+class SeenThing(Protocol):
+    """What somebody may look at; without a membership they only hold the link."""
+
+    @property
+    def membership(self) -> Membership | None: ...
+
+
+S = TypeVar("S", bound=SeenThing)
+View: TypeAlias = Callable[..., HttpResponseBase]
+
+
+def for_who_may_see(
+    *,
+    look: Callable[[HttpRequest, str], S | None],
+    id_name: str,
+    page: str,
+    not_found: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[View], View]:
+    """A decorator: hands the view what `look` finds for the request and the ID that the address has as `id_name`.
+
+    Who may see nothing gets to the login, with the way back to the page of that name, or `not_found` when logged in.
+    """
+
+    def decorate(view: View) -> View:
+        @functools.wraps(view)
+        def wrapped(request: HttpRequest, **kwargs: str) -> HttpResponseBase:
+            public_id = kwargs.pop(id_name)
+            response: HttpResponseBase
+            seen = look(request, public_id)
+            if seen is not None and seen.membership is None and _is_over_rate(request):
+                response = _too_many(request)
+            elif seen is not None:
+                if seen.membership is not None:
+                    # What surrounds the page is about its organization.
+                    request.membership = seen.membership  # type: ignore[attr-defined]  # as accounts.roles does
+                response = view(request, seen, **kwargs)
+            elif request.htmx:  # type: ignore[attr-defined]  # django-htmx
+                response = HttpResponseClientRefresh()  # the page itself says what is the matter
+            elif request.user.is_authenticated:
+                response = not_found(request)
+            else:
+                # A form cannot be sent again after the login.
+                is_form = request.method == "POST"
+                response = redirect_to_login(reverse(page, args=[public_id]) if is_form else request.get_full_path())
+            if not response.has_header("Cache-Control"):
+                if seen is None or request.user.is_authenticated:
+                    add_never_cache_headers(response)
+                else:
+                    # Strangers who come back to a page may see at once what they saw; whoever loads it, asks again.
+                    patch_cache_control(response, private=True, no_cache=True)
+            response["X-Robots-Tag"] = ROBOTS
+            return response
+
+        return wrapped
+
+    return decorate
+
+
+def surroundings(seen: SeenThing) -> dict[str, Any]:
+    """What the templates of such a page need around it."""
+    return {
+        "section": "scans",
+        "shell": "dashboard/base.html" if seen.membership else "base.html",
+        "is_member": seen.membership is not None,
+        "may_scan": seen.membership is not None and seen.membership.is_member,
+    }
+
+
+def _is_over_rate(request: HttpRequest) -> bool:
+    rate = throttling.count(f"shared-reports:{client(request)}", STRANGERS_PER_MINUTE)
+    return rate.used > rate.limit
+
+
+def _too_many(request: HttpRequest) -> HttpResponse:
+    context = {"status": 429, "message": "Too many requests. Try again in a minute."}
+    response = render(request, "error.html", context, status=429)
+    response["Retry-After"] = str(throttling.WINDOW_S)
+    return response

@@ -1,0 +1,47 @@
+"""Settings of how people log in: django-allauth's (docs/adr/0031-identity-by-django-allauth.md) and providers.
+
+Every account's address was proven before there was an account, so none is asked for again; attempts are limited by
+`accounts.limits`, which fails closed.
+"""
+
+from __future__ import annotations
+
+from infrastructure.environment import IdentityProvider, identity_providers
+from scanner.environment import read
+
+ACCOUNT_ADAPTER = "accounts.adapters.account.AccountAdapter"
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_EMAIL_NOTIFICATIONS = True
+ACCOUNT_CHANGE_EMAIL = True
+ACCOUNT_RATE_LIMITS = False
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
+ACCOUNT_REAUTHENTICATION_TIMEOUT = 15 * 60
+ACCOUNT_FORMS = {
+    "login": "accounts.adapters.forms.LoginForm",
+    "reauthenticate": "accounts.adapters.forms.ReauthenticateForm",
+    "add_email": "accounts.adapters.forms.AddEmailForm",
+}
+MFA_ADAPTER = "accounts.adapters.mfa.MFAAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_TOTP_TOLERANCE = 1
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # a new address that waits for its confirmation hinders nothing
+MFA_RATE_LIMITS = False
+MFA_FORMS = {
+    "authenticate": "accounts.adapters.forms.AuthenticateForm",
+    "reauthenticate": "accounts.adapters.forms.ReauthenticateCodeForm",
+    "activate_totp": "accounts.adapters.forms.ActivateTOTPForm",
+    "add_webauthn": "accounts.adapters.forms.AddPasskeyForm",
+    "edit_webauthn": "accounts.adapters.forms.EditPasskeyForm",
+}
+SOCIALACCOUNT_ADAPTER = "accounts.adapters.providers.ProviderAdapter"
+OIDC_PROVIDERS: list[IdentityProvider] = read(
+    "OIDC_PROVIDERS",
+    identity_providers,
+    [],
+    'JSON such as [{"id": "acme", "name": "Acme", "issuer": "https://id.example.com", "client_id": "…", '
+    '"client_secret": "…", "domains": ["example.com"]}].',
+)

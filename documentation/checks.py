@@ -1,0 +1,152 @@
+"""The checks as their pages show them, from docs/checks.json: reading the catalogue itself would load the engine."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.urls import reverse
+from django.utils.safestring import SafeString
+
+from documentation.contents import resolver
+from documentation.documents import chunks, inline
+from documentation.fixes import ServerFix, fixes
+from documentation.sources import source
+from scanner.findings import ScanType
+from scanner.report.references import ReferenceLink, reference
+
+DEVIATIONS = "checks-deviations.md"
+CELL = re.compile(r"(?<!\\)\|")
+# Rows about many checks, and how the IDs of these begin.
+ABOUT_MANY = {"all exposure checks": "exposed-", "all hreflang checks": "hreflang-"}
+ABOUT_ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """A ceiling of the score that a failure sets."""
+
+    limit: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """Where a check decides otherwise than other tools, and why."""
+
+    says: SafeString
+    because: SafeString
+
+
+@dataclass(frozen=True, slots=True)
+class CheckEntry:
+    """A check in docs/checks.json (`manage.py checks --format json`)."""
+
+    id: str
+    name: str
+    found: str
+    why: str
+    judged: str
+    type: ScanType
+    category: str
+    category_weight: int
+    category_weight_without_browser: int | None
+    weight_of_all: int
+    share_percent: float
+    severity: str
+    evidence: tuple[str, ...]
+    caps: tuple[Cap, ...]
+    html_only: bool
+    error_pages: bool
+    measured: bool
+    needs_browser: bool
+    fix: str
+    references: tuple[str, ...]
+
+    @property
+    def sources(self) -> list[ReferenceLink]:
+        return [ReferenceLink(each, reference(each).url or source(each)) for each in self.references]
+
+    @property
+    def fixes(self) -> tuple[ServerFix, ...]:
+        return fixes().get(self.id, ())
+
+    @property
+    def deviations(self) -> list[Deviation]:
+        return [
+            Deviation(*(inline(cell.replace("\\|", "|"), resolver(DEVIATIONS)) for cell in cells))
+            for section, about, *cells in _deviations()
+            if self._is_meant(section, about)
+        ]
+
+    @property
+    def neighbours(self) -> list[CheckEntry]:
+        """The other checks of its category."""
+        same = (each for each in entries().values() if (each.type, each.category) == (self.type, self.category))
+        return [each for each in same if each.id != self.id]
+
+    def _is_meant(self, section: str, about: str) -> bool:
+        if f"`{self.id}`" in about:
+            return True
+        if about in ABOUT_MANY:
+            return self.id.startswith(ABOUT_MANY[about])
+        return about == ABOUT_ALL and section == self.category
+
+
+@functools.cache
+def entries() -> dict[str, CheckEntry]:
+    """All checks by ID, in the order of reports."""
+    written = json.loads((settings.BASE_DIR / "docs" / "checks.json").read_text(encoding="utf-8"))["checks"]
+    made = (
+        CheckEntry(
+            **each
+            | {
+                "type": ScanType(each["type"]),
+                "caps": tuple(Cap(**cap) for cap in each["caps"]),
+                "evidence": tuple(each["evidence"]),
+                "references": tuple(each["references"]),
+            }
+        )
+        for each in written
+    )
+    return {each.id: each for each in made}
+
+
+def check_name(check_id: str) -> str:
+    """The name of a check; the ID itself of one that is no more."""
+    found = entries().get(check_id)
+    return found.name if found else check_id
+
+
+def check_pages() -> str:
+    """The address that all pages of checks are below, for what is read elsewhere: exports and e-mails."""
+    return f"{settings.BASE_URL}{reverse('docs-checks')}"
+
+
+@functools.cache
+def _deviations() -> tuple[tuple[str, str, str, str], ...]:
+    """Section, what it is about, what we do and why: the rows of the tables of checks-deviations.md."""
+    return tuple(_rows())
+
+
+def _rows() -> Iterator[tuple[str, str, str, str]]:
+    for chunk in chunks(DEVIATIONS):
+        for line in chunk.text.splitlines():
+            cells = [each.strip() for each in CELL.split(line)[1:-1]]
+            if len(cells) == 3 and cells[0] != "check" and not cells[0].startswith("-"):
+                yield chunk.title, cells[0], cells[1], cells[2]
+
+
+def search(scan_type: ScanType | None, words: str) -> list[tuple[str, str, list[CheckEntry]]]:
+    """The checks of a type (None: of all) that have all these words in ID, name or title: by type and category."""
+    wanted = words.lower().split()
+    groups: dict[tuple[str, str], list[CheckEntry]] = {}
+    for each in entries().values():
+        text = f"{each.id} {each.name} {each.found} {each.category}".lower()
+        if (scan_type is None or each.type is scan_type) and all(word in text for word in wanted):
+            groups.setdefault((each.type.label, each.category), []).append(each)
+    return [(label, category, members) for (label, category), members in groups.items()]

@@ -1,0 +1,64 @@
+"""How a check's fault is put right in a web server or framework: `fixes/<category>.toml` beside the checks of a type.
+
+A file is a list of `[[fix]]`. `checks` names those it puts right, which may be of any category of the type, `note` says
+what to know first, and every other key is one of `SERVERS` with what to write there.
+"""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import scanner
+from scanner.findings import ScanType
+
+SERVERS = {
+    "nginx": "nginx",
+    "apache": "Apache",
+    "caddy": "Caddy",
+    "django": "Django",
+    "express": "Express",
+    "html": "HTML",
+    "css": "CSS",
+    "dns": "DNS",
+    "file": "File",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """What to write in one server's configuration, or one framework's code."""
+
+    server: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFix:
+    """Snippets that all do the same."""
+
+    note: str
+    snippets: tuple[Snippet, ...]
+
+
+@functools.cache
+def fixes() -> dict[str, tuple[ServerFix, ...]]:
+    """All fixes by the ID of the check."""
+    found: dict[str, tuple[ServerFix, ...]] = {}
+    for path in _files():
+        for written in tomllib.loads(path.read_text(encoding="utf-8"))["fix"]:
+            snippets = (
+                Snippet(label, written[server].strip()) for server, label in SERVERS.items() if server in written
+            )
+            fix = ServerFix(written.get("note", ""), tuple(snippets))
+            for check in written["checks"]:
+                found[check] = (*found.get(check, ()), fix)
+    return found
+
+
+def _files() -> Iterator[Path]:
+    for scan_type in ScanType:
+        yield from sorted((Path(scanner.__file__).parent / scan_type / "fixes").glob("*.toml"))

@@ -1,0 +1,177 @@
+"""The pages for everybody: landing page, what search engines ask for, the page for a crash."""
+
+from __future__ import annotations
+
+import functools
+from datetime import timedelta
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
+from django.templatetags.static import static
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from documentation.views import addresses
+from infrastructure.api import errors
+from infrastructure.logging import current_id
+from scanner.browser.visit import user_agent_of
+from scanner.catalogue import check_ids
+from scanner.findings import ScanType
+from scanner.net.budget import Limits
+from scanner.net.policy import PRODUCT
+from scanner.timestamps import timestamp
+from scans.policy import settings_policy
+
+LANDING_DESCRIPTION = (
+    "Scan any public web page for security, performance, accessibility and SEO, by API or dashboard, "
+    "and get one scored report that says what to fix and how."
+)
+ABOUT_DESCRIPTION = (
+    "Who requests your site with the User-Agent WebsiteScanService, what is requested, how often at most, and how to "
+    "opt out."
+)
+# What strangers, and search engines, need not look for. Reports say for themselves that they are not to be indexed.
+ROBOTS = """User-agent: *
+Disallow: /admin/
+Disallow: /api/
+Disallow: /dashboard/
+Disallow: /o/
+Disallow: /organizations/
+Disallow: /v1/
+
+Sitemap: {base_url}/sitemap.xml
+"""
+SECURITY_TXT_LIFETIME = timedelta(days=180)
+
+
+@require_safe
+def landing(request: HttpRequest) -> HttpResponse:
+    counts = check_counts()
+    context = {
+        "base_url": settings.BASE_URL,
+        "description": LANDING_DESCRIPTION,
+        "counts": counts,
+        "total": sum(counts.values()),
+    }
+    return render(request, "landing.html", context)
+
+
+@functools.cache
+def check_counts() -> dict[str, int]:
+    return {scan_type.value: len(check_ids(scan_type)) for scan_type in ScanType}
+
+
+@require_safe
+def about_our_scans(request: HttpRequest) -> HttpResponse:
+    """For owners of sites, who find its address in their logs."""
+    agent = settings_policy().user_agent
+    contact = settings.SCAN_CONTACT or settings.SECURITY_CONTACT
+    gap_s = settings.SCAN_GAP_PER_DOMAIN_S
+    context = {
+        "base_url": settings.BASE_URL,
+        "description": ABOUT_DESCRIPTION,
+        "product": PRODUCT,
+        "user_agent": agent,
+        "browser_user_agent": user_agent_of("140", agent),
+        "addresses": [str(each).removesuffix(f"/{each.max_prefixlen}") for each in settings.SCAN_SOURCE_ADDRESSES],
+        "time_limit_s": settings.SCAN_TIME_LIMIT_S,
+        "requests_per_host": Limits().requests_per_host,
+        "visits": settings.SCAN_VISITS_PER_DOMAIN,
+        "gap": f"{gap_s:g} second{'' if gap_s == 1 else 's'}" if gap_s else "",
+        "contact": contact,
+        "contact_shown": contact.removeprefix("mailto:"),
+    }
+    return render(request, "about_our_scans.html", context)
+
+
+@require_safe
+def robots(request: HttpRequest) -> HttpResponse:
+    """What search engines may look at (RFC 9309)."""
+    return HttpResponse(ROBOTS.format(base_url=settings.BASE_URL), content_type="text/plain; charset=utf-8")
+
+
+@require_safe
+def security_txt(request: HttpRequest) -> HttpResponse:
+    """Whom to tell of a hole (RFC 9116), where the operator has said it."""
+    if not settings.SECURITY_CONTACT:
+        raise Http404
+    lines = [
+        f"Contact: {settings.SECURITY_CONTACT}",
+        f"Expires: {timestamp(timezone.now() + SECURITY_TXT_LIFETIME)}",
+        f"Canonical: {settings.BASE_URL}{request.path}",
+    ]
+    return HttpResponse("\n".join(lines) + "\n", content_type="text/plain; charset=utf-8")
+
+
+@require_safe
+def favicon(request: HttpRequest) -> HttpResponse:
+    """Where programs look that read no page, some of which read no SVG."""
+    return redirect(static("img/favicon.ico"))
+
+
+@require_safe
+def manifest(request: HttpRequest) -> HttpResponse:
+    """What a browser shows of the service on a home screen (W3C, Web Application Manifest)."""
+    icons = [
+        {
+            "src": static(f"img/icon-{size}.png"),
+            "sizes": f"{size}x{size}",
+            "type": "image/png",
+            "purpose": "any maskable",
+        }
+        for size in (192, 512)
+    ]
+    content = {
+        "name": "Website Scan Service",
+        "short_name": "Scans",
+        "start_url": reverse("dashboard"),
+        "display": "browser",
+        "background_color": "#f6f7fa",
+        "theme_color": "#3949c6",
+        "icons": icons,
+    }
+    return JsonResponse(content, content_type="application/manifest+json")
+
+
+@require_safe
+def licence(request: HttpRequest) -> HttpResponse:
+    return HttpResponse(_licence(), content_type="text/plain; charset=utf-8")
+
+
+@functools.cache
+def _licence() -> bytes:
+    return (settings.BASE_DIR / "LICENSE").read_bytes()
+
+
+@require_safe
+def sitemap(request: HttpRequest) -> HttpResponse:
+    """The pages for everybody (sitemaps.org)."""
+    urls = [f"{settings.BASE_URL}{path}" for path in (reverse("landing"), reverse("about-our-scans"), *addresses())]
+    return render(request, "sitemap.xml", {"urls": urls}, content_type="application/xml; charset=utf-8")
+
+
+@require_safe
+def openapi(request: HttpRequest) -> HttpResponse:
+    """The committed description of the API, as it is; making it anew would cost a second of CPU each time."""
+    return HttpResponse(_openapi(), content_type="application/yaml; charset=utf-8")
+
+
+@functools.cache
+def _openapi() -> bytes:
+    return (settings.BASE_DIR / "openapi.yaml").read_bytes()
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Django's own 500. The page uses nothing that may be broken: no user, no session, no database."""
+    if errors.is_api(request):
+        return errors.server_error(request)
+    context = {"status": 500, "message": "Something went wrong on our side.", "request_id": current_id.get()}
+    try:
+        page = render_to_string("error.html", context)
+    except ValueError:
+        # The manifest of static files lacks one of ours, which may be why we are here.
+        return errors.server_error(request)
+    return HttpResponse(page, status=500)

@@ -1,0 +1,264 @@
+"""The operations of openapi.yaml as the pages show them."""
+
+from __future__ import annotations
+
+import functools
+import json
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+import yaml
+from django.conf import settings
+
+from documentation.documents import EXAMPLE_ORIGIN, anchor_of
+
+Schema = Mapping[str, Any]
+
+# In the order in which somebody meets them.
+GROUPS = ("Scans", "Reports", "Audits", "Monitors", "Mutes", "Badges", "Webhooks", "Usage")
+INTRODUCTIONS = {
+    "Scans": "Queue a scan of one page, follow it, list what your organization has scanned.",
+    "Reports": "Read a report as JSON, export it as JSON, CSV or SARIF, compare it with an earlier one.",
+    "Audits": "Scan a list of pages or a whole site, in one or several types, with one request.",
+    "Monitors": "Have a page or a site scanned again and again, and be told what has changed.",
+    "Mutes": "Set findings aside that you have decided to live with.",
+    "Badges": "Show the grade of a page on another site.",
+    "Webhooks": "Be told when something has ended, and see what was delivered.",
+    "Usage": "See how much of the month's quota is used.",
+}
+# Deeper fields are in openapi.yaml; nobody reads them in a table.
+MAX_DEPTH = 5
+# How a field says what it may be, and of what.
+LIMITS = (("minimum", "maximum", ""), ("minLength", "maxLength", " characters"), ("minItems", "maxItems", " items"))
+# Longer examples would be most of their page.
+MAX_EXAMPLE_LINES = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A parameter, or a field of a body; nested ones are written with dots and brackets: `scans[].id`."""
+
+    name: str
+    type: str
+    is_required: bool
+    description: str
+    values: tuple[str, ...]
+    limits: str
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What may come back with one status: its text (Markdown), its own headers and an example, if there is one."""
+
+    status: str
+    text: str
+    headers: tuple[tuple[str, str], ...] = ()
+    media_type: str = ""
+    fields: tuple[Field, ...] = ()
+    example: str = ""
+
+    @property
+    def reason(self) -> str:
+        return HTTPStatus(int(self.status)).phrase
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One method of one path. `errors` are those that are not common to most."""
+
+    anchor: str
+    title: str
+    method: str
+    path: str
+    text: str
+    parameters: tuple[Field, ...]
+    body: tuple[Field, ...]
+    request: str
+    answers: tuple[Answer, ...]
+    errors: tuple[Answer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The operations of one tag."""
+
+    slug: str
+    title: str
+    introduction: str
+    operations: tuple[Operation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """All groups by their slug, and the errors that most operations share."""
+
+    groups: Mapping[str, Group]
+    common_errors: tuple[Answer, ...]
+
+
+@functools.cache
+def api() -> Api:
+    """Reads openapi.yaml, which takes half a second of CPU, once for each process."""
+    text = (settings.BASE_DIR / "openapi.yaml").read_text(encoding="utf-8")
+    description = yaml.load(text.replace(EXAMPLE_ORIGIN, settings.BASE_URL), Loader=_loader())  # noqa: S506  # safe
+    reader = _Reader(description)
+    found: dict[str, list[Operation]] = {}
+    for path, methods in description["paths"].items():
+        for method, operation in methods.items():
+            (tag,) = operation["tags"]
+            found.setdefault(tag, []).append(reader.operation(method, path, operation))
+    ordered = sorted(found, key=GROUPS.index)
+    groups = [Group(anchor_of(tag), tag, INTRODUCTIONS[tag], tuple(sorted(found[tag], key=_order))) for tag in ordered]
+    return Api({each.slug: each for each in groups}, tuple(Answer(*each) for each in sorted(reader.common)))
+
+
+def _loader() -> Any:
+    """libyaml where there is one: it is eight times as fast."""
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def _order(operation: Operation) -> tuple[int, bool]:
+    """Collections before their items, and creating before everything else."""
+    return operation.path.count("/"), operation.method != "POST"
+
+
+class _Reader:
+    def __init__(self, description: Schema) -> None:
+        self.components: Schema = description["components"]
+        operations = [each for methods in description["paths"].values() for each in methods.values()]
+        said = Counter(
+            (status, response["description"]) for each in operations for status, response in each["responses"].items()
+        )
+        self.common = {each for each, count in said.items() if each[0] >= "400" and count > len(operations) / 2}
+
+    def operation(self, method: str, path: str, operation: Schema) -> Operation:
+        body = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+        answers = [self._answer(status, each) for status, each in sorted(operation["responses"].items())]
+        return Operation(
+            anchor=operation["operationId"].replace("_", "-"),
+            title=operation["summary"],
+            method=method.upper(),
+            path=path,
+            text=operation.get("description", ""),
+            parameters=tuple(self._parameter(each) for each in operation.get("parameters", ())),
+            body=tuple(self._fields(body["schema"])) if body else (),
+            request=_curl(method.upper(), path, operation, body.get("example")),
+            answers=tuple(each for each in answers if each.status < "400"),
+            errors=tuple(
+                each for each in answers if each.status >= "400" and (each.status, each.text) not in self.common
+            ),
+        )
+
+    def _answer(self, status: str, response: Schema) -> Answer:
+        content: dict[str, dict[str, Any]] = response.get("content", {})
+        media_type = next(iter(content), "")
+        found = content.get(media_type, {})
+        headers = (
+            (name, each["description"]) for name, each in response.get("headers", {}).items() if "$ref" not in each
+        )
+        return Answer(
+            status=status,
+            text=response["description"],
+            headers=tuple(headers),
+            media_type=media_type,
+            fields=tuple(self._fields(found["schema"])) if found and status < "400" else (),
+            example=_example(found.get("example")),
+        )
+
+    def _parameter(self, parameter: Schema) -> Field:
+        return self._field(
+            parameter["name"],
+            {**parameter["schema"], "description": parameter.get("description", "")},
+            is_required=parameter.get("required", False),
+            place=parameter["in"],
+        )
+
+    def _fields(self, schema: Schema, prefix: str = "", depth: int = 1) -> Iterator[Field]:
+        schema = self._resolved(schema)
+        if schema.get("type") == "array":
+            yield from self._fields(schema["items"], f"{prefix}[]", depth)
+        needed = schema.get("required", ())
+        for name, described in schema.get("properties", {}).items():
+            whole = f"{prefix}.{name}" if prefix else name
+            yield self._field(whole, described, is_required=name in needed)
+            inner = self._resolved(described)
+            values = inner.get("additionalProperties")
+            if depth < MAX_DEPTH:
+                yield from self._fields(inner, whole, depth + 1)
+                if isinstance(values, dict) and values:
+                    yield from self._fields(values, f"{whole}.*", depth + 1)
+
+    def _field(self, name: str, described: Schema, *, is_required: bool, place: str = "") -> Field:
+        schema = self._resolved(described)
+        items = self._resolved(schema.get("items", {}))
+        return Field(
+            name=name,
+            type=self._type(schema),
+            is_required=is_required,
+            # What drf-spectacular adds repeats the values.
+            description=schema.get("description", "").partition("\n\n* `")[0].partition("* `")[0].strip(),
+            values=tuple(str(each) for each in (schema.get("enum") or items.get("enum") or ()) if each is not None),
+            limits=", ".join(_limits(schema)),
+            place=place,
+        )
+
+    def _type(self, schema: Schema) -> str:
+        kind = str(schema.get("type", "any"))
+        if kind == "array":
+            inner = self._resolved(schema["items"]).get("type", "any")
+            kind = f"array of {inner}s"
+        elif isinstance(values := schema.get("additionalProperties"), dict) and values:
+            kind = f"object of {self._resolved(values).get('type', 'any')}s"
+        elif schema.get("format") in ("date-time", "uri"):
+            kind = {"date-time": "time", "uri": "URL"}[schema["format"]]
+        return f"{kind} or null" if schema.get("nullable") else kind
+
+    def _resolved(self, schema: Schema) -> Schema:
+        """The schema with what it refers to in its place; what stands beside a reference counts more."""
+        if "$ref" in schema:
+            return self._resolved(self.components["schemas"][schema["$ref"].rpartition("/")[2]])
+        if "allOf" in schema:
+            (only,) = schema["allOf"]
+            return {**self._resolved(only), **{key: value for key, value in schema.items() if key != "allOf"}}
+        return schema
+
+
+def _limits(schema: Schema) -> Iterator[str]:
+    """Such as "1 to 255 characters"."""
+    for least, most, noun in LIMITS:
+        low, high = schema.get(least), schema.get(most)
+        if low is not None and high is not None:
+            yield f"{low:,} to {high:,}{noun}"
+        elif high is not None:
+            yield f"at most {high:,}{noun}"
+        elif low:
+            yield "not empty" if low == 1 and noun else f"at least {low:,}{noun}"
+    if "default" in schema:
+        yield f"default {schema['default']}"
+
+
+def _example(value: object) -> str:
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+    lines = text.splitlines()
+    return "\n".join([*lines[:MAX_EXAMPLE_LINES], *(["…"] if len(lines) > MAX_EXAMPLE_LINES else [])])
+
+
+def _curl(method: str, path: str, operation: Schema, sent: object) -> str:
+    """The request as somebody would type it; variables stand for IDs."""
+    address = path
+    for each in operation.get("parameters", ()):
+        if each["in"] == "path":
+            address = address.replace(f"{{{each['name']}}}", f"${each['name'].upper()}")
+    lines = [f'curl {"" if method == "GET" else f"-X {method} "}"{settings.BASE_URL}{address}"']
+    lines.append('-H "Authorization: Bearer $API_KEY"')
+    if sent is not None:
+        lines.append('-H "Content-Type: application/json"')
+        lines.append(f"-d {shlex.quote(json.dumps(sent, indent=2, ensure_ascii=False))}")
+    return " \\\n  ".join(lines)

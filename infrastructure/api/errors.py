@@ -1,0 +1,144 @@
+"""The one place where errors become responses: JSON with `code` and `error`, whoever answers."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from django.core.exceptions import RequestDataTooBig
+from django.db import DatabaseError, InterfaceError, OperationalError
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from rest_framework import exceptions
+from rest_framework.response import Response
+
+from infrastructure.maintenance import maintenance_message
+from infrastructure.postgresql.silence import log_failure
+from infrastructure.telemetry.counters import count
+from infrastructure.telemetry.definitions import REFUSALS
+from scanner.errors import Refusal
+
+logger = logging.getLogger(__name__)
+
+API_PREFIXES = ("/v1", "/api")
+RETRY_AFTER_S = 5
+
+
+class InvalidParams(Refusal):
+    code = "INVALID_PARAMS"
+    status = 400
+
+
+class PayloadTooLarge(Refusal):
+    code = "PAYLOAD_TOO_LARGE"
+    status = 413
+
+
+class NotFound(Refusal):
+    code = "NOT_FOUND"
+    status = 404
+
+
+class RateLimited(Refusal):
+    """Too many requests in the window. `retry_after_s` is at least 1."""
+
+    code = "RATE_LIMITED"
+    status = 429
+
+    def __init__(self, message: str, retry_after_s: int) -> None:
+        super().__init__(message)
+        self.retry_after_s = max(1, retry_after_s)
+
+
+class ServiceUnavailable(Refusal):
+    """Maintenance, an overlong queue, or a database or broker that does not answer. `retry_after_s` is at least 1."""
+
+    code = "SERVICE_UNAVAILABLE"
+    status = 503
+
+    def __init__(self, message: str, retry_after_s: int = RETRY_AFTER_S) -> None:
+        super().__init__(message)
+        self.retry_after_s = max(1, retry_after_s)
+
+
+def handle(error: Exception, context: dict[str, Any]) -> Response:
+    """Django REST framework's exception handler: a named refusal for everything that can be raised."""
+    status, code, message, headers = _answer(error)
+    count(REFUSALS, code)
+    return Response({"code": code, "error": message}, status=status, headers=headers)
+
+
+def _answer(error: Exception) -> tuple[int, str, str, dict[str, str]]:
+    match error:
+        case Refusal():
+            headers = {}
+            # Every 429 and 503 says when to come back; refusals that know better carry their own time.
+            if error.status in (429, 503):
+                headers["Retry-After"] = str(getattr(error, "retry_after_s", RETRY_AFTER_S))
+            if error.status == 401:
+                headers["WWW-Authenticate"] = "Bearer"
+            return error.status, error.code, str(error), headers
+        case exceptions.MethodNotAllowed():
+            return 405, "METHOD_NOT_ALLOWED", f"{error.detail}", {}
+        case exceptions.UnsupportedMediaType():
+            message = "Send the body as JSON with the header Content-Type: application/json."
+            return 415, "UNSUPPORTED_MEDIA_TYPE", message, {}
+        case exceptions.ParseError():
+            return 400, "INVALID_PARAMS", f"{error.detail}", {}
+        case exceptions.NotAuthenticated() | exceptions.AuthenticationFailed():
+            message = "Send your API key in the header Authorization: Bearer <API_KEY>."
+            return 401, "UNAUTHORIZED", message, {"WWW-Authenticate": "Bearer"}
+        case RequestDataTooBig():
+            return 413, "PAYLOAD_TOO_LARGE", "The body is too large.", {}
+        case Http404():
+            return 404, "NOT_FOUND", "There is nothing at this address.", {}
+        case OperationalError() | InterfaceError():
+            log_failure(error)
+            message = "The service is temporarily unavailable. Try again in a few seconds."
+            return 503, "SERVICE_UNAVAILABLE", message, {"Retry-After": str(RETRY_AFTER_S)}
+    if isinstance(error, DatabaseError):
+        logger.error("database error", exc_info=error)
+    else:
+        logger.error("unexpected error", exc_info=error)
+    message = "Something went wrong on our side. Quote the X-Request-ID when you report it."
+    return 500, "INTERNAL_ERROR", message, {}
+
+
+def is_api(request: HttpRequest) -> bool:
+    """Whether the request is for the API, which never answers in HTML."""
+    return any(request.path == prefix or request.path.startswith(f"{prefix}/") for prefix in API_PREFIXES)
+
+
+def _framework_answer(request: HttpRequest, status: int, code: str, message: str) -> HttpResponse:
+    if is_api(request):
+        return JsonResponse({"code": code, "error": message}, status=status)
+    # Within the dashboard its menu stays; who has none there sees none.
+    shell = "dashboard/base.html" if status == 404 and request.path.startswith("/o/") else None
+    return render(request, "error.html", {"status": status, "message": message, "shell": shell}, status=status)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Django's own 400: a bad Host header, a malformed upload."""
+    return _framework_answer(request, 400, "INVALID_PARAMS", "The request could not be understood.")
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _framework_answer(request, 403, "FORBIDDEN", "You may not do this.")
+
+
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _framework_answer(request, 404, "NOT_FOUND", "There is nothing at this address.")
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Django's own 500, for what failed outside of a view. Renders without a context: that may be broken."""
+    message = "Something went wrong on our side."
+    if is_api(request):
+        return JsonResponse({"code": "INTERNAL_ERROR", "error": message}, status=500)
+    return HttpResponse(f"<!doctype html><title>Error</title><p>{message}</p>", status=500)
+
+
+def refuse_in_maintenance() -> None:
+    """Raise `ServiceUnavailable` while an operator has switched maintenance on."""
+    if message := maintenance_message():
+        raise ServiceUnavailable(message)

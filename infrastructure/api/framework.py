@@ -1,0 +1,55 @@
+"""Django REST framework and drf-spectacular, as `config.settings` has them."""
+
+from __future__ import annotations
+
+from scanner import __version__
+from scanner.timestamps import TIMESTAMP_FORMAT
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.authentication.BearerAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_THROTTLE_CLASSES": ["infrastructure.api.throttling.OrganizationThrottle"],
+    "DEFAULT_PARSER_CLASSES": ["infrastructure.api.parsing.StrictJSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "infrastructure.api.schema.ScopedSchema",
+    "DATETIME_FORMAT": TIMESTAMP_FORMAT,
+    "EXCEPTION_HANDLER": "infrastructure.api.errors.handle",
+    "UNAUTHENTICATED_USER": None,
+    "URL_FORMAT_OVERRIDE": None,  # `format` is a parameter of the export
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Website Scan Service",
+    "DESCRIPTION": "Security, performance, accessibility and SEO scans of public web pages.",
+    "VERSION": __version__,
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SERVE_PUBLIC": True,
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    "SERVE_AUTHENTICATION": [],
+    "SCHEMA_PATH_PREFIX": "",
+    "COMPONENT_SPLIT_REQUEST": False,
+    "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "infrastructure.api.schema.as_strict_as_the_api",
+        "infrastructure.api.schema.name_headers_once",
+        "infrastructure.api.examples.with_examples",
+    ],
+    "ENUM_NAME_OVERRIDES": {
+        "ScanType": "scans.models.Scan.Type",
+        "ScanStatus": "scans.models.Scan.Status",
+        "ReportStatus": "reports.serializers.REPORT_STATUSES",
+        "CheckStatus": "reports.serializers.CHECK_STATUSES",
+        "FindingStatus": "reports.serializers.FINDING_STATUSES",
+        "AuditStatus": "scans.models.Audit.Status",
+        "AuditKind": "scans.models.Audit.Kind",
+        "Severity": "reports.serializers.SEVERITIES",
+        "Interval": "accounts.models.Interval",
+        "MonitorStatus": "scans.monitors.serializers.STATUSES",
+        "MonitorRunStatus": "scans.models.MonitorRun.Status",
+        "PauseReason": "scans.models.Monitor.Pause",
+        "AuditPageStatus": "scans.models.AuditPage.Status",
+        "DeliveryStatus": "webhooks.models.Delivery.Status",
+        "DisabledReason": "webhooks.models.Webhook.Reason",
+        "EventKind": "webhooks.models.EventKind",
+    },
+}

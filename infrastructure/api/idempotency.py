@@ -1,0 +1,57 @@
+"""The Idempotency-Key header: what it may look like, what it is compared by, and who holds it right now."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from django.db import connection
+
+from infrastructure.api.errors import InvalidParams
+from scanner.errors import Refusal
+
+MAX_KEY_LENGTH = 255
+LIFETIME = timedelta(hours=24)
+
+
+class IdempotencyMismatch(Refusal):
+    code = "IDEMPOTENCY_MISMATCH"
+    status = 422
+
+
+class IdempotencyConflict(Refusal):
+    code = "IDEMPOTENCY_CONFLICT"
+    status = 409
+
+
+def key_of(headers: Mapping[str, str]) -> str | None:
+    """The request's key, None when it has none. Raises `InvalidParams` for one that can't be used."""
+    key = headers.get("Idempotency-Key")
+    if key is None:
+        return None
+    if not key or len(key) > MAX_KEY_LENGTH or "\x00" in key:
+        raise InvalidParams(f"Idempotency-Key must have 1 to {MAX_KEY_LENGTH} characters.")
+    return key
+
+
+def digest_of(body: Mapping[str, Any]) -> str:
+    """The same for two bodies that mean the same JSON."""
+    canonical = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def hold(organization_id: int, key: str) -> None:
+    """Hold the key until the transaction ends; raises `IdempotencyConflict` when another request holds it.
+
+    An advisory lock leaves nothing behind when the process dies, so a key is never stuck "in progress".
+    """
+    digest = hashlib.sha256(f"{organization_id}:{key}".encode("utf-8", "surrogatepass")).digest()
+    number = int.from_bytes(digest[:8], "big", signed=True)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [number])
+        (held,) = cursor.fetchone()
+    if not held:
+        raise IdempotencyConflict("A request with this Idempotency-Key is still in progress.")

@@ -1,0 +1,75 @@
+"""The body parsers: JSON objects up to a size, and a named refusal for everything else."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import IO, Any
+
+from rest_framework.parsers import BaseParser
+
+from infrastructure.api.errors import InvalidParams, PayloadTooLarge
+from scanner.errors import Refusal
+
+MAX_BODY_BYTES = 64 * 1024
+# Of requests that name many addresses; the server takes no more of any.
+MAX_LONG_BODY_BYTES = 1024 * 1024
+# As the address of a target or a receiver begins.
+WEB_ADDRESS = r"^[hH][tT][tT][pP][sS]?://"
+MOMENT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,6})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+
+
+class UnsupportedEncoding(Refusal):
+    code = "UNSUPPORTED_MEDIA_TYPE"
+    status = 415
+
+
+class StrictJSONParser(BaseParser):
+    """Reads one JSON object, UTF-8, without NaN and the like."""
+
+    media_type = "application/json"
+    max_bytes = MAX_BODY_BYTES
+
+    def parse(
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """The object in the body. Raises `PayloadTooLarge`, `UnsupportedEncoding` or `InvalidParams`."""
+        request = (parser_context or {}).get("request")
+        if request is not None and request.headers.get("Content-Encoding", "identity").lower() != "identity":
+            raise UnsupportedEncoding("Send the body as it is: no Content-Encoding is supported.")
+        body = stream.read(self.max_bytes + 1)
+        if len(body) > self.max_bytes:
+            raise PayloadTooLarge(f"The body is larger than {self.max_bytes // 1024} KiB.")
+        try:
+            value = json.loads(body.decode(), parse_constant=_refuse_constant)
+        # RecursionError: a body of nothing but opening brackets.
+        except (ValueError, RecursionError):
+            raise InvalidParams("The body is not valid JSON.") from None
+        if not isinstance(value, dict):
+            raise InvalidParams("The body must be a JSON object.")
+        return value
+
+
+class LongJSONParser(StrictJSONParser):
+    """The same for up to 1 MiB."""
+
+    max_bytes = MAX_LONG_BODY_BYTES
+
+
+def moment(name: str, value: object) -> datetime:
+    """A moment as the API writes it, or with an offset (RFC 3339); raises InvalidParams, which says `name`."""
+    if isinstance(value, str) and MOMENT.fullmatch(value):
+        try:
+            return datetime.fromisoformat(value.upper()).astimezone(UTC)
+        except (ValueError, OverflowError):
+            pass
+    raise InvalidParams(f"{name} must be a time such as 2026-11-21T07:15:00Z.")
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")

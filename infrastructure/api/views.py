@@ -1,0 +1,107 @@
+"""The base of every API view, and the answer to unknown paths."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Protocol, cast
+
+from drf_spectacular.utils import extend_schema
+from rest_framework.permissions import SAFE_METHODS, AllowAny
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from infrastructure.api.errors import InvalidParams, NotFound, refuse_in_maintenance
+from infrastructure.api.names import Names
+from infrastructure.api.scopes import InsufficientScope, Scope
+
+
+class Scoped(Protocol):
+    """What is asked of a caller."""
+
+    @property
+    def scope(self) -> Scope: ...
+
+
+class ApiView(APIView):
+    """Asks for the key's scope, and puts the rate headers on every answer to a valid key."""
+
+    # What a method takes; of those that are not named here, reading takes `read` and everything else `manage`.
+    scopes: ClassVar[Mapping[str, Scope]] = {}
+    http_method_names = ["get", "post", "patch", "delete", "head"]
+
+    def perform_content_negotiation(self, request: Request, force: bool = False) -> tuple[Any, str]:
+        """This API answers in its own formats, whatever Accept says."""
+        renderer = JSONRenderer()
+        return renderer, renderer.media_type
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        """Authenticate, permit, throttle, ask for the scope; nothing else during maintenance, nothing unknown."""
+        super().initial(request, *args, **kwargs)
+        self._refuse_below_scope(request)
+        refuse_in_maintenance()
+        self._refuse_unknown(request)
+
+    @classmethod
+    def scope_of(cls, method: str) -> Scope:
+        """The least scope of a key with which the method may be used."""
+        return cls.scopes.get(method, Scope.READ if method in SAFE_METHODS else Scope.MANAGE)
+
+    def _refuse_below_scope(self, request: Request) -> None:
+        method = request.method or ""
+        if request.auth is None or method.lower() not in self.http_method_names or not hasattr(self, method.lower()):
+            return  # what nobody can use is a 405 or a 404, whatever the key
+        scope = cast("Scoped", request.auth).scope
+        if not scope.holds(needed := self.scope_of(method)):
+            raise InsufficientScope(scope, needed)
+
+    def _refuse_unknown(self, request: Request) -> None:
+        """A name that is misspelt would otherwise be a wish that nobody hears."""
+        names: Names | None = getattr(getattr(self, (request.method or "").lower(), None), "names", None)
+        if names is None:
+            return  # no operation: a 404 or a 405
+        names.refuse_other_parameters(request.query_params)
+        if request.method not in (*SAFE_METHODS, "DELETE") and _has_body(request):
+            names.refuse_other_fields(json_body(request))
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
+        response = super().finalize_response(request, response, *args, **kwargs)
+        rate = getattr(getattr(request, "_request", request), "rate", None)
+        if rate is not None:
+            for name, value in rate.headers().items():
+                response[name] = value
+        return response
+
+
+def json_body(request: Request) -> dict[str, Any]:
+    """The JSON object in the body; raises InvalidParams when there is no body at all, and the parser's refusals."""
+    if not _has_body(request):
+        raise InvalidParams("The body is empty; send a JSON object.")
+    body = request.data
+    assert isinstance(body, dict)  # the parser takes nothing else
+    return body
+
+
+def optional_json_body(request: Request) -> dict[str, Any]:
+    """The same where a body may be left out: then an empty object."""
+    return json_body(request) if _has_body(request) else {}
+
+
+def _has_body(request: Request) -> bool:
+    return bool(int(request.META.get("CONTENT_LENGTH") or 0))
+
+
+@extend_schema(exclude=True)
+class UnknownPath(ApiView):
+    """Everything under /v1 and /api that is not an endpoint: 404 `NOT_FOUND`, whatever the method."""
+
+    permission_classes = [AllowAny]
+    scopes = dict.fromkeys(("POST", "PATCH", "DELETE", "PUT", "TRACE"), Scope.READ)
+    default_response_headers: ClassVar[dict[str, str]] = {}  # no Allow: there is nothing that a method could be used on
+    http_method_names = [*ApiView.http_method_names, "put", "options", "trace"]
+
+    def answer(self, request: object, *args: object, **kwargs: object) -> Response:
+        raise NotFound("There is nothing at this address.")
+
+    get = post = patch = delete = head = put = options = trace = answer

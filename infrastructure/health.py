@@ -1,0 +1,66 @@
+"""Liveness and readiness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.core.cache import cache
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from redis.exceptions import RedisError
+
+from infrastructure.cache import outage
+from infrastructure.maintenance import maintenance_message
+from infrastructure.postgresql.silence import log_failure
+
+
+def redis_answers() -> bool:
+    """Whether Redis takes what it is given: one that is full still answers questions."""
+    try:
+        cache.set("readiness", 1)
+    except RedisError as error:
+        outage.begin(error)
+        return False
+    outage.end()
+    return True
+
+
+def healthz(request: HttpRequest) -> JsonResponse:
+    """200 while the process lives; touches nothing else."""
+    return JsonResponse({"status": "ok"})
+
+
+def readyz(request: HttpRequest) -> JsonResponse:
+    """200 when requests can be served, else 503 with what is not in order."""
+    problems = {}
+    try:
+        executor = MigrationExecutor(connection)
+        if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+            problems["migrations"] = "Not all migrations are applied."
+    except DatabaseError as error:
+        log_failure(error)
+        problems["postgresql"] = "PostgreSQL does not answer."
+    if not redis_answers():
+        problems["redis"] = "Redis does not answer."
+    if maintenance_message():
+        problems["maintenance"] = "Maintenance mode is on."
+    if problems:
+        response = JsonResponse({"status": "unavailable", "problems": problems}, status=503)
+        response["Retry-After"] = "5"
+        return response
+    return JsonResponse({"status": "ready"})
+
+
+PROBES = {"/healthz": healthz, "/readyz": readyz}
+
+
+class HealthMiddleware:
+    """Answers both before anything judges the Host header, which neither uses: load balancers ask by address."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        probe = PROBES.get(request.path_info)
+        return probe(request) if probe else self.get_response(request)

@@ -1,0 +1,126 @@
+"""Log lines: one format for people, one for machines, both with the IDs of the request and of the scan."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import threading
+from collections.abc import Iterator
+from contextvars import ContextVar
+from typing import Any
+
+logger = logging.getLogger(__name__)
+
+NO_ID = "-"
+# The ID of the request that this thread answers, or that asked for what it does.
+current_id: ContextVar[str] = ContextVar("current_id", default=NO_ID)
+# The ID of the scan, audit or delivery that this thread works on.
+current_job: ContextVar[str] = ContextVar("current_job", default=NO_ID)
+
+
+@contextlib.contextmanager
+def working_on(job: str, request_id: str) -> Iterator[None]:
+    """Lines that are written meanwhile say what for, and by which request it was asked for, if by any."""
+    tokens = current_job.set(job), current_id.set(request_id or NO_ID)
+    try:
+        yield
+    finally:
+        current_job.reset(tokens[0])
+        current_id.reset(tokens[1])
+
+
+def request_id() -> str:
+    """That of the request which is being answered, to be kept with what it asks for; empty outside of any."""
+    found = current_id.get()
+    return "" if found == NO_ID else found
+
+
+class Outage:
+    """Something we need does not answer: a line when that begins and one when it ends, however often it is tried."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lock = threading.Lock()
+        self._is_on = False
+
+    def begin(self, reason: object) -> None:
+        with self._lock:
+            if not self._is_on:
+                self._is_on = True
+                logger.error("%s does not answer: %s", self._name, " ".join(str(reason).split()))
+
+    def end(self) -> None:
+        if self._is_on:
+            with self._lock:
+                if self._is_on:
+                    self._is_on = False
+                    logger.warning("%s answers again", self._name)
+
+
+class CurrentIds(logging.Filter):
+    """Puts the current IDs on every record."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        request, job = current_id.get(), current_job.get()
+        record.request_id, record.job = request, job
+        record.ids = request if job == NO_ID else f"{request} {job}"
+        return True
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "time": self.formatTime(record, "%Y-%m-%dT%H:%M:%S%z"),
+            "level": record.levelname,
+            "logger": record.name,
+            "request_id": getattr(record, "request_id", NO_ID),
+            "job": getattr(record, "job", NO_ID),
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line)
+
+
+def logging_config(log_format: str) -> dict[str, Any]:
+    """The argument of `logging.config.dictConfig` for "text" or "json"."""
+    ours = (
+        "accounts", "config", "dashboard", "documentation", "infrastructure", "operations", "reports", "scanner",
+        "scans", "sites", "webhooks",
+    )  # fmt: skip
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "filters": {
+            "current_ids": {"()": CurrentIds},
+            "known_states": {"()": "operations.known_states.KnownStates"},
+        },
+        "formatters": {
+            "text": {"format": "%(levelname)s %(name)s [%(ids)s] %(message)s"},
+            "json": {"()": JsonFormatter},
+        },
+        "handlers": {
+            "stderr": {
+                "class": "logging.StreamHandler",
+                "filters": ["current_ids"],
+                "formatter": "json" if log_format == "json" else "text",
+            }
+        },
+        "root": {"handlers": ["stderr"], "level": "WARNING"},
+        "loggers": {
+            # Django's line for every 4xx says nothing that the caller was not told.
+            "django.request": {"level": "ERROR", "filters": ["known_states"]},
+            # Strangers ask for strangers' names all day long, and get a 400.
+            "django.security.DisallowedHost": {"level": "CRITICAL"},
+            "celery.app.trace": {"filters": ["known_states"]},
+            "celery.beat": {"filters": ["known_states"]},
+            "celery.worker.request": {"filters": ["known_states"]},
+            "celery.worker.consumer.consumer": {"filters": ["known_states"]},
+            # Says when the queue is back.
+            "celery.worker.consumer.connection": {"level": "INFO", "filters": ["known_states"]},
+        }
+        | {name: {"level": "INFO"} for name in ours},
+    }

@@ -1,0 +1,53 @@
+"""The task queue: enqueue a row by the name of its task, and look whether messages wait.
+
+Tasks are called by name, so that whoever enqueues need not import the task. Nothing lives only in the queue: a sweeper
+finds the rows whose message was lost.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import redis
+from celery import current_app
+from django.conf import settings
+from kombu.exceptions import OperationalError
+
+from infrastructure.cache import outage
+
+BATCHES_S = 45.0
+
+_redis = redis.Redis.from_url(settings.REDIS_URL, **settings.REDIS_TIMEOUTS)
+
+
+def enqueue(task: str, row_id: str, queue: str | None = None) -> None:
+    """Hand a row to the workers, in the queue that the task's route names unless `queue` does.
+
+    When the queue does not take it, the sweeper will find the row.
+    """
+    try:
+        current_app.send_task(task, (row_id,), queue=queue)
+    except OperationalError as error:
+        outage.begin(f"{task}({row_id}) could not be enqueued, the sweeper will: {error}")
+    else:
+        outage.end()
+
+
+def has_messages(queue: str) -> bool:
+    """Whether a message waits in the queue for a worker; False when Redis does not say."""
+    try:
+        return bool(_redis.llen(queue))
+    except redis.RedisError as error:
+        outage.begin(error)
+        return False
+
+
+def delete_in_batches(task: str, delete: Callable[[Callable[[], bool]], bool]) -> None:
+    """Have `delete` work while it has time, which its argument says; when it says that more is left, `task` goes on.
+
+    So no night's work is cut off by a task's time limit.
+    """
+    ends_at = time.monotonic() + BATCHES_S
+    if not delete(lambda: time.monotonic() < ends_at):
+        current_app.send_task(task)

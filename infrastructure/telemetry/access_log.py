@@ -1,0 +1,105 @@
+"""One line for each request, scan and attempt to deliver: whose, how long, and by which request it was asked for.
+
+Never an address: routes as the code names them, so that no key, token or shared link gets into a log.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import time
+
+from django.conf import settings
+
+from infrastructure.logging import NO_ID, current_id, current_job
+
+
+def write(kind: str, what: str, fields: dict[str, object]) -> None:
+    """A line of this kind ("request", "scan", "delivery"), as the other lines of the log: with `LOG_FORMAT=json` of the
+    fields, else of `what`, which is for people.
+
+    Not by a logger, whose record and handler cost as much as all the rest that is noted of a request.
+    """
+    if not settings.ACCESS_LOG:
+        return
+    request, job = current_id.get(), current_job.get()
+    if settings.LOG_FORMAT == "json":
+        named = {"time": time.strftime("%Y-%m-%dT%H:%M:%S%z"), "level": "INFO", "logger": "access"}
+        line = json.dumps({**named, "request_id": request, "job": job, "kind": kind, "message": what, **fields})
+    else:
+        line = f"INFO access [{request if job == NO_ID else f'{request} {job}'}] {what}"
+    with contextlib.suppress(OSError, ValueError):  # nobody reads it any more
+        sys.stderr.write(line + "\n")
+
+
+def request_line(
+    *, method: str, route: str, status: int, wall_s: float, cpu_s: float, organization: int | None, client: str
+) -> None:
+    """Of a request that was answered; `client` is the address behind the proxies that are trusted."""
+    write(
+        "request",
+        f"{method} {route} {status} {wall_s * 1000:.1f} ms, {cpu_s * 1000:.1f} ms CPU, "
+        f"organization {organization or '-'}, client {client}",
+        {
+            "method": method,
+            "route": route,
+            "status": status,
+            "duration_ms": round(wall_s * 1000, 1),
+            "cpu_ms": round(cpu_s * 1000, 1),
+            "organization": organization,
+            "client": client,
+        },
+    )
+
+
+def scan_line(
+    *,
+    scan: str,
+    scan_type: str,
+    status: str,
+    reason: str,
+    waited_s: float,
+    wall_s: float,
+    cpu_s: float | None,
+    attempt: int,
+    organization: int,
+) -> None:
+    """Of a scan that has ended; `cpu_s` is its share of its visit's, if known."""
+    cpu = "-" if cpu_s is None else f"{cpu_s:.2f}"
+    write(
+        "scan",
+        f"{scan} {scan_type} {status}{f' {reason}' if reason else ''} {wall_s:.2f} s, {cpu} s CPU, "
+        f"waited {waited_s:.2f} s, attempt {attempt}, organization {organization}",
+        {
+            "scan": scan,
+            "type": scan_type,
+            "status": status,
+            "reason": reason or None,
+            "duration_ms": round(wall_s * 1000),
+            "cpu_ms": None if cpu_s is None else round(cpu_s * 1000),
+            "waited_ms": round(waited_s * 1000),
+            "attempt": attempt,
+            "organization": organization,
+        },
+    )
+
+
+def delivery_line(
+    *, delivery: str, webhook: str, event: str, outcome: str, status: int | None, error: str, wall_ms: int, attempt: int
+) -> None:
+    """Of an attempt to deliver an event; `status` is the receiver's."""
+    write(
+        "delivery",
+        f"{delivery} {event} to {webhook} {outcome}, attempt {attempt}, {status or error} {wall_ms} ms",
+        {
+            "delivery": delivery,
+            "webhook": webhook,
+            "event": event,
+            "outcome": outcome,
+            "status": status,
+            "error": error or None,
+            "duration_ms": wall_ms,
+            "attempt": attempt,
+        },
+    )

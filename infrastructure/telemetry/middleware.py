@@ -1,0 +1,90 @@
+"""Every request is counted, timed and written into the access log, by its route."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+
+from infrastructure.health import PROBES
+from infrastructure.logging import current_id
+from infrastructure.telemetry import access_log, tracing
+from infrastructure.telemetry.counters import counted, counters, observed
+from infrastructure.telemetry.definitions import HTTP_CPU, HTTP_DURATION, HTTP_REQUESTS
+
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+METRICS_PATH = "/metrics"
+# Answered before addresses are looked up, all day long by machines.
+MACHINES = frozenset({*PROBES, METRICS_PATH})
+UNKNOWN = "unknown"
+
+
+class TelemetryMiddleware:
+    """Stands outside of everything but the request's ID, which its line carries."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if not tracing.is_on():
+            return self._noted(request)[0]
+        with tracing.request_span(current_id.get()) as attributes:
+            response, route = self._noted(request)
+            attributes |= {
+                "name": f"{request.method} {route}",
+                "http.request.method": request.method or "",
+                "http.route": route,
+                "http.response.status_code": response.status_code,
+            }
+        return response
+
+    def _noted(self, request: HttpRequest) -> tuple[HttpResponse, str]:
+        began_s, began_cpu_s = time.perf_counter(), time.thread_time()
+        response = self.get_response(request)
+        cpu_s = time.thread_time() - began_cpu_s
+        return response, note(request, response.status_code, time.perf_counter() - began_s, cpu_s)
+
+
+def note(request: HttpRequest, status: int, wall_s: float, cpu_s: float) -> str:
+    """Count a request, and write its line, which probes get only where not all is well. Returns the route."""
+    route = route_of(request)
+    method = request.method if request.method in METHODS else "other"
+    counters.add(
+        [
+            counted(HTTP_REQUESTS, route, method, str(status)),
+            counted(HTTP_CPU, route, by=cpu_s),
+            *observed(HTTP_DURATION, wall_s, route),
+        ]
+    )
+    if route not in MACHINES or status != 200:
+        access_log.request_line(
+            method=method,
+            route=route,
+            status=status,
+            wall_s=wall_s,
+            cpu_s=cpu_s,
+            organization=_organization(request),
+            client=request.META.get("REMOTE_ADDR", ""),
+        )
+    return route
+
+
+def route_of(request: HttpRequest) -> str:
+    """The address as `config.urls` writes it, with names for what changes: there are as many as views."""
+    match = request.resolver_match
+    if match is not None:
+        # What is written as an expression is for all that no view is at.
+        return UNKNOWN if match.route.startswith("^") else f"/{match.route}"
+    path = request.path_info
+    if path in MACHINES:
+        return path
+    return settings.STATIC_URL if path.startswith(settings.STATIC_URL) else UNKNOWN
+
+
+def _organization(request: HttpRequest) -> int | None:
+    """Whose key asked, or which organization's page it is."""
+    membership = getattr(request, "membership", None)
+    found: int | None = membership.organization_id if membership else getattr(request, "organization_id", None)
+    return found

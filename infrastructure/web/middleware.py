@@ -1,0 +1,82 @@
+"""What stands on every response: the ID of its request's log lines, and what pages may ask of a device."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Callable
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
+
+from infrastructure.logging import current_id
+from infrastructure.postgresql.silence import log_failure
+
+# What a client may send as its own ID: short, and nothing that could break a log line.
+WELL_FORMED = re.compile(r"[A-Za-z0-9._-]{8,128}")
+
+
+class PageCompressionMiddleware(GZipMiddleware):
+    """Compresses pages, which are ten times as long as they need be. Django adds noise against BREACH.
+
+    The API's answers are short, and the proxy in front may compress them.
+    """
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        """Leaves everything but HTML as it is."""
+        if not response.headers.get("Content-Type", "").startswith("text/html"):
+            return response
+        return super().process_response(request, response)
+
+
+class OutageMiddleware:
+    """Answers for pages while the database does not: with a 503, and not a crash's line for each."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """None for what is none of its business. The answer takes no template: they ask the database as well."""
+        if not isinstance(exception, OperationalError | InterfaceError):
+            return None
+        log_failure(exception)
+        message = "The service is temporarily unavailable. Try again in a few seconds."
+        return HttpResponse(
+            f"<!doctype html><title>Unavailable</title><p>{message}</p>", status=503, headers={"Retry-After": "5"}
+        )
+
+
+class RequestIdMiddleware:
+    """Takes a well-formed `X-Request-ID` from the request, or makes one."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        sent = request.headers.get("X-Request-ID", "")
+        request_id = sent if WELL_FORMED.fullmatch(sent) else secrets.token_hex(16)
+        token = current_id.set(request_id)
+        try:
+            response = self.get_response(request)
+        finally:
+            current_id.reset(token)
+        response["X-Request-ID"] = request_id
+        return response
+
+
+class PermissionsPolicyMiddleware:
+    """Sends `PERMISSIONS_POLICY`: frames in our pages, if there were any, could not ask for these either."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        response["Permissions-Policy"] = settings.PERMISSIONS_POLICY
+        return response

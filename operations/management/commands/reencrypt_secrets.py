@@ -1,0 +1,78 @@
+"""`manage.py reencrypt_secrets`: after it, only the first key of the ring is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from allauth.mfa.models import Authenticator
+from cryptography.fernet import InvalidToken
+from django.apps import apps
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+from django.db.models import BinaryField, Model
+
+from infrastructure import encryption
+
+FACTOR_SECRETS = ("secret", "seed")
+
+
+class Command(BaseCommand):
+    help = "Encrypts all secrets in the database with the first key, so that the other keys can go."
+    requires_system_checks = ["environment"]
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        changed = unreadable = 0
+        for model, column in _encrypted_columns():
+            kept = model._default_manager.exclude(**{column: None}).order_by()
+            for id in kept.values_list("pk", flat=True).iterator():
+                try:
+                    changed += _reencrypt(model, column, id)
+                except InvalidToken:
+                    unreadable += 1
+                    self.stderr.write(f"{model._meta.verbose_name} {id}: no key fits")
+        for id in Authenticator.objects.order_by().values_list("pk", flat=True).iterator():
+            try:
+                changed += _reencrypt_factor(id)
+            except InvalidToken:
+                unreadable += 1
+                self.stderr.write(f"second factor {id}: no key fits")
+        self.stdout.write(f"{changed} secrets were encrypted anew.")
+        if unreadable:
+            raise CommandError(f"{unreadable} secrets could not be read: a key is missing. Add it and run this again.")
+
+
+def _encrypted_columns() -> Iterator[tuple[type[Model], str]]:
+    """What is encrypted says so by its name, whatever app it is of."""
+    for model in apps.get_models():
+        for field in model._meta.local_fields:
+            if isinstance(field, BinaryField) and field.name.startswith("encrypted_"):
+                yield model, field.name
+
+
+def _reencrypt(model: type[Model], column: str, id: str | int) -> int:
+    """1 when the row's secret was under another key. Under the row's lock: it may be changed or dropped meanwhile."""
+    with transaction.atomic():
+        row = model._default_manager.select_for_update(no_key=True).filter(pk=id).first()
+        if row is None or getattr(row, column) is None:
+            return 0
+        before = bytes(getattr(row, column))
+        after = encryption.reencrypt(before)
+        if after == before:
+            return 0
+        setattr(row, column, after)
+        row.save(update_fields=[column])
+        return 1
+
+
+def _reencrypt_factor(id: int) -> int:
+    """The same for a second factor, whose secrets are texts in its JSON."""
+    with transaction.atomic():
+        row = Authenticator.objects.select_for_update(no_key=True).filter(pk=id).first()
+        before = {} if row is None else {name: row.data[name] for name in FACTOR_SECRETS if name in row.data}
+        after = {name: encryption.reencrypt(value.encode()).decode() for name, value in before.items()}
+        if row is None or after == before:
+            return 0
+        row.data |= after
+        row.save(update_fields=["data"])
+        return 1

@@ -1,0 +1,129 @@
+"""/metrics, for Prometheus: of all processes on all hosts, whichever web process answers."""
+
+from __future__ import annotations
+
+import hmac
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import redis
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.metrics_core import CounterMetricFamily, Metric
+from prometheus_client.registry import Collector, CollectorRegistry
+
+from infrastructure.cache import outage
+from infrastructure.telemetry.counters import MICRO, Series, counters
+from infrastructure.telemetry.definitions import COUNTERS, HISTOGRAMS
+from infrastructure.telemetry.middleware import METRICS_PATH
+from operations.rows import collected, histogram
+
+# However often somebody asks, PostgreSQL, Redis and the workers are asked no more often.
+KEPT_S = 5.0
+# For whoever comes while it is being asked.
+PATIENCE_S = 10.0
+
+
+class MetricsMiddleware:
+    """Answers before anything judges the Host header, as for probes: Prometheus asks by address."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.path_info == METRICS_PATH and settings.METRICS_TOKEN:
+            return metrics(request)
+        return self.get_response(request)
+
+
+def metrics(request: HttpRequest) -> HttpResponse:
+    """For whoever has `METRICS_TOKEN`, as a bearer."""
+    if request.method not in ("GET", "HEAD"):
+        return HttpResponseNotAllowed(["GET", "HEAD"])
+    scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not hmac.compare_digest(token.strip().encode(), settings.METRICS_TOKEN.encode()):
+        return HttpResponse(
+            "Send METRICS_TOKEN as a bearer.\n", "text/plain", 401, headers={"WWW-Authenticate": "Bearer"}
+        )
+    families = _latest.get()
+    if families is None:
+        return HttpResponse("Others are asking. Try again.\n", "text/plain", 503, headers={"Retry-After": "5"})
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_Kept(families))
+    encode, content_type = choose_encoder(request.headers.get("Accept", ""))
+    return HttpResponse(encode(registry), content_type, headers={"Cache-Control": "no-store"})
+
+
+class _Kept(Collector):
+    def __init__(self, families: list[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> list[Metric]:
+        return self._families
+
+
+class _Latest:
+    """What was collected last. One thread collects, and who comes meanwhile waits for it.
+
+    What was there before may be old: who has asked another process since would see counters go back, and take that for
+    a restart.
+    """
+
+    def __init__(self, collect: Callable[[], Iterator[Metric]]) -> None:
+        self._collect = collect
+        self._lock = threading.Lock()
+        self._families: list[Metric] | None = None
+        self._until = self._ended_at = 0.0
+
+    def get(self) -> list[Metric] | None:
+        """At most `KEPT_S` older than the question; None where another is at it for longer than `PATIENCE_S`."""
+        asked_at = time.monotonic()
+        if asked_at < self._until:
+            return self._families
+        if not self._lock.acquire(timeout=PATIENCE_S):
+            return None
+        try:
+            if self._ended_at < asked_at:
+                began_at = time.monotonic()
+                self._families = [*self._collect()]
+                self._until, self._ended_at = began_at + KEPT_S, time.monotonic()
+            return self._families
+        finally:
+            self._lock.release()
+
+    def forget(self) -> None:
+        """For tests: the next one is asked anew."""
+        self._families = None
+        self._until = self._ended_at = 0.0
+
+
+def _all() -> Iterator[Metric]:
+    yield from collected()
+    try:
+        totals = counters.totals()
+    except redis.RedisError as error:
+        outage.begin(error)
+        return
+    of: dict[str, dict[Series, int]] = {}
+    for series, value in totals.items():
+        of.setdefault(series[0], {})[series[1:]] = value
+    for counter in COUNTERS:
+        family = CounterMetricFamily(counter.name, counter.help, labels=counter.labels)
+        nothing_yet: dict[Series, int] = {} if counter.labels else {(): 0}
+        for labels, value in of.get(counter.name, nothing_yet).items():
+            family.add_metric(labels, value / MICRO if counter.is_seconds else value)
+        yield family
+    for each in HISTOGRAMS:
+        buckets: dict[Series, dict[str, int]] = {}
+        sums: dict[Series, float] = {}
+        for series, value in of.get(each.name, {}).items():
+            if series[-1] == "sum":
+                sums[series[:-1]] = value / MICRO
+            else:
+                buckets.setdefault(series[:-1], {})[series[-1]] = value
+        yield histogram(each.name, each.help, each.labels, each.bounds, buckets, sums)
+
+
+_latest = _Latest(_all)

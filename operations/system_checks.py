@@ -1,0 +1,99 @@
+"""Wrong settings are refused at start, each with an ID and a hint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Info, Warning, register
+from django.core.exceptions import ImproperlyConfigured
+
+from infrastructure.environment import HOW_TO_MAKE_A_KEY
+from infrastructure.web.mail import goes_to_log
+from scanner.environment import problems
+from scanner.net.browser import missing_packages, sandbox_problem
+from scans.browser import browser_program
+
+# Not asked by commands that print what a program reads: the browser is no fault of theirs.
+ENVIRONMENT, BROWSER = "environment", "browser"
+
+
+@register(ENVIRONMENT)
+def environment_variables(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """One error for every variable whose value can't be used."""
+    return [Error(problem.message, hint=problem.hint, id=f"environment.{problem.name}") for problem in problems]
+
+
+@register(ENVIRONMENT)
+def secret_key(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """One error where none is set; one that is too short is among the variables that can't be used."""
+    try:
+        if settings.SECRET_KEY:
+            return []
+    except ImproperlyConfigured:
+        pass  # Django's own answer to an empty key; ours below names the variable
+    if any(problem.name == "SECRET_KEY" for problem in problems):
+        return []
+    return [Error("SECRET_KEY is not set.", hint=HOW_TO_MAKE_A_KEY, id="environment.SECRET_KEY")]
+
+
+@register(ENVIRONMENT)
+def log_format(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """An unknown format would silently be text."""
+    if settings.LOG_FORMAT in ("text", "json"):
+        return []
+    return [
+        Warning(
+            f"LOG_FORMAT {settings.LOG_FORMAT!r} is not known, text is used.",
+            hint="Set it to text or json.",
+            id="environment.LOG_FORMAT",
+        )
+    ]
+
+
+@register(ENVIRONMENT)
+def mail(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Mail that goes to the log is for one's own machine; elsewhere nobody gets it, and its links stand in the log."""
+    if not settings.SECURE or not goes_to_log():
+        return []
+    return [
+        Warning(
+            "BASE_URL is https, and mail goes to the log: people get no links to sign up, join or reset a password, "
+            "and whoever reads the log can use them.",
+            hint="Set EMAIL_URL to a mail server, such as smtp+tls://user:password@host:587.",
+            id="environment.EMAIL_URL",
+        )
+    ]
+
+
+@register(BROWSER)
+def browser(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Says which browser scans use: without one they have fewer checks, which an operator should know."""
+    if settings.SCAN_BROWSER == "off":
+        return [Info("Scans use no browser: SCAN_BROWSER is off.", id="scans.I002")]
+    program = browser_program()
+    if program is None:
+        packages = ", ".join(missing_packages())
+        missing = f"the packages {packages} are not installed" if packages else "no Chromium was found"
+        return [
+            Warning(
+                f"Scans use no browser: {missing}. Checks that need one are left out.",
+                hint="`make browser` installs what is missing; SCAN_BROWSER=off says that none is wanted.",
+                id="scans.W001",
+            )
+        ]
+    used = Info(f"Scans use the browser {program}.", id="scans.I001")
+    if not settings.SCAN_BROWSER_SANDBOX:
+        hint = "A hole in Chromium is then a way into the worker's user. Unset SCAN_BROWSER_SANDBOX where you can."
+        return [used, Warning("The browser runs without its sandbox.", hint=hint, id="scans.W002")]
+    if problem := sandbox_problem(program):
+        hint = (
+            "Run workers as an ordinary user where user namespaces are allowed (in containers: deploy/seccomp.json);"
+            " SCAN_BROWSER_SANDBOX=off runs it without."
+        )
+        return [
+            used,
+            Warning(f"The browser will not start: it gets no sandbox, {problem}.", hint=hint, id="scans.W003"),
+        ]
+    return [used]

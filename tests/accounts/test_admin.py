@@ -1,0 +1,321 @@
+"""The admin: every list answers, secrets never show, what is only looked at can't be changed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from importlib import import_module
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.admin.models import LogEntry
+from django.contrib.admin.utils import quote
+from django.contrib.auth.models import Permission
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts import members
+from accounts.keys import minting
+from accounts.models import ApiKey, AuditEvent, Invitation, Membership, MonthlyUsage, Organization, Tier, User
+from accounts.tenant_admin import UncountedAdmin
+from accounts.usage import month_of
+from infrastructure import encryption
+from reports.models import Mute, Report
+from scans.models import Audit, Badge, BlockedDomain, Monitor, Scan
+from tests.furnished_monitors import add_runs, make_monitor
+from tests.world import Member, browser_of, finished_scan, make_scan, person_of
+from webhooks.delivery.signing import new_secret
+from webhooks.models import Delivery, Event, EventKind, Webhook
+
+READ_ONLY = (Scan, Audit, Monitor, Badge, Report, Mute, Webhook, Event, Delivery, AuditEvent, Invitation)
+MODELS = (Organization, Tier, Membership, User, ApiKey, BlockedDomain, *READ_ONLY)
+
+
+@pytest.fixture
+def operator(db: None) -> Client:
+    client = Client()
+    client.force_login(User.objects.create_superuser("operator@people.test", "correct horse 9"))
+    return client
+
+
+@pytest.fixture
+def furnished(home: Member) -> list[str]:
+    """One row at least in every table; returns what must never be shown."""
+    secret = new_secret()
+    Webhook.objects.create(
+        organization=home.organization,
+        url="https://receiver.test/",
+        events=[EventKind.SCAN_COMPLETED],
+        encrypted_secret=encryption.encrypt(secret),
+    )
+    finished_scan(home)
+    Audit.objects.create(
+        organization=home.organization,
+        kind=Audit.Kind.PAGE,
+        url="https://example.com/",
+        types=["seo"],
+        max_pages=1,
+        encrypted_credentials=encryption.encrypt(secret),
+    )
+    Mute.objects.create(
+        organization=home.organization,
+        check_id="hsts",
+        host="example.com",
+        reason="Why not.",
+        expires_at=timezone.now() + timedelta(days=7),
+    )
+    monitor = make_monitor(home, encrypted_credentials=encryption.encrypt(secret))
+    add_runs(monitor, 3, timezone.now())
+    Badge.objects.create(organization=home.organization, monitor=monitor)
+    BlockedDomain.objects.create(domain="blocked.test")
+    Invitation.objects.create(
+        organization=home.organization, email="asked@people.test", expires_at=timezone.now() + timedelta(days=7)
+    )
+    member = User.objects.create_user("member@people.test", "another horse 9")
+    Membership.objects.create(organization=home.organization, user=member)
+    webhook = Webhook.objects.get()
+    return [
+        secret,
+        secret.removeprefix("whsec_"),
+        bytes(webhook.encrypted_secret).decode(),
+        home.key.digest,
+        home.plaintext,
+        member.password,
+    ]
+
+
+def address(model: type, page: str, *args: object) -> str:
+    return reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}", args=args)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_every_list_and_every_row_answers_and_shows_no_secret(
+    operator: Client, furnished: list[str], model: type
+) -> None:
+    row = model.objects.first()
+    for page in (address(model, "changelist"), address(model, "change", quote(row.pk))):
+        for query in ("", "?q=anything") if page.endswith(f"{model._meta.model_name}/") else ("",):
+            response = operator.get(page + query)
+            if query and not admin.site.get_model_admin(model).search_fields:
+                continue
+            assert response.status_code == 200, page + query
+            text = response.content.decode()
+            assert not [hidden for hidden in furnished if hidden in text]
+
+
+def test_tables_that_an_operator_has_no_business_in_are_not_there() -> None:
+    import_module("config.urls")  # registers them
+    registered = {model for model in admin.site._registry if model._meta.app_label != "auth"}
+    assert registered == set(MODELS)
+    assert admin.site.check(apps.get_app_configs()) == []
+
+
+@pytest.mark.parametrize("model", READ_ONLY, ids=lambda model: model.__name__)
+def test_what_is_only_looked_at_cannot_be_changed(operator: Client, furnished: list[str], model: type) -> None:
+    row = model.objects.first()
+    assert operator.get(address(model, "add")).status_code == 403
+    assert operator.post(address(model, "change", row.pk), {"url": "https://x.test/"}).status_code == 403
+    assert operator.post(address(model, "delete", row.pk), {"post": "yes"}).status_code == 403
+
+
+@pytest.mark.parametrize("role", ["anonymous", "member"])
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_nobody_but_staff_gets_in(furnished: list[str], model: type, role: str) -> None:
+    client = Client()
+    if role == "member":
+        client.force_login(User.objects.get(email="member@people.test"))
+    response = client.get(address(model, "changelist"))
+    assert (response.status_code, response["Location"].partition("?")[0]) == (302, "/admin/login/")
+
+
+def test_a_new_key_is_shown_once_and_works(operator: Client, home: Member) -> None:
+    form = {"organization": home.organization.pk, "name": "CI", "scope": "read", "expires_at_0": "", "expires_at_1": ""}
+    response = operator.post(address(ApiKey, "add"), form)
+    assert "messages" not in response.cookies, "what stands in a cookie stands in a browser's files"
+    assert "no-store" in response["Cache-Control"]
+    key = ApiKey.objects.get(name="CI")
+    (shown,) = [
+        word
+        for word in response.content.decode().replace("<", " ").replace(">", " ").split()
+        if word.startswith("wss_") and minting.is_well_formed(word)
+    ]
+    assert key.digest == minting.digest(shown)
+    assert key.created_by.email == "operator@people.test"
+    assert shown not in operator.get(address(ApiKey, "change", key.pk)).content.decode()
+    assert shown not in operator.get(address(ApiKey, "changelist")).content.decode()
+    assert not LogEntry.objects.filter(object_repr__contains=shown).exists()
+    assert LogEntry.objects.get().object_id == key.pk
+
+
+def test_a_membership_that_staff_change_or_end_ends_its_invitations(operator: Client, home: Member) -> None:
+    for change in ("role", "end"):
+        user = person_of(home, "owner", f"{change}@people.test")
+        membership = Membership.objects.get(user=user)
+        invitation = members.invite(actor=membership, email=f"new-{change}@people.test", role="admin")
+        if change == "role":
+            operator.post(address(Membership, "change", membership.pk), {"role": "viewer"})
+        else:
+            operator.post(address(Membership, "delete", membership.pk), {"post": "yes"})
+        invitation.refresh_from_db()
+        assert invitation.revoked_at is not None
+
+
+def test_a_key_keeps_its_organization_and_digest_when_it_is_renamed(
+    operator: Client, home: Member, stranger: Member
+) -> None:
+    form = {
+        "organization": stranger.organization.pk,
+        "name": "Renamed",
+        "digest": "x",
+        "expires_at_0": "",
+        "expires_at_1": "",
+    }
+    answer = operator.post(address(ApiKey, "change", home.key.pk), form)
+    assert (answer.status_code, answer["Location"]) == (302, address(ApiKey, "changelist"))
+    key = ApiKey.objects.get(pk=home.key.pk)
+    assert (key.name, key.organization, key.digest) == ("Renamed", home.organization, home.key.digest)
+
+
+def test_revoking_keys(operator: Client, home: Member, stranger: Member) -> None:
+    assert home.api.get("/v1/usage").status_code == 200
+    form = {"action": "revoke", "_selected_action": [home.key.pk]}
+    assert operator.post(address(ApiKey, "changelist"), form).status_code == 302
+    assert home.api.get("/v1/usage").json()["code"] == "KEY_REVOKED"
+    assert stranger.api.get("/v1/usage").status_code == 200
+    revoked_at = ApiKey.objects.get(pk=home.key.pk).revoked_at
+    operator.post(address(ApiKey, "changelist"), form)
+    assert ApiKey.objects.get(pk=home.key.pk).revoked_at == revoked_at
+
+
+def test_a_key_cannot_be_deleted(operator: Client, home: Member) -> None:
+    assert operator.post(address(ApiKey, "delete", home.key.pk), {"post": "yes"}).status_code == 403
+
+
+def test_organizations_are_listed_with_their_month_in_few_queries(
+    operator: Client, home: Member, stranger: Member, django_assert_max_num_queries
+) -> None:
+    MonthlyUsage.objects.create(organization=home.organization, period=month_of(timezone.now()), used=17)
+    MonthlyUsage.objects.create(organization=home.organization, period="2020-01-01", used=99)
+    with django_assert_max_num_queries(7):
+        text = operator.get(address(Organization, "changelist")).content.decode()
+    assert "17 of 100" in text
+    assert "0 of 100" in text
+
+
+def test_an_organization_can_be_added(operator: Client) -> None:
+    assert operator.get(address(Organization, "add")).status_code == 200
+    form = {"name": "New", "slug": "new", "tier": "pro"}
+    assert operator.post(address(Organization, "add"), form).status_code == 302
+    assert Organization.objects.get(slug="new").tier_id == "pro"
+
+
+def test_a_person_can_be_added_and_then_logs_in(operator: Client) -> None:
+    assert operator.get(address(User, "add")).status_code == 200
+    form = {"email": "new@people.test", "usable_password": "true"}
+    passwords = {"password1": "a long horse 9", "password2": "a long horse 9"}
+    response = operator.post(address(User, "add"), form | passwords)
+    assert response.status_code == 302
+    login = {"login": "new@people.test", "password": "a long horse 9"}
+    assert Client().post("/login/", login)["Location"] == "/dashboard/"
+
+
+def test_a_person_twice_in_other_letters_is_refused(operator: Client) -> None:
+    form = {"email": "OPERATOR@people.test", "usable_password": "true"}
+    passwords = {"password1": "a long horse 9", "password2": "a long horse 9"}
+    response = operator.post(address(User, "add"), form | passwords)
+    assert response.status_code == 200
+    assert "There is an account with this e-mail address already." in response.content.decode()
+    assert User.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("entered", "kept"),
+    [
+        ("Example.COM", "example.com"),
+        (" *.example.com. ", "example.com"),
+        (".example.com", "example.com"),
+        ("2001:DB8::1", "2001:db8::1"),
+        ("Bücher.example", "bücher.example"),
+    ],
+)
+def test_blocked_domains_are_kept_in_one_form(operator: Client, entered: str, kept: str) -> None:
+    assert operator.post(address(BlockedDomain, "add"), {"domain": entered}).status_code == 302
+    assert BlockedDomain.objects.get().domain == kept
+    assert operator.post(address(BlockedDomain, "add"), {"domain": kept}).status_code == 200
+    assert BlockedDomain.objects.count() == 1
+
+
+@pytest.mark.parametrize("entered", ["https://example.com/", "example.com:80", "a b", "user@example.com", "*", "."])
+def test_what_is_no_domain_is_refused(operator: Client, entered: str) -> None:
+    response = operator.post(address(BlockedDomain, "add"), {"domain": entered})
+    assert response.status_code == 200
+    assert "Enter a domain such as example.com" in response.content.decode()
+
+
+def test_no_list_of_many_rows_is_counted(operator: Client, home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(UncountedAdmin, "list_per_page", 2)
+    for _ in range(3):
+        make_scan(home)
+    for query in ("", "?status__exact=queued", "?q=home"):
+        with CaptureQueriesContext(connection) as queries:
+            text = operator.get(address(Scan, "changelist") + query).content.decode()
+        assert "Scans 1 to 2, there are more" in text
+        assert not [each["sql"] for each in queries if "COUNT(" in each["sql"]]
+    assert "Scans 3 to 3" in operator.get(address(Scan, "changelist") + "?p=2").content.decode()
+
+
+@pytest.mark.parametrize("page", ["0", "-1", "201", "99999999999999999999"])
+def test_a_page_that_is_too_far_is_not_looked_for(operator: Client, home: Member, page: str) -> None:
+    make_scan(home)
+    response = operator.get(f"{address(Scan, 'changelist')}?p={page}")
+    assert (response.status_code, response["Location"].partition("?")[2]) == (302, "e=1")
+
+
+def test_the_list_of_reports_leaves_the_long_columns_where_they_are(operator: Client, home: Member) -> None:
+    finished_scan(home)
+    with CaptureQueriesContext(connection) as queries:
+        operator.get(address(Report, "changelist"))
+    assert not [each["sql"] for each in queries if '"reports_report"."export"' in each["sql"]]
+
+
+@pytest.fixture
+def helper(db: None) -> Client:
+    """Staff who may change people, and nothing else."""
+    person = User.objects.create_user("helper@people.test", is_staff=True)
+    person.user_permissions.set(Permission.objects.filter(codename__in=["change_user", "view_user", "delete_user"]))
+    return browser_of(person)
+
+
+def test_staff_make_nobody_more_than_they_are(helper: Client, home: Member) -> None:
+    person = person_of(home, "member", "ada@people.test")
+    page = helper.get(f"/admin/accounts/user/{person.pk}/change/")
+    fields = {
+        "first_name": "Eve",
+        "email": "eve@people.test",
+        "is_superuser": "on",
+        "is_staff": "on",
+        "is_active": "on",
+    }
+    assert helper.post(f"/admin/accounts/user/{person.pk}/change/", fields).status_code == 302
+    person.refresh_from_db()
+    assert page.status_code == 200
+    assert (person.first_name, person.email) == ("Eve", "ada@people.test")
+    assert (person.is_superuser, person.is_staff) == (False, False)
+
+
+def test_staff_do_not_become_somebody_else_by_a_password(helper: Client, home: Member) -> None:
+    person = person_of(home, "owner", "ada@people.test")
+    path = f"/admin/accounts/user/{person.pk}/password/"
+    assert helper.post(path, {"password1": "a new one 17", "password2": "a new one 17"}).status_code == 403
+    person.refresh_from_db()
+    assert not person.check_password("a new one 17")
+
+
+def test_a_superuser_is_changed_by_superusers_alone(helper: Client) -> None:
+    above = User.objects.create_superuser("root@people.test")
+    assert helper.post(f"/admin/accounts/user/{above.pk}/change/", {"first_name": "Eve"}).status_code == 403
+    assert helper.post(f"/admin/accounts/user/{above.pk}/delete/", {"post": "yes"}).status_code == 403
+    assert User.objects.filter(pk=above.pk, first_name="").exists()

@@ -1,0 +1,192 @@
+"""A page for each check: what it finds, why it matters, how it is judged, how it is fixed, where it is from."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+import subprocess
+import tomllib
+
+import pytest
+from django.test import Client
+from lxml import html
+
+from documentation.checks import entries, search
+from documentation.fixes import SERVERS, fixes
+from documentation.sources import SOURCES
+from scanner import catalogue
+from scanner.catalogue import checks
+from scanner.findings import ScanType
+from scans.management.commands.checks import EVIDENCE
+
+CATALOGUE = {check.id: check for scan_type in ScanType for check in checks(scan_type)}
+SECTIONS = ["What it finds", "Why it matters", "How it is judged", "How to fix it", "Sources"]
+SNIPPETS = sorted({(each.server, each.code) for found in fixes().values() for fix in found for each in fix.snippets})
+
+
+def shown(path: str) -> html.HtmlElement:
+    response = Client().get(path)
+    assert response.status_code == 200, path
+    return html.fromstring(response.content.decode()).find(".//main")
+
+
+def text_of(element: html.HtmlElement) -> str:
+    return " ".join(element.text_content().split())
+
+
+def test_every_check_says_why_it_matters() -> None:
+    for check in CATALOGUE.values():
+        assert 25 < len(check.why) < 160, check.id
+        assert re.fullmatch(r"(?:[A-Z]|[a-z]+\(\) ).*\.", check.why), check.id
+        assert not check.judged or check.judged.endswith("."), check.id
+
+
+def test_every_check_has_a_page_without_an_empty_section() -> None:
+    assert entries().keys() == CATALOGUE.keys()
+    for check in CATALOGUE.values():
+        page = shown(f"/docs/checks/{check.id}")
+        assert text_of(page.find(".//h1")) == check.name
+        sections = [text_of(each) for each in page.iter("h2")]
+        assert [each for each in sections if each in SECTIONS] == SECTIONS, check.id
+        for heading in page.xpath(".//h2|.//h3"):
+            following = heading.getnext()
+            assert following is not None, (check.id, heading.text)
+            assert following.tag not in ("h1", "h2"), (check.id, heading.text)
+            assert text_of(following), (check.id, heading.text)
+        said = text_of(page)
+        for each in (check.id, check.found, check.why, " ".join(check.fix.split()), check.category.name):
+            assert each in said, (check.id, each)
+
+
+def test_a_page_says_how_its_check_is_judged() -> None:
+    said = text_of(shown("/docs/checks/lcp"))
+    assert "Passes up to 2.5 s, warns up to 4.0 s" in said
+    assert "It is left out where no browser is installed." in said
+    assert "which has the weight 45 (15 without a browser) of 100" in said
+    assert "At most 79: A critical check failed." in said
+    assert "its result may vary from scan to scan" in said
+    said = text_of(shown("/docs/checks/cookie-secure"))
+    assert "It needs no browser." in said
+    assert "vary from scan to scan" not in said
+
+
+def test_the_weight_of_a_category_is_told_beside_that_of_all() -> None:
+    """They need not be a hundred."""
+    weights = {check.category: check.category.weight for check in checks(ScanType.SEO)}
+    said = text_of(shown("/docs/checks/title"))
+    assert f"{weights[CATALOGUE['title'].category]} of {sum(weights.values())}." in said
+
+
+def test_a_page_says_where_its_check_differs_from_other_tools() -> None:
+    said = text_of(shown("/docs/checks/referrer-policy"))
+    assert "Where it differs from other tools" in said
+    assert "no policy at all passes" in said
+    # What is said of all checks of a category, or of a family.
+    assert "count a weakness only where every policy leaves it open" in text_of(shown("/docs/checks/csp-syntax"))
+    assert "demand the structure of the whole file" in text_of(shown("/docs/checks/exposed-env"))
+    assert "Where it differs from other tools" not in text_of(shown("/docs/checks/tls-cert-expiry"))
+
+
+def test_sources_lead_to_where_they_can_be_read() -> None:
+    page = shown("/docs/checks/hsts")
+    assert "https://www.rfc-editor.org/rfc/rfc6797#section-6.1" in page.xpath(".//a/@href")
+    assert "https://www.w3.org/TR/CSP3/" in shown("/docs/checks/csp-syntax").xpath(".//a/@href")
+    texts = {each for check in CATALOGUE.values() for each in check.references}
+    assert all(any(text.startswith(name) for text in texts) for name in SOURCES)
+
+
+@pytest.mark.parametrize("check_id", ["nothing", "HSTS", "hsts ", "hsts%2f..", "%3Cscript%3E"])
+def test_an_unknown_check_is_a_404(db: None, check_id: str) -> None:
+    assert Client().get(f"/docs/checks/{check_id}").status_code == 404
+
+
+def test_every_snippet_is_on_the_pages_of_its_checks() -> None:
+    assert fixes().keys() <= CATALOGUE.keys()
+    for check_id, found in fixes().items():
+        page = shown(f"/docs/checks/{check_id}")
+        code = [element.text_content() for element in page.xpath(".//pre/code")]
+        headings = [text_of(each) for each in page.xpath(".//h3")]
+        for fix in found:
+            assert fix.snippets, check_id
+            for snippet in fix.snippets:
+                assert snippet.code in code
+                assert snippet.server in headings
+
+
+def test_files_of_fixes_know_only_what_is_shown() -> None:
+    files = [path for each in ScanType for path in EVIDENCE.parent.joinpath(each, "fixes").glob("*.toml")]
+    assert len(files) > 5
+    for path in files:
+        for fix in tomllib.loads(path.read_text(encoding="utf-8"))["fix"]:
+            assert fix.keys() <= {"checks", "note", *SERVERS}, path
+            for check_id in fix["checks"]:
+                assert CATALOGUE[check_id].type == path.parent.parent.name, (path, check_id)
+
+
+@pytest.mark.parametrize(
+    "check_id",
+    ["hsts", "http-to-https-redirect", "cookie-secure", "text-compressed", "cache-missing", "cors-credentials"],
+)
+def test_what_servers_decide_has_a_fix_for_each_of_them(check_id: str) -> None:
+    servers = {each.server for fix in fixes()[check_id] for each in fix.snippets}
+    assert servers >= {"nginx", "Apache", "Caddy", "Django", "Express"}
+
+
+@pytest.mark.parametrize("code", [code for server, code in SNIPPETS if server == "Django"])
+def test_snippets_for_django_are_python(code: str) -> None:
+    ast.parse(code)
+
+
+def test_snippets_for_express_are_javascript() -> None:
+    if not (node := shutil.which("node")):
+        pytest.skip("Node.js is not installed")
+    for server, code in SNIPPETS:
+        if server == "Express":
+            ran = subprocess.run([node, "--check", "-"], input=code, capture_output=True, text=True, check=False)
+            assert ran.returncode == 0, f"{code}\n{ran.stderr}"
+
+
+@pytest.mark.parametrize(("server", "code"), [each for each in SNIPPETS if each[0] in ("nginx", "Caddy")])
+def test_blocks_of_servers_are_closed_and_their_statements_ended(server: str, code: str) -> None:
+    bare = re.sub(r"\"[^\"]*\"|'[^']*'|\\\S+|~\*? \S+|path_regexp .*|#.*", "", code)
+    assert bare.count("{") == bare.count("}"), code
+    if server == "nginx":
+        lines = [line.strip() for line in re.sub(r"#.*", "", code).splitlines() if line.strip()]
+        assert all(line[-1] in "{};" for line in lines), code
+
+
+@pytest.mark.parametrize("code", [code for server, code in SNIPPETS if server == "Apache"])
+def test_sections_of_apache_are_closed(code: str) -> None:
+    opened = re.findall(r"^\s*<(\w+)", code, re.MULTILINE)
+    assert opened == re.findall(r"^\s*</(\w+)>", code, re.MULTILINE)[::-1]
+
+
+def test_evidence_of_every_check_has_a_name_for_people() -> None:
+    named = tomllib.loads(EVIDENCE.read_text(encoding="utf-8"))
+    read = {need.evidence.__name__ for check in CATALOGUE.values() for need in check.needs}
+    read |= {need.evidence.__name__ for check in CATALOGUE.values() if check.verdict for need in check.verdict.needs}
+    assert named.keys() == read
+    assert EVIDENCE.parent == type(EVIDENCE)(catalogue.__file__).parent
+
+
+def test_the_list_has_every_check_and_is_narrowed_by_links() -> None:
+    page = shown("/docs/checks/")
+    ids = [each.rpartition("/")[2] for each in page.xpath(".//ul[@class='check-list']//a/@href")]
+    assert ids == list(CATALOGUE)
+    (way,) = page.xpath(".//nav[@aria-label='Types']//a[text()='SEO']/@href")
+    page = shown(way)
+    ids = [each.rpartition("/")[2] for each in page.xpath(".//ul[@class='check-list']//a/@href")]
+    assert ids == [check.id for check in checks(ScanType.SEO)]
+    assert page.xpath(".//nav[@aria-label='Types']//a[@aria-current]/text()") == ["SEO"]
+
+
+def test_the_list_is_searched_without_scripts() -> None:
+    page = shown("/docs/checks/?q=Secure+Cookie")
+    assert [each.rpartition("/")[2] for each in page.xpath(".//ul[@class='check-list']//a/@href")] == ["cookie-secure"]
+    # The words stay when the type changes.
+    assert "/docs/checks/?type=seo&q=Secure+Cookie" in page.xpath(".//nav[@aria-label='Types']//a/@href")
+    page = shown("/docs/checks/?q=%3Cscript%3Ealert(1)&type=nothing")
+    assert "No check has these words" in text_of(page)
+    assert page.xpath(".//script") == []
+    assert len(search(None, "")) == len({(each.type, each.category) for each in CATALOGUE.values()})

@@ -1,0 +1,322 @@
+"""The landing page, the documentation, error pages, and what holds for every page."""
+
+from __future__ import annotations
+
+import re
+import struct
+import tomllib
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from django.conf import settings as django_settings
+from django.contrib.staticfiles import finders
+from django.http import HttpResponse
+from django.test import Client
+from lxml import etree, html
+
+from accounts.models import Membership, User
+from documentation import landing as views
+from infrastructure.environment import contact
+from infrastructure.web.csp import policy
+from reports.page.sample import sample_of
+from scanner import __version__
+from scanner.catalogue import checks
+from scanner.findings import ScanType
+from tests.world import Member, finished_scan, make_scan
+
+
+def browser(member: Member) -> Client:
+    """Somebody of the organization who is staff, logged in."""
+    user = User.objects.create_superuser("staff@people.test")
+    Membership.objects.create(organization=member.organization, user=user)
+    client = Client(raise_request_exception=False)
+    client.force_login(user)
+    return client
+
+
+def assert_nothing_is_inline(response: HttpResponse) -> None:
+    page = html.fromstring(response.content.decode())
+    assert page.xpath("//style") == []
+    assert page.xpath("//@style") == []
+    assert [script for script in page.xpath("//script") if not script.get("src")] == []
+    assert [name for element in page.iter() for name in element.attrib if name.startswith("on")] == []
+    loaded = page.xpath("//@src | //link[not(@rel='canonical')]/@href")
+    assert [url for url in loaded if re.match(r"[a-z]+:|//", url)] == []
+
+
+def assert_is_strict(response: HttpResponse) -> None:
+    header = response["Content-Security-Policy"]
+    assert "unsafe" not in header
+    assert "*" not in header
+    for directive in ("default-src 'none'", "script-src 'self'", "style-src 'self'", "base-uri 'none'"):
+        assert directive in header
+
+
+def test_the_landing_page_says_how_to_begin(db: None, settings) -> None:
+    settings.BASE_URL = "https://scan.acme.test"
+    text = Client().get("/").content.decode()
+    assert "curl https://scan.acme.test/v1/scan" in text
+    for kind in ("security", "performance", "accessibility", "seo"):
+        assert f"&quot;type&quot;: &quot;{kind}&quot;" in text or f'"type": "{kind}"' in text
+    assert {"/docs/", "/login/"} <= set(html.fromstring(text).xpath("//a/@href"))
+
+
+def test_the_landing_page_counts_what_the_catalogue_holds(db: None) -> None:
+    text = " ".join(html.fromstring(Client().get("/").content.decode()).text_content().split())
+    total = 0
+    for scan_type in ScanType:
+        count = len(checks(scan_type))
+        total += count
+        assert f"{count} checks" in text
+    assert f"Four types of scan, {total} checks" in text
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_signing_up_is_offered_where_it_is_open(db: None, settings, is_open: bool) -> None:
+    settings.SIGN_UP_OPEN = is_open
+    links = html.fromstring(Client().get("/").content.decode()).xpath("//header//a/@href")
+    assert ("/signup/" in links) is is_open
+    assert "/login/" in links
+
+
+def test_the_field_of_the_landing_page_leads_to_a_scan_of_that_page(db: None, settings, home: Member) -> None:
+    form = html.fromstring(Client().get("/").content.decode()).forms[0]
+    assert (form.method, form.action, [each.name for each in form.inputs]) == ("GET", "/scan", ["url"])
+    path = "/scan?url=shop.example.com/a%3Fb%3Dc%26d"
+    way = "next=/scan%3Furl%3Dshop.example.com/a%253Fb%253Dc%2526d"
+    assert Client().get(path)["Location"] == f"/signup/?{way}"
+    settings.SIGN_UP_OPEN = False
+    assert Client().get(path)["Location"] == f"/login/?{way}"
+    known = browser(home).get(path, follow=True)
+    assert known.redirect_chain == [
+        (f"/o/{home.organization.slug}/scans/new?url=shop.example.com%2Fa%3Fb%3Dc%26d", 302)
+    ]
+    (field,) = html.fromstring(known.content.decode()).xpath("//main//input[@name='url']/@value")
+    assert field == "shop.example.com/a?b=c&d"
+
+
+@pytest.mark.parametrize("scan_type", ScanType)
+def test_a_sample_of_each_type_can_be_looked_at_by_anybody(db: None, scan_type: ScanType) -> None:
+    response = Client().get(f"/report/sample/{scan_type}")
+    page = html.fromstring(response.content.decode())
+    assert response.status_code == 200
+    assert "This is a sample" in page.text_content()
+    # It is not about a site that there is.
+    assert page.xpath("//meta[@name='robots']/@content") == ["noindex, nofollow"]
+    assert "localhost:" not in page.text_content()
+    for link in {link for link in page.xpath("//main//a/@href | //main//img/@src") if link.startswith("/")}:
+        assert Client().get(link).status_code == 200, link
+    assert not [link for link in page.xpath("//main//a/@href") if "shop.example.com" in link]
+
+
+def test_there_are_no_other_samples(db: None) -> None:
+    for path in ("/report/sample/design", "/report/sample/design/screenshot.webp", "/report/sample/../../x"):
+        assert Client().get(path).status_code in (302, 404)
+
+
+@pytest.mark.parametrize("scan_type", ScanType)
+def test_samples_are_of_checks_that_there_are(scan_type: ScanType) -> None:
+    """Where it fails, `make pictures` makes new ones."""
+    categories = sample_of(scan_type).document["categories"]
+    found = {check["id"] for category in categories for check in category["checks"]}
+    assert found <= {each.id for each in checks(scan_type)}
+    assert len(found) > 20
+
+
+def test_every_page_has_its_footer_and_says_what_it_looks_like_on_a_home_screen(db: None, settings) -> None:
+    settings.SOURCE_URL = "https://git.acme.test/scan"
+    client = Client(raise_request_exception=False)
+    for path in ("/", "/login/", "/nowhere", "/report/sample/seo"):
+        page = html.fromstring(client.get(path).content.decode())
+        links = page.xpath("//footer//a/@href")
+        assert {"/docs/", "/openapi.yaml", "/licence", settings.SOURCE_URL} <= set(links)
+        assert "/readyz" not in links  # for machines: JSON
+        assert page.xpath("//link[@rel='apple-touch-icon' or @rel='manifest']/@href") == [
+            "/static/img/icon-180.png",
+            "/site.webmanifest",
+        ]
+    assert "MIT License" in client.get("/licence").content.decode()
+
+
+def test_icons_are_as_large_as_they_say(db: None) -> None:
+    manifest = Client().get("/site.webmanifest")
+    assert manifest["Content-Type"] == "application/manifest+json"
+    icons = {each["src"]: each["sizes"] for each in manifest.json()["icons"]} | {"/static/img/icon-180.png": "180x180"}
+    for path, sizes in icons.items():
+        data = Path(finders.find(path.removeprefix("/static/")) or "").read_bytes()
+        assert data[:8] == b"\x89PNG\r\n\x1a\n"
+        assert "{}x{}".format(*struct.unpack(">II", data[16:24])) == sizes
+    favicon = Path(finders.find("img/favicon.ico") or "").read_bytes()
+    assert Client().get("/favicon.ico")["Location"] == "/static/img/favicon.ico"
+    assert favicon[:4] == b"\0\0\1\0"
+    assert favicon[22:30] == b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/docs/", "/docs/errors", "/docs/api/scans", "/docs/checks/", "/docs/checks/dmarc"]
+)
+def test_the_pages_for_everybody_say_what_they_are(db: None, settings, path: str) -> None:
+    settings.BASE_URL = "https://scan.acme.test"
+    head = html.fromstring(Client().get(path).content.decode()).find("head")
+
+    def value(name: str) -> str:
+        (found,) = head.xpath("//meta[@name=$name or @property=$name]/@content", name=name)
+        return found
+
+    assert head.xpath("//link[@rel='canonical']/@href") == [f"https://scan.acme.test{path}"]
+    assert head.xpath("//meta[@name='robots']") == []
+    assert 70 <= len(value("description")) <= 160
+    assert value("og:url") == f"https://scan.acme.test{path}"
+    assert value("og:title") == head.findtext("title").strip()
+    assert value("og:image").startswith("https://scan.acme.test/static/img/social")
+
+
+def test_search_engines_are_told_where_to_look(db: None, settings) -> None:
+    settings.BASE_URL = "https://scan.acme.test"
+    robots = Client().get("/robots.txt")
+    assert robots["Content-Type"].startswith("text/plain")
+    lines = robots.content.decode().splitlines()
+    assert {"User-agent: *", "Disallow: /dashboard/", "Sitemap: https://scan.acme.test/sitemap.xml"} <= set(lines)
+    sitemap = Client().get("/sitemap.xml")
+    assert sitemap["Content-Type"].startswith("application/xml")
+    locations = etree.fromstring(sitemap.content).xpath("//*[local-name()='loc']/text()")
+    pages = ["/", "/about-our-scans", "/docs/"]
+    assert locations[:3] == [f"https://scan.acme.test{each}" for each in pages]
+    assert "https://scan.acme.test/docs/checks/hsts" in locations
+    assert len(locations) == len(set(locations))
+    assert {Client().get(urlsplit(each).path).status_code for each in locations[:30]} == {200}
+
+
+def test_who_finds_a_hole_knows_whom_to_tell(db: None, settings) -> None:
+    assert Client().get("/.well-known/security.txt").status_code == 404
+    settings.SECURITY_CONTACT = "mailto:security@acme.test"
+    response = Client().get("/.well-known/security.txt")
+    assert response["Content-Type"] == "text/plain; charset=utf-8"
+    lines = dict(line.split(": ", 1) for line in response.content.decode().splitlines())
+    assert lines["Contact"] == "mailto:security@acme.test"
+    expires = datetime.fromisoformat(lines["Expires"])
+    assert timedelta(days=30) < expires - datetime.now(UTC) < timedelta(days=365)
+
+
+@pytest.mark.parametrize(
+    ("raw", "uri"),
+    [
+        ("security@acme.test", "mailto:security@acme.test"),
+        ("mailto:security@acme.test", "mailto:security@acme.test"),
+        ("https://acme.test/security", "https://acme.test/security"),
+    ],
+)
+def test_the_contact_becomes_a_uri(raw: str, uri: str) -> None:
+    assert contact(raw) == uri
+
+
+@pytest.mark.parametrize(
+    "raw", ["acme", "http://acme.test/", "javascript:alert(1)", "a@b\nExpires: x", "a b@c", "https://"]
+)
+def test_what_is_no_contact_is_refused(raw: str) -> None:
+    with pytest.raises(ValueError):
+        contact(raw)
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_load_balancers_may_ask_by_any_name(db: None, path: str) -> None:
+    for host in ("10.1.2.3", "10.1.2.3:8000", "unknown.test", "a b", ""):
+        response = Client().get(path, headers={"Host": host})
+        assert response.status_code == 200, host
+        assert host not in response.content.decode() or not host
+    assert Client(raise_request_exception=False).get("/", headers={"Host": "unknown.test"}).status_code == 400
+
+
+def test_the_version_stands_in_one_place(settings) -> None:
+    project = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text())
+    assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "scanner.__version__"}
+    assert "version" in project["project"]["dynamic"]
+    assert f"version: {__version__}\n" in (settings.BASE_DIR / "openapi.yaml").read_text()[:200]
+
+
+def test_a_stranger_costs_no_query(django_assert_num_queries, db: None) -> None:
+    with django_assert_num_queries(0):
+        assert Client().get("/").status_code == 200
+
+
+def test_who_is_logged_in_sees_a_way_out_and_staff_the_admin(home: Member) -> None:
+    page = html.fromstring(browser(home).get("/").content.decode())
+    assert page.xpath("//form[@method='post']/@action") == ["/logout/"]
+    assert "/admin/" in page.xpath("//a/@href")
+    assert "/login/" not in page.xpath("//a/@href")
+
+
+def test_every_page_keeps_to_the_strict_policy(home: Member) -> None:
+    client = browser(home)
+    failed = make_scan(home, status="failed", error_code="X", error_message="Why.")
+    pages = [
+        *("/", "/nope", "/docs/", f"/report/{finished_scan(home, 'partial').id}", f"/report/{failed.id}"),
+        *(f"/report/{make_scan(home).id}", "/report/nope", "/admin/", "/admin/scans/scan/", "/admin/operations/"),
+    ]
+    responses = [client.get(path) for path in pages] + [Client().get("/login/")]
+    for response in responses:
+        assert response.status_code in (200, 404)
+        assert_is_strict(response)
+        assert_nothing_is_inline(response)
+
+
+def test_the_policy_stands_on_the_api_too(db: None) -> None:
+    response = Client().get("/v1/scans")
+    assert response.status_code == 401
+    assert response["Content-Security-Policy"] == policy(django_settings.SECURE_CSP)
+
+
+def test_the_documentation_knows_who_is_logged_in(home: Member) -> None:
+    page = html.fromstring(browser(home).get("/docs/").content.decode())
+    assert page.xpath("//form[@method='post']/@action") == ["/logout/"]
+
+
+def test_every_response_says_what_pages_may_not_ask_for(db: None) -> None:
+    for path in ("/", "/v1/scans", "/healthz", "/robots.txt"):
+        assert "camera=()" in Client().get(path)["Permissions-Policy"]
+
+
+def test_an_unknown_page_is_a_clear_404(db: None) -> None:
+    response = Client().get("/nope")
+    assert response.status_code == 404
+    assert "There is nothing at this address." in response.content.decode()
+
+
+@pytest.fixture
+def broken_landing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: object) -> None:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr(views, "render", fail)
+
+
+def test_a_crash_shows_the_request_id_and_no_detail(broken_landing: None) -> None:
+    response = Client(raise_request_exception=False).get("/", headers={"X-Request-ID": "my-request-1"})
+    assert response.status_code == 500
+    text = response.content.decode()
+    assert "Something went wrong on our side." in text
+    assert "my-request-1" in text
+    assert "secret detail" not in text
+    assert_is_strict(response)
+    assert_nothing_is_inline(response)
+
+
+def test_a_crash_without_static_files_is_answered_all_the_same(broken_landing: None, settings) -> None:
+    manifest = "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    settings.STORAGES = settings.STORAGES | {"staticfiles": {"BACKEND": manifest}}
+    response = Client(raise_request_exception=False).get("/")
+    assert response.status_code == 500
+    assert "Something went wrong on our side." in response.content.decode()
+
+
+def test_the_description_of_the_api_is_the_committed_one(client: Client, settings: Any) -> None:
+    response = client.get("/openapi.yaml")
+    assert response.content == (settings.BASE_DIR / "openapi.yaml").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["docs", "login", "admin"])
+def test_a_forgotten_slash_is_added(client: Client, name: str) -> None:
+    assert client.get(f"/{name}")["Location"] == f"/{name}/"

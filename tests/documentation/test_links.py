@@ -1,0 +1,86 @@
+"""What names a check leads to its page: reports, SARIF, the command's formats; and to none where there is none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.template import engines
+
+from documentation.checks import check_name, check_pages
+from scanner.command.formats.markdown import markdown
+from scanner.command.formats.sarif import sarif
+from scanner.command.judged import Judged, Outcome
+from scanner.report.cards import card_of
+from scanner.report.exports import sarif_run
+from scanner.report.references import page_url
+
+PAGES = "https://scan.acme.test/docs/checks/"
+
+
+def document(check_id: str = "hsts") -> dict[str, Any]:
+    check = {
+        "id": check_id,
+        "name": "HSTS",
+        "title": "HSTS missing",
+        "status": "fail",
+        "severity": "high",
+        "message": "No header.",
+        "fix": "Send it.",
+        "points": 1.0,
+        "evidence": [],
+        "references": ["CWE-319"],
+    }
+    return {
+        "id": "",
+        "report_id": "",
+        "type": "security",
+        "url": "https://example.com/",
+        "score": 80,
+        "grade": "B",
+        "caps": [],
+        "created_at": "2026-11-21T13:17:38Z",
+        "completed_at": "2026-11-21T13:17:41Z",
+        "catalogue_version": "1",
+        "categories": [{"name": "Transport security", "score": 80, "checks": [check]}],
+        "summary": {"high": 1},
+        "skipped_checks": [],
+        "omitted_checks": [],
+        "browser": None,
+        "status": "completed",
+    }
+
+
+def card(page: str) -> str:
+    exported = document()["categories"][0]["checks"][0]
+    return str(engines["jinja2"].env.get_template("report/card.html").module.card(card_of(exported, page_url=page)))
+
+
+def test_a_check_that_is_no_more_has_no_page() -> None:
+    assert page_url(PAGES, "hsts") == f"{PAGES}hsts"
+    assert page_url(PAGES, "retired-check") == ""
+    assert page_url("", "hsts") == ""
+    assert check_name("retired-check") == "retired-check"
+
+
+def test_a_card_leads_to_the_page_of_its_check() -> None:
+    assert 'href="/docs/checks/hsts"' in card("/docs/checks/hsts")
+    assert "<code>hsts</code>" in card("")
+    assert "/docs/checks/" not in card("")
+
+
+def test_sarif_leads_to_the_page_where_a_service_is_known(settings: Any) -> None:
+    def uri(check_id: str, pages: str) -> str:
+        (rule,) = sarif_run(document(check_id), {}, pages)["tool"]["driver"]["rules"]
+        return str(rule["helpUri"])
+
+    assert uri("hsts", check_pages()) == f"{settings.BASE_URL}/docs/checks/hsts"
+    # Without a service, and for a check that is no more, it leads to the first source.
+    assert uri("hsts", "") == uri("retired-check", PAGES) == "https://cwe.mitre.org/data/definitions/319.html"
+
+
+@pytest.mark.parametrize("pages", ["", PAGES])
+def test_the_commands_formats_link_where_they_know_a_service(pages: str) -> None:
+    outcome = Outcome([Judged(document())], [], 1, pages)
+    assert (f"[`hsts`]({PAGES}hsts)" in markdown(outcome)) is bool(pages)
+    assert (f"{PAGES}hsts" in sarif(outcome)) is bool(pages)

@@ -1,0 +1,190 @@
+"""The documentation at /docs/: guides, the API's reference and error codes, made of docs/*.md and openapi.yaml."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import yaml
+from django.test import Client
+from lxml import html
+
+from documentation.contents import GUIDES, OVERVIEW, resolver
+from documentation.documents import Chunk, chunks, render
+from documentation.reference import GROUPS, INTRODUCTIONS, api
+from documentation.views import addresses
+
+MAX_COMPRESSED_BYTES = 60_000
+PAGES = [each for each in addresses() if not each.startswith("/docs/checks/") or each == "/docs/checks/"]
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, html.HtmlElement]:
+    return {path: html.fromstring(Client().get(path).content.decode()) for path in PAGES}
+
+
+@pytest.fixture(scope="module")
+def description(request: pytest.FixtureRequest) -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load((request.config.rootpath / "openapi.yaml").read_text(encoding="utf-8"))
+    return loaded
+
+
+def text_of(element: html.HtmlElement) -> str:
+    return " ".join(element.text_content().split())
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_is_light_needs_no_query_and_brings_no_script_of_its_own(
+    path: str, django_assert_num_queries: Any, db: None
+) -> None:
+    with django_assert_num_queries(0):
+        response = Client().get(path)
+    assert response.status_code == 200
+    assert len(gzip.compress(response.content)) < MAX_COMPRESSED_BYTES
+    page = html.fromstring(response.content.decode())
+    assert [each.rpartition("/")[2] for each in page.xpath("//script/@src")] == ["site.js"]
+    assert page.xpath("//@style") == page.xpath("//script[not(@src)]") == []
+
+
+def test_no_page_has_two_elements_of_one_id_or_a_heading_that_skips_a_level(pages: dict[str, html.HtmlElement]) -> None:
+    for path, page in pages.items():
+        ids = page.xpath("//@id")
+        assert len(ids) == len(set(ids)), path
+        levels = [int(each.tag[1]) for each in page.xpath("//main//*[self::h1 or self::h2 or self::h3 or self::h4]")]
+        assert [index for index, level in enumerate(levels) if level == 1] == [0], path
+        assert all(after <= before + 1 for before, after in pairwise(levels)), path
+
+
+def test_links_within_the_documentation_lead_to_what_is_there(pages: dict[str, html.HtmlElement]) -> None:
+    known = {*addresses(), "/openapi.yaml", "/", "/login/"}
+    for path, page in pages.items():
+        for href in page.xpath("//main//a/@href"):
+            if href.startswith("http"):
+                continue
+            target, _, anchor = href.partition("#")
+            target = (target or path).partition("?")[0]
+            assert target in known, (path, href)
+            if anchor:
+                assert anchor in pages[target].xpath("//@id"), (path, href)
+
+
+def test_nothing_that_an_anchor_leads_to_in_the_documents_is_lost() -> None:
+    """Each heading of a document that is shown is on exactly one page."""
+    for document in {each.document for each in GUIDES}:
+        shown = [chunk for each in (OVERVIEW, *GUIDES) if each.document == document for chunk in each.chunks]
+        assert sorted(shown, key=repr) == sorted(chunks(document), key=repr), document
+
+
+def test_every_operation_is_on_the_page_of_its_group(
+    pages: dict[str, html.HtmlElement], description: dict[str, Any]
+) -> None:
+    count = 0
+    for path, methods in description["paths"].items():
+        for method, operation in methods.items():
+            (tag,) = operation["tags"]
+            page = pages[f"/docs/api/{tag.lower()}"]
+            (section,) = page.xpath(f"//section[@aria-labelledby='{operation['operationId'].replace('_', '-')}']")
+            said = text_of(section)
+            assert f"{method.upper()} {path}" in said
+            assert operation["summary"] in said
+            for parameter in operation.get("parameters", ()):
+                assert parameter["name"] in said
+            (request, *_) = section.xpath(".//pre")
+            assert request.text_content().startswith("curl ")
+            for status, response in operation["responses"].items():
+                if status < "300":
+                    assert f"Answer: {status}" in said
+                    for content in response.get("content", {}).values():
+                        assert "example" not in content or len(section.xpath(".//pre")) > 1
+            for code in re.findall(r"`([A-Z_]{4,})`", str(operation["responses"])):
+                assert code in said or code in text_of(page), (path, code)
+            count += 1
+    assert count == sum(len(each.operations) for each in api().groups.values()) > 40
+
+
+def test_fields_of_bodies_say_what_they_may_be(pages: dict[str, html.HtmlElement]) -> None:
+    (section,) = pages["/docs/api/scans"].xpath("//section[@aria-labelledby='create-scan']")
+    rows: dict[str, str] = {}
+    for row in section.xpath(".//tr[th]"):
+        rows.setdefault(text_of(row.find("th")), text_of(row))
+    assert "At most 2,048 characters" in rows["url required"]
+    assert "security, performance, accessibility, seo" in rows["type required"]
+    assert "1 to 255 characters" in rows["Idempotency-Key header"]
+    assert "progress.percent" in " ".join(rows)
+    (section,) = pages["/docs/api/audits"].xpath("//section[@aria-labelledby='get-audit']")
+    assert "results.*.score" in text_of(section)
+
+
+def test_every_error_code_has_a_row_that_answers_link_to(pages: dict[str, html.HtmlElement]) -> None:
+    errors = pages["/docs/errors"]
+    listed = set(errors.xpath("//td/@id"))
+    assert {"RATE_LIMITED", "INSUFFICIENT_SCOPE", "TLS_FAILED"} <= listed
+    heads = [[text_of(cell) for cell in row] for row in errors.xpath("//thead/tr")]
+    assert heads[0] == ["status", "code", "when", "what to do"]
+    for row in errors.xpath("//tbody/tr"):
+        assert all(text_of(cell) for cell in row), text_of(row)
+    linked = {
+        href.partition("#")[2]
+        for path, page in pages.items()
+        if path.startswith("/docs/api/")
+        for href in page.xpath("//main//a/@href")
+        if href.startswith("/docs/errors#")
+    }
+    assert len(linked) > 25
+    assert linked <= listed
+
+
+def test_groups_are_those_of_the_description(description: dict[str, Any]) -> None:
+    tags = {tag for methods in description["paths"].values() for each in methods.values() for tag in each["tags"]}
+    assert tags == set(GROUPS) == set(INTRODUCTIONS)
+
+
+def test_examples_are_of_this_installation(settings: Any) -> None:
+    """Kept for as long as the process lives, as the address is."""
+    page = Client().get("/docs/").content.decode()
+    assert f'curl -X POST "{settings.BASE_URL}/v1/scan"'.replace('"', "&quot;") in page
+
+
+def test_samples_that_verify_webhooks_are_shown_whole(pages: dict[str, html.HtmlElement]) -> None:
+    blocks = [each.text_content() for each in pages["/docs/webhooks"].xpath("//pre/code")]
+    for mark in ("def is_genuine(", "function isGenuine(", "func isGenuine(", "function is_genuine("):
+        assert any(mark in block for block in blocks), mark
+
+
+@pytest.mark.parametrize("path", ["/docs/nothing", "/docs/api/nothing", "/docs/api/", "/docs/operations", "/docs/../x"])
+def test_what_is_no_page_is_a_404(db: None, path: str) -> None:
+    assert Client().get(path).status_code == 404
+
+
+def test_markup_and_scripts_in_a_document_are_text() -> None:
+    text = (
+        "<script>alert(1)</script> [x](javascript:alert(1)) [y](data:text/html,x) ![z](https://evil.test/p.png)\n\n"
+        '| a | b |\n|---|---|\n| <img src=x onerror=alert(1)> | `<b>` |\n\n```js"><script>\n</code><script>1\n```\n'
+    )
+    rendered, _ = render([Chunk(2, "A <b>title</b>", "", text)], resolver("api.md"))
+    page = html.fromstring(f"<main>{rendered}</main>")
+    assert page.xpath("//script|//b|//img[@onerror]") == []
+    assert page.xpath("//a/@href") == []
+    assert "<script>alert(1)</script>" in page.text_content()
+
+
+def test_links_to_what_is_not_shown_here_are_only_text() -> None:
+    resolve = resolver("api.md")
+    assert resolve("operations.md#deploy") is None
+    assert resolve("adr/0011-dependencies.md") is None
+    assert resolve("#no-such-heading") is None
+    assert resolve("#errors") == "/docs/errors#errors"
+    assert resolve("#limits") == "/docs/#limits"
+    assert resolve("webhooks.md#rotate-the-secret") == "/docs/webhooks#rotate-the-secret"
+    assert resolve("checks.md") == "/docs/checks/"
+    assert resolve("../openapi.yaml") == "/openapi.yaml"
+    assert resolve("https://www.standardwebhooks.com/") == "https://www.standardwebhooks.com/"
+
+
+def test_signs_of_headings_within_code_are_no_headings() -> None:
+    titles = [each.title for each in chunks("webhooks.md")]
+    assert not any("signature:" in each for each in titles)
+    assert "Verify a delivery" in titles

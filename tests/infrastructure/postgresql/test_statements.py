@@ -1,0 +1,61 @@
+"""Prepared statements: the same answers and the same errors as through a cursor."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+
+import pytest
+from django.db import DataError, OperationalError, connection, connections, transaction
+
+from infrastructure.postgresql import statements
+from infrastructure.postgresql.statements import fetch
+
+
+@pytest.mark.django_db
+def test_values_arrive_with_their_types() -> None:
+    moment = datetime(2026, 2, 28, 23, 59, 59, 120_000, tzinfo=UTC)
+    sql = """SELECT %(text)s::text, %(number)s::bigint, %(day)s::date, %(moment)s::timestamptz, %(none)s::text,
+        %(text)s::text LIKE '100%%'"""
+    values = {"text": "100 % 'quoted' \\ ü", "number": -7, "day": date(2026, 2, 28), "moment": moment, "none": None}
+    assert fetch(sql, values) == [("100 % 'quoted' \\ ü", -7, date(2026, 2, 28), moment, None, True)]
+
+
+@pytest.mark.django_db
+def test_a_statement_is_prepared_once_a_connection() -> None:
+    for number in range(3):
+        assert fetch("SELECT %(number)s::int + 1 AS once", {"number": number}) == [(number + 1,)]
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%%AS once'")
+        assert cursor.fetchone() == (1,)
+
+
+@pytest.mark.django_db
+def test_a_nul_is_refused_and_does_not_end_the_value() -> None:
+    with pytest.raises(DataError, match="NUL"), transaction.atomic():
+        fetch("SELECT %(text)s::text", {"text": "before\0after"})
+
+
+@pytest.mark.django_db
+def test_errors_are_djangos_and_the_connection_lives_on() -> None:
+    with pytest.raises(DataError, match="out of range"), transaction.atomic():
+        fetch("SELECT %(number)s::bigint", {"number": 10**30})
+    assert fetch("SELECT %(number)s::bigint", {"number": 7}) == [(7,)]
+
+
+@pytest.mark.django_db
+def test_a_connection_that_the_server_ended_is_an_operational_error_and_the_next_request_has_a_new_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wrapper = connections.create_connection("default")
+    monkeypatch.setattr(statements, "connection", wrapper)
+    try:
+        ((backend,),) = fetch("SELECT pg_backend_pid()", {})
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [backend])
+        with pytest.raises(OperationalError):
+            fetch("SELECT pg_backend_pid()", {})
+        wrapper.close_if_unusable_or_obsolete()  # as Django does between two requests
+        ((after,),) = fetch("SELECT pg_backend_pid()", {})
+        assert after != backend
+    finally:
+        wrapper.close()

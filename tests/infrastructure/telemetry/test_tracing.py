@@ -1,0 +1,89 @@
+"""Spans, with the exporter that keeps them in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from django.test import Client
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from infrastructure.telemetry import tracing
+from scans import tasks
+from scans.models import Scan
+from tests.world import Member, make_result, make_scan
+
+OURS = "0123456789abcdef0123456789abcdef"
+
+
+@pytest.fixture
+def exported(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
+    monkeypatch.setattr(tracing, "_tracer", None)
+    monkeypatch.setattr(tracing, "_provider", None)
+    exporter = InMemorySpanExporter()
+    tracing.start("website-scan-service", "1.2.3", SimpleSpanProcessor(exporter))
+    yield exporter
+    tracing.stop()
+
+
+def of(exporter: InMemorySpanExporter, name: str) -> ReadableSpan:
+    (found,) = (each for each in exporter.get_finished_spans() if each.name == name)
+    return found
+
+
+def test_a_request_is_a_span_named_by_its_route(db: None, exported: InMemorySpanExporter) -> None:
+    Client().get("/report/secret", headers={"X-Request-ID": OURS})
+    span = of(exported, "GET /report/<any:scan_id>")
+    assert span.context is not None
+    assert f"{span.context.trace_id:032x}" == OURS
+    assert span.parent is None
+    assert span.attributes is not None
+    assert span.attributes["http.response.status_code"] == 302
+    assert span.resource.attributes["service.name"] == "website-scan-service"
+    assert "secret" not in str(span.to_json())
+
+
+def test_a_scan_with_its_probes_is_in_the_trace_of_the_request_that_asked_for_it(
+    home: Member, exported: InMemorySpanExporter, settings
+) -> None:
+    settings.SCAN_ALLOWED_NETWORKS = ()
+    scan = make_scan(home, type="seo", url="http://nowhere.example.com/", request_id=OURS)
+    Client().get("/healthz", headers={"X-Request-ID": OURS})
+    tasks.run_scan(scan.id)
+    request, visit = of(exported, "GET /healthz"), of(exported, "scan")
+    assert request.context is not None
+    assert visit.parent is not None
+    assert (visit.parent.trace_id, visit.parent.span_id) == (request.context.trace_id, request.context.span_id)
+    assert visit.attributes is not None
+    assert (visit.attributes["scan"], visit.attributes["attempt"]) == (scan.id, 1)
+    assert visit.context is not None
+    probes = [each for each in exported.get_finished_spans() if each.name.startswith("probe ")]
+    assert probes
+    for probe in probes:
+        assert probe.context is not None
+        assert probe.parent is not None
+        assert (probe.context.trace_id, probe.parent.span_id) == (visit.context.trace_id, visit.context.span_id)
+
+
+def test_what_no_request_asked_for_is_a_trace_of_its_own(exported: InMemorySpanExporter) -> None:
+    with tracing.job_span("delivery", "", delivery="dlv_1"):
+        pass
+    assert of(exported, "delivery").parent is None
+
+
+def test_any_id_of_a_client_makes_a_trace(exported: InMemorySpanExporter) -> None:
+    for name in ("from-the-client", "0" * 32):
+        with tracing.request_span(name):
+            pass
+        with tracing.job_span(name, name):
+            pass
+        assert of(exported, name).context.trace_id == tracing._trace_id(name) != 0
+
+
+def test_without_a_collector_nothing_is_made(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not tracing.is_on()
+    monkeypatch.setattr(tasks, "_visit", lambda claim, _: (make_result(Scan.objects.get(id=claim.scan_id)),))
+    tasks.run_scan(make_scan(home).id)
+    assert Client().get("/healthz").status_code == 200

@@ -1,0 +1,76 @@
+"""Scores over time, drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infrastructure.web.charts import TREND_HEIGHT, TREND_WIDTH, spark, trend
+
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Result:
+    score: int
+    created_at: datetime
+    grade: str = "C"
+    catalogue_version: str = "one"
+
+
+def result(score: int, minutes: float = 0) -> Result:
+    return Result(score, NOW + timedelta(minutes=minutes))
+
+
+def test_a_spark_goes_from_the_oldest_to_the_newest() -> None:
+    assert spark([]) is None
+    one = spark([result(50)])
+    assert one is not None
+    assert (one.lines, one.scores) == ((f"{one.x},{one.y}",), (50,))
+    drawn = spark([result(100, 2), result(0, 1), result(50)])
+    assert drawn is not None
+    assert drawn.scores == (50, 0, 100)
+    (line,) = drawn.lines
+    heights = [float(place.partition(",")[2]) for place in line.split()]
+    assert heights[1] > heights[0] > heights[2] == drawn.y
+
+
+def test_no_line_joins_scores_of_other_rules() -> None:
+    scores = [Result(40 + n, NOW + timedelta(days=n), catalogue_version="new" if n > 2 else "old") for n in range(5)]
+    drawn = trend(scores)
+    assert drawn is not None
+    assert [len(line.split()) for line in drawn.lines] == [3, 2]
+    assert [len(area.split()) for area in drawn.areas] == [5, 4]
+    assert drawn.changes_of_rules == 1
+    assert drawn.summary.endswith("40 at first, 44 most recently. The rules changed in between.")
+    sparked = spark(scores[::-1])
+    assert sparked is not None
+    assert [len(line.split()) for line in sparked.lines] == [3, 2]
+
+
+def test_a_point_is_no_trend() -> None:
+    assert trend([]) is None
+    assert trend([result(50)]) is None
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 100), st.one_of(st.just(0.0), st.floats(0, 1e6))),
+        min_size=2,
+        max_size=60,
+    )
+)
+def test_a_trend_stays_in_its_frame_and_in_order(seen: list[tuple[int, float]]) -> None:
+    drawn = trend([result(score, minutes) for score, minutes in seen])
+    assert drawn is not None
+    xs = [point.x for point in drawn.points]
+    assert xs == sorted(xs)
+    assert xs[0] > 0
+    assert abs(xs[-1] - (TREND_WIDTH - xs[0])) < 0.2
+    assert all(0 <= point.y <= TREND_HEIGHT for point in drawn.points)
+    by_score = sorted(drawn.points, key=lambda point: point.result.score)
+    assert [point.result for point in reversed(drawn.points)] == list(drawn.newest_first)
+    assert [point.y for point in by_score] == sorted((point.y for point in by_score), reverse=True)

@@ -1,0 +1,119 @@
+"""Whose address counts behind reverse proxies, and who cannot forge one."""
+
+from __future__ import annotations
+
+from ipaddress import ip_network
+
+import pytest
+import pytest_django
+from django.http import HttpRequest, HttpResponse
+from django.test import Client, RequestFactory
+
+from accounts.pages import login
+from infrastructure import environment
+from infrastructure.web.proxies import TrustedProxyMiddleware
+
+PROXIES = (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))
+
+
+def seen(peer: str, forwarded: str | None) -> str:
+    """The address that the views get to see."""
+
+    def view(request: HttpRequest) -> HttpResponse:
+        return HttpResponse(request.META["REMOTE_ADDR"])
+
+    headers = {} if forwarded is None else {"X-Forwarded-For": forwarded}
+    request = RequestFactory().get("/", headers=headers, REMOTE_ADDR=peer)
+    return TrustedProxyMiddleware(view)(request).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "client"),
+    [
+        ("10.0.0.1", "198.51.100.7", "198.51.100.7"),
+        ("10.0.0.1", None, "10.0.0.1"),
+        ("10.0.0.1", "", "10.0.0.1"),
+        # Two proxies of ours.
+        ("10.0.0.1", "198.51.100.7, 10.0.0.2", "198.51.100.7"),
+        # What the client sent itself stands first, and is not believed.
+        ("10.0.0.1", "203.0.113.9, 198.51.100.7", "198.51.100.7"),
+        ("10.0.0.1", "10.0.0.9, 198.51.100.7", "198.51.100.7"),
+        ("10.0.0.1", "10.0.0.9, 203.0.113.9, 198.51.100.7, 10.0.0.2", "198.51.100.7"),
+        # Who comes past the proxies speaks for nobody.
+        ("198.51.100.7", "203.0.113.9", "198.51.100.7"),
+        ("198.51.100.7", "10.0.0.1", "198.51.100.7"),
+        # No address: as far as it is known.
+        ("10.0.0.1", "unknown", "10.0.0.1"),
+        ("10.0.0.1", "203.0.113.9, <script>", "10.0.0.1"),
+        ("10.0.0.1", "203.0.113.9, unknown, 10.0.0.2", "10.0.0.2"),
+        ("", "203.0.113.9", ""),
+        # Everything that writes it belongs to us.
+        ("10.0.0.1", "10.0.0.5", "10.0.0.5"),
+        # Forms of an address.
+        ("::ffff:10.0.0.1", "198.51.100.7", "198.51.100.7"),
+        ("fd00::1", "2001:db8::7", "2001:db8::7"),
+        ("10.0.0.1", "198.51.100.7:4711", "198.51.100.7"),
+        ("10.0.0.1", "[2001:db8::7]:4711", "2001:db8::7"),
+        ("10.0.0.1", "::ffff:198.51.100.7", "198.51.100.7"),
+        ("10.0.0.1", "203.0.113.9," * 10_000 + "198.51.100.7", "198.51.100.7"),
+    ],
+)
+def test_only_trusted_proxies_name_the_client(
+    settings: pytest_django.fixtures.SettingsWrapper, peer: str, forwarded: str | None, client: str
+) -> None:
+    settings.TRUSTED_PROXIES = PROXIES
+    assert seen(peer, forwarded) == client
+
+
+@pytest.mark.parametrize(
+    ("hops", "forwarded", "client"),
+    [
+        (1, "198.51.100.7", "198.51.100.7"),
+        (1, "203.0.113.9, 198.51.100.7", "198.51.100.7"),
+        (2, "203.0.113.9, 198.51.100.7, 192.0.2.1", "198.51.100.7"),
+        # Fewer than there should be: it came past one of them.
+        (2, "198.51.100.7", "10.0.0.1"),
+        (1, None, "10.0.0.1"),
+        (1, "203.0.113.9, unknown", "10.0.0.1"),
+        (40, "203.0.113.9, " * 60 + "198.51.100.7", "10.0.0.1"),
+    ],
+)
+def test_a_number_of_proxies_counts_from_the_end(
+    settings: pytest_django.fixtures.SettingsWrapper, hops: int, forwarded: str | None, client: str
+) -> None:
+    settings.TRUSTED_PROXIES = hops
+    assert seen("10.0.0.1", forwarded) == client
+
+
+def test_by_default_nobody_is_believed() -> None:
+    assert seen("127.0.0.1", "198.51.100.7") == "127.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("raw", "value"),
+    [("1", 1), ("10.0.0.0/8, fd00::/8", PROXIES), ("10.0.0.1", (ip_network("10.0.0.1/32"),))],
+)
+def test_the_variable_is_a_number_or_networks(raw: str, value: object) -> None:
+    assert environment.trusted_proxies(raw) == value
+
+
+@pytest.mark.parametrize("raw", ["0", "10.0.0.1/8", "proxy", "-1", "1,2.3.4.5/99"])
+def test_anything_else_is_refused(raw: str) -> None:
+    with pytest.raises(ValueError):
+        environment.trusted_proxies(raw)
+
+
+def test_limits_count_the_client_and_not_the_proxy(
+    db: None, settings: pytest_django.fixtures.SettingsWrapper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.TRUSTED_PROXIES = PROXIES
+    monkeypatch.setattr(login, "ATTEMPTS_PER_ADDRESS", 1)
+
+    def status(number: int, forwarded: str) -> int:
+        form = {"login": f"nobody-{number}@people.test", "password": "wrong"}
+        client = Client(REMOTE_ADDR="10.0.0.1", headers={"X-Forwarded-For": forwarded})
+        return client.post("/login/", form).status_code
+
+    assert status(1, "198.51.100.7") == 200
+    assert status(2, "203.0.113.99, 198.51.100.7") == 429  # whatever the client says of itself
+    assert status(3, "198.51.100.8") == 200

@@ -1,0 +1,362 @@
+"""The embedded PostgreSQL and Redis: they keep data, leave nothing behind, and refuse clearly."""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import environ
+import psycopg
+import pytest
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from operations.stack import embedded, postgres
+from operations.stack import redis as embedded_redis
+from operations.stack.processes import MYSELF, Account, RunAs, spawn
+from tests.operations.stack.processes import running_with, wait_until
+
+BASE_DIR = Path(__file__).resolve().parents[3]
+HOLDER = """
+import json, os, pathlib, sys
+from operations.stack import embedded
+with embedded.stack(pathlib.Path(sys.argv[1]), durable=False) as stack:
+    print(json.dumps(stack.env | {"uid": os.getuid()}), flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def data_dir() -> Iterator[Path]:
+    """A folder that any user may enter, as DATA_DIR usually is; its path has a blank in it."""
+    folder = Path(tempfile.mkdtemp(prefix="wss tests "))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def start_and_stop(data_dir: Path, *, database: bool = True, redis: bool = True) -> None:
+    with embedded.stack(data_dir, database=database, redis=redis, durable=False):
+        pass
+
+
+def connect(stack_env: dict[str, str]) -> psycopg.Connection[Any]:
+    database = environ.Env.db_url_config(stack_env["DATABASE_URL"])
+    return psycopg.connect(
+        dbname=database["NAME"],
+        user=database["USER"],
+        host=database["HOST"],
+        port=database["PORT"],
+        autocommit=True,
+    )
+
+
+def remember(stack_env: dict[str, str], value: int) -> None:
+    with connect(stack_env) as connection:
+        connection.execute("CREATE TABLE IF NOT EXISTS memory (value int)")
+        connection.execute("INSERT INTO memory VALUES (%s)", [value])
+
+
+def remembered(stack_env: dict[str, str]) -> list[int]:
+    with connect(stack_env) as connection:
+        return [row[0] for row in connection.execute("SELECT value FROM memory ORDER BY value")]
+
+
+def hold(data_dir: Path, account: Account = MYSELF) -> subprocess.Popen[bytes]:
+    """Another process that runs the stack until its standard input ends."""
+    return spawn(
+        [sys.executable, "-c", HOLDER, data_dir],
+        death_signal=signal.SIGKILL,
+        account=account,
+        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
+        cwd=BASE_DIR,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+
+
+def first_answer(holder: subprocess.Popen[bytes]) -> dict[str, Any]:
+    assert holder.stdout is not None
+    line = holder.stdout.readline()
+    try:
+        answer: dict[str, Any] = json.loads(line)
+    except ValueError:
+        pytest.fail((line + holder.communicate()[0]).decode())
+    return answer
+
+
+def test_both_servers_answer_and_a_restart_keeps_the_database(data_dir: Path) -> None:
+    with embedded.stack(data_dir, durable=False) as stack:
+        remember(stack.env, 1)
+        with redis.Redis.from_url(stack.env["REDIS_URL"]) as client:
+            assert client.ping()
+    assert running_with(str(data_dir)) == {}
+
+    with embedded.stack(data_dir, durable=False) as stack:
+        remember(stack.env, 2)
+        assert remembered(stack.env) == [1, 2]
+
+
+def test_the_database_is_durable_unless_told_otherwise(data_dir: Path) -> None:
+    settings = "SELECT current_setting('fsync'), current_setting('full_page_writes')"
+    with embedded.stack(data_dir, redis=False) as stack, connect(stack.env) as connection:
+        assert connection.execute(settings).fetchone() == ("on", "on")
+        assert list(stack.env) == ["DATABASE_URL"]
+    fast = embedded.stack(data_dir, redis=False, durable=False)
+    with fast as stack, connect(stack.env) as connection:
+        assert connection.execute(settings).fetchone() == ("off", "off")
+
+
+def test_what_a_statement_held_that_failed_is_in_no_log(data_dir: Path) -> None:
+    folder = data_dir / "var"
+    with embedded.stack(folder, durable=False) as stack, connect(stack.env) as connection:
+        connection.execute("CREATE TABLE person (email text UNIQUE, password text)")
+        person = "INSERT INTO person VALUES ('ada@example.com', 'pbkdf2_sha256$hash')"
+        connection.execute(person)
+        with pytest.raises(psycopg.errors.UniqueViolation):
+            connection.execute(person)
+    logged = (folder / "postgres.log").read_text()
+    assert "duplicate key value" in logged
+    assert "hash" not in logged
+    assert "ada@example.com" not in logged
+    for log in ("postgres.log", "redis.log"):
+        assert (folder / log).stat().st_mode & 0o777 == 0o600
+    assert folder.stat().st_mode & 0o066 == 0
+
+
+def test_a_log_that_everybody_could_read_is_closed(data_dir: Path) -> None:
+    (data_dir / "redis.log").touch(mode=0o644)
+    start_and_stop(data_dir, database=False)
+    assert (data_dir / "redis.log").stat().st_mode & 0o777 == 0o600
+
+
+def test_the_database_listens_on_no_network_address(data_dir: Path) -> None:
+    with embedded.stack(data_dir, redis=False, durable=False) as stack:
+        with connect(stack.env) as connection:
+            assert connection.execute("SHOW listen_addresses").fetchone() == ("",)
+        folder = Path(environ.Env.db_url_config(stack.env["DATABASE_URL"])["HOST"])
+        assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_redis_wants_its_password_and_refuses_writes_rather_than_forget(data_dir: Path) -> None:
+    with embedded.stack(data_dir, database=False) as stack:
+        assert list(stack.env) == ["REDIS_URL"]
+        with redis.Redis.from_url(stack.env["REDIS_URL"]) as client:
+            assert client.config_get("maxmemory-policy") == {"maxmemory-policy": "noeviction"}
+            port = client.connection_pool.connection_kwargs["port"]
+        stranger = redis.Redis(port=port, retry=Retry(NoBackoff(), 0))
+        with stranger, pytest.raises(redis.AuthenticationError):
+            stranger.ping()
+
+
+def test_a_stranger_cannot_fill_the_memory_with_answers_nobody_reads(data_dir: Path) -> None:
+    with (
+        embedded.stack(data_dir, database=False) as stack,
+        redis.Redis.from_url(stack.env["REDIS_URL"], decode_responses=True) as client,
+    ):
+        limits = client.config_get("client-output-buffer-limit")["client-output-buffer-limit"]
+        assert limits.startswith(f"normal {16 * 1024**2} ")
+
+
+def test_redis_takes_another_port_when_its_own_is_taken(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    free = embedded_redis._free_port
+    with embedded.stack(data_dir, database=False) as first:
+        taken = redis.connection.parse_url(first.env["REDIS_URL"])["port"]
+        choices = iter([taken])
+        monkeypatch.setattr(embedded_redis, "_free_port", lambda: next(choices, None) or free())
+        with embedded.stack(data_dir / "second", database=False) as second:
+            assert redis.connection.parse_url(second.env["REDIS_URL"])["port"] != taken
+            with redis.Redis.from_url(second.env["REDIS_URL"]) as client:
+                assert client.ping()
+
+
+def test_a_second_start_on_the_same_folder_is_refused_in_one_line(data_dir: Path) -> None:
+    with (
+        embedded.stack(data_dir, durable=False),
+        pytest.raises(embedded.AlreadyRunning) as refusal,
+    ):
+        start_and_stop(data_dir)
+    message = str(refusal.value)
+    assert str(data_dir) in message
+    assert str(os.getpid()) in message
+    assert "\n" not in message
+
+
+def test_a_killed_parent_leaves_no_server_and_the_next_start_finds_the_data(data_dir: Path) -> None:
+    holder = hold(data_dir)
+    with holder:
+        env = first_answer(holder)
+        remember(env, 7)
+        sockets = Path(environ.Env.db_url_config(env["DATABASE_URL"])["HOST"])
+        holder.kill()
+    # At once, while the orphaned server may still be stopping.
+    with embedded.stack(data_dir, durable=False) as stack:
+        assert remembered(stack.env) == [7]
+        assert not sockets.exists()
+    wait_until(lambda: running_with(str(data_dir)) == {}, timeout_s=5)
+
+
+def leave_process_file(data_dir: Path, pid: int) -> None:
+    lines = [str(pid), str(data_dir / "postgres"), "0", "5432", "/tmp", "", "", "ready"]
+    (data_dir / "postgres" / "postmaster.pid").write_text("\n".join(lines) + "\n")
+
+
+def test_a_stale_process_file_whose_number_is_anothers_does_not_hinder(data_dir: Path) -> None:
+    with embedded.stack(data_dir, redis=False, durable=False) as stack:
+        remember(stack.env, 1)
+    leave_process_file(data_dir, os.getpid())  # a process that lives and is no PostgreSQL
+    with embedded.stack(data_dir, redis=False, durable=False) as stack:
+        assert remembered(stack.env) == [1]
+
+
+def test_a_server_that_is_a_zombie_does_not_hinder(data_dir: Path) -> None:
+    """After a kill of everything at once its new parent may take its time, in a container for ever."""
+    with embedded.stack(data_dir, redis=False, durable=False) as stack:
+        remember(stack.env, 1)
+    with subprocess.Popen(["true"], stdout=subprocess.PIPE) as zombie:
+        assert zombie.stdout is not None
+        assert zombie.stdout.read() == b""  # it has ended, and nobody has asked how
+        wait_until(lambda: "Z" in Path(f"/proc/{zombie.pid}/stat").read_text().rpartition(")")[2][:3], timeout_s=5)
+        leave_process_file(data_dir, zombie.pid)
+        with embedded.stack(data_dir, redis=False, durable=False) as stack:
+            assert remembered(stack.env) == [1]
+        # PostgreSQL would refuse to start beside it, were it the same user's.
+        leave_process_file(data_dir, zombie.pid)
+        postgres._await_orphan(data_dir / "postgres")
+        assert not (data_dir / "postgres" / "postmaster.pid").exists()
+
+
+def test_an_interrupted_first_start_is_made_up_for(data_dir: Path) -> None:
+    (data_dir / "postgres.new").mkdir()
+    (data_dir / "postgres.new" / "PG_VERSION").write_text("18")
+    with embedded.stack(data_dir, redis=False, durable=False) as stack:
+        remember(stack.env, 1)
+    assert not (data_dir / "postgres.new").exists()
+
+
+def test_a_server_that_dies_is_started_again_at_the_same_address(data_dir: Path) -> None:
+    with embedded.stack(data_dir) as stack:
+        remember(stack.env, 1)
+        assert stack.revive() == []
+        for server in stack._servers:
+            assert server.process is not None
+            server.process.kill()
+            server.process.wait()
+
+        def answer() -> bool:
+            stack.revive()
+            try:
+                with redis.Redis.from_url(stack.env["REDIS_URL"]) as client:
+                    client.ping()
+                return remembered(stack.env) == [1]
+            except (psycopg.OperationalError, redis.ConnectionError):
+                return False
+
+        wait_until(answer, timeout_s=10)
+
+
+def test_without_a_redis_server_the_message_says_what_to_install(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(embedded_redis, "find_spec", lambda name: None)
+    with pytest.raises(embedded.EmbeddedError, match="apt install redis-server") as refusal:
+        start_and_stop(data_dir, database=False)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_damaged_database_is_reported_with_the_servers_own_words(data_dir: Path) -> None:
+    start_and_stop(data_dir, redis=False)
+    (data_dir / "postgres" / "PG_VERSION").write_text("9.6\n")
+    with pytest.raises(embedded.EmbeddedError, match=r"PostgreSQL did not start: .*incompatible"):
+        start_and_stop(data_dir, redis=False)
+
+
+def test_a_folder_that_cannot_be_made_is_refused(data_dir: Path) -> None:
+    (data_dir / "file").write_text("")
+    with pytest.raises(embedded.EmbeddedError, match="is not writable"):
+        start_and_stop(data_dir / "file" / "var")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has several ways to start PostgreSQL")
+def test_each_of_roots_ways_opens_the_files_of_the_others(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def usable(account: Account) -> bool:
+        monkeypatch.setattr(postgres, "accounts", lambda: iter([account]))
+        try:
+            start_and_stop(data_dir / "trial", redis=False)
+        except embedded.EmbeddedError:  # containers may forbid user namespaces
+            return False
+        return True
+
+    ways = [account for account in list(postgres.accounts()) if usable(account)]
+    assert ways
+    for number, account in enumerate([*ways, *ways]):
+        monkeypatch.setattr(postgres, "accounts", lambda account=account: iter([account]))
+        with embedded.stack(data_dir, redis=False, durable=False) as stack:
+            remember(stack.env, number)
+            assert remembered(stack.env) == list(range(number + 1))
+        assert (data_dir / "postgres").stat().st_uid == account.uid
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be kept out of its folder's parent")
+def test_a_private_parent_folder_keeps_its_permissions(data_dir: Path) -> None:
+    data_dir.chmod(0o700)
+    with embedded.stack(data_dir / "var", redis=False, durable=False) as stack:
+        remember(stack.env, 1)
+    assert data_dir.stat().st_mode & 0o777 == 0o700
+    assert data_dir.stat().st_uid == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the other tests run as an ordinary user then")
+def test_an_ordinary_user_stays_as_it_is(data_dir: Path) -> None:
+    nobody = pwd.getpwnam("nobody")
+    os.chown(data_dir, nobody.pw_uid, nobody.pw_gid)
+    # With file access, because this interpreter may lie in a folder of root's.
+    account = Account(nobody.pw_uid, nobody.pw_gid, RunAs.USER_WITH_FILE_ACCESS)
+    with hold(data_dir, account) as holder:
+        env = first_answer(holder)
+        assert env["uid"] == nobody.pw_uid
+        remember(env, 1)
+        holder.communicate()
+    assert holder.returncode == 0
+    assert (data_dir / "postgres").stat().st_uid == nobody.pw_uid
+
+
+@pytest.mark.parametrize(
+    ("temporary", "expected"),
+    [("/tmp", "/tmp"), ("/" + "x" * 120, "/tmp"), ("/tmp/with a blank", "/tmp"), ("/a,b", "/tmp")],
+)
+def test_socket_paths_stay_within_the_systems_limit(
+    temporary: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: temporary)
+    assert postgres.socket_parent() == Path(expected)
+
+
+def test_an_interrupt_during_the_start_stops_what_had_started(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    started: list[Callable[[], bool]] = []
+    start = embedded_redis.Redis.start
+
+    def start_and_note(server: embedded_redis.Redis) -> None:
+        start(server)
+        started.append(server.has_died)
+
+    monkeypatch.setattr(embedded_redis.Redis, "start", start_and_note)
+    monkeypatch.setattr(embedded, "_await_ready", interrupted)
+    with pytest.raises(KeyboardInterrupt), embedded.stack(data_dir, durable=False):
+        pass
+    assert [died() for died in started] == [True]
+    assert running_with(str(data_dir)) == {}

@@ -1,0 +1,235 @@
+"""The operations page: what it shows, who may switch, and that nothing that hangs makes it hang."""
+
+from __future__ import annotations
+
+import socket
+import time
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.core.cache import cache
+from django.test import Client
+from django.utils import timezone
+from lxml import html
+
+from accounts.models import User
+from infrastructure import encryption, heartbeat
+from infrastructure.models import MaintenanceSwitch
+from operations import state
+from scanner import __version__
+from scans import tasks
+from tests.world import Member, browser_of, make_scan
+from webhooks.models import Delivery, Event, Webhook
+
+PAGE = "/admin/operations/"
+
+
+@pytest.fixture(autouse=True)
+def workers(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
+    """What workers would answer."""
+    answers = {"celery@one": ["scans", "maintenance"], "browser@one": ["browser"]}
+    monkeypatch.setattr(state, "_ask_workers", lambda: answers)
+    return answers
+
+
+@pytest.fixture
+def operator(db: None) -> Client:
+    return browser_of(User.objects.create_superuser("operator@people.test"))
+
+
+def staff_with(*permissions: str) -> Client:
+    user = User.objects.create_user("staff@people.test", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    return browser_of(user)
+
+
+def text_of(response) -> str:
+    return " ".join(" ".join(html.fromstring(response.content.decode()).itertext()).split())
+
+
+def test_only_staff_gets_in(home: Member) -> None:
+    for client in (Client(), browser_of(User.objects.create_user("member@people.test"))):
+        response = client.get(PAGE)
+        assert (response.status_code, response["Location"].partition("?")[0]) == (302, "/admin/login/")
+        assert client.post(PAGE, {"is_on": "on"}).status_code == 302
+    assert MaintenanceSwitch.objects.count() == 0
+
+
+def test_it_tells_what_waits_runs_and_failed(operator: Client, home: Member, stranger: Member) -> None:
+    now = timezone.now()
+    make_scan(home, created_at=now - timedelta(minutes=7))
+    make_scan(stranger)
+    make_scan(home, status="scanning", lease_expires_at=now + timedelta(minutes=1))
+    make_scan(home, status="scanning", lease_expires_at=now - timedelta(minutes=1))
+    for code in ("TIMEOUT", "TIMEOUT", "INTERNAL_ERROR"):
+        make_scan(home, status="failed", error_code=code, completed_at=now)
+    make_scan(home, status="failed", error_code="OLD", created_at=now - timedelta(hours=25))
+    found = state.operations()
+    assert (found.queued, found.running, found.interrupted) == (2, 2, 1)
+    assert found.oldest == now - timedelta(minutes=7)
+    assert found.failures == (("TIMEOUT", 2), ("INTERNAL_ERROR", 1))
+    assert found.failed == 3
+    text = text_of(operator.get(PAGE))
+    for words in (
+        "Queued scans 2",
+        "the oldest for 7",
+        "Running scans 2",
+        "1 without a worker",
+        "Failed in 24 hours 3",
+    ):
+        assert words in text
+    assert __version__ in text
+    assert "SCAN_BROWSER is off" in text
+
+
+def test_it_tells_of_deliveries_and_webhooks(operator: Client, home: Member) -> None:
+    now = timezone.now()
+
+    def webhook(**columns: object) -> Webhook:
+        return Webhook.objects.create(
+            organization=home.organization, url="https://x.test/", events=[], encrypted_secret=encryption.encrypt("x"),
+            **columns,
+        )  # fmt: skip
+
+    well = webhook()
+    webhook(failing_since=now)
+    webhook(enabled=False, disabled_reason="gone")
+    off = webhook(enabled=False, disabled_reason="requested")
+    event = Event.objects.create(organization=home.organization, kind="scan.completed", body=b"{}")
+    Delivery.objects.create(webhook=well, event=event, next_attempt_at=now - timedelta(minutes=3))
+    Delivery.objects.create(webhook=well, event=event, next_attempt_at=now + timedelta(minutes=3))
+    Delivery.objects.create(webhook=well, event=event, status="delivered", finished_at=now)
+    Delivery.objects.create(webhook=off, event=event)
+    found = state.operations()
+    assert (found.pending, found.due, found.failing, found.disabled) == (2, 1, 1, 1)
+    assert found.longest_due == now - timedelta(minutes=3)
+    assert "1 due, the longest for 3" in text_of(operator.get(PAGE))
+
+
+def test_each_queue_has_its_depth_and_its_workers(operator: Client) -> None:
+    client = cache._cache.get_client(write=True)  # type: ignore[attr-defined]
+    client.rpush("scans", "a", "b", "c")
+    queues = {queue.name: (queue.depth, queue.workers) for queue in state.operations().queues}
+    assert queues == {
+        "scans": (3, ("celery@one",)),
+        "browser": (0, ("browser@one",)),
+        "webhooks": (0, ()),
+        "maintenance": (0, ("celery@one",)),
+    }
+    assert "nobody serves it" in text_of(operator.get(PAGE))
+
+
+def test_scans_in_a_queue_that_nobody_serves_are_told(
+    operator: Client, home: Member, workers: dict[str, list[str]], settings
+) -> None:
+    settings.SCAN_BROWSER = "auto"
+    make_scan(home, type="seo")
+    assert "and no worker" not in text_of(operator.get(PAGE))
+    del workers["browser@one"]
+    cache.clear()
+    assert "Queue browser has 1 scan and no worker." in text_of(operator.get(PAGE))
+
+
+def test_a_scheduler_that_is_silent_is_told(operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "Scheduler silent no task seen" in text_of(operator.get(PAGE))
+    tasks.sweep()
+    now = timezone.now()
+    text = text_of(operator.get(PAGE))
+    assert "Scheduler running last task at" in text
+    assert "is silent" not in text
+    monkeypatch.setattr(timezone, "now", lambda: now + timedelta(minutes=4))
+    text = text_of(operator.get(PAGE))
+    assert "The scheduler is silent. No periodic task has run for 4" in text
+    assert "Scheduler silent last task at" in text
+
+
+def test_a_task_that_cannot_note_itself_goes_on(settings) -> None:
+    settings.CACHES = {"default": settings.CACHES["default"] | {"LOCATION": "redis://127.0.0.1:1/0"}}
+    heartbeat.beat()
+    assert heartbeat.last_beat() is None
+
+
+def test_workers_are_asked_once_in_some_seconds(
+    operator: Client, monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries
+) -> None:
+    asked = []
+    monkeypatch.setattr(state, "_ask_workers", lambda: asked.append(1) or {})
+    with django_assert_max_num_queries(15):
+        assert "none answers" in text_of(operator.get(PAGE))
+    operator.get(PAGE)
+    assert len(asked) == 1
+
+
+def test_nothing_that_hangs_makes_the_page_hang(operator: Client, settings) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        settings.REDIS_URL = f"redis://127.0.0.1:{silent.getsockname()[1]}/0"
+        begun = time.monotonic()
+        text = text_of(operator.get(PAGE))
+        assert time.monotonic() - begun < 1
+    assert "Redis does not answer." in text
+    assert "unknown" in text
+
+
+def test_workers_that_cannot_be_asked_are_unknown(operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise ConnectionError("gone")
+
+    monkeypatch.setattr(state, "_ask_workers", fail)
+    assert "The workers could not be asked." in text_of(operator.get(PAGE))
+
+
+@pytest.mark.filterwarnings("ignore::celery.exceptions.CeleryWarning")
+def test_asking_takes_less_than_a_second_when_nobody_answers(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    begun = time.monotonic()
+    assert state._ask_workers() == {}
+    assert time.monotonic() - begun < 1
+
+
+def test_maintenance_is_switched_and_noted(operator: Client) -> None:
+    response = operator.post(PAGE, {"is_on": "on", "message": " Back at <b>14:00</b>. "}, follow=True)
+    switch = MaintenanceSwitch.objects.get()
+    assert (switch.is_on, switch.message, switch.actor_email) == (True, "Back at <b>14:00</b>.", "operator@people.test")
+    page = html.fromstring(response.content.decode())
+    assert "Maintenance is on." in page.text_content()
+    assert page.xpath("//b") == []
+    assert page.xpath("//form[@method='post']//button[@name='is_on']/@value") == ["off"]
+    text = text_of(operator.post(PAGE, {"is_on": "off"}, follow=True))
+    assert "Maintenance is on." not in text
+    assert [each.is_on for each in MaintenanceSwitch.objects.all()] == [False, True]
+
+
+@pytest.mark.parametrize(
+    "form", [{}, {"is_on": "maybe"}, {"is_on": "on", "message": "x" * 201}, {"is_on": "on", "message": "\0"}]
+)
+def test_a_form_that_makes_no_sense_switches_nothing(operator: Client, form: dict[str, str]) -> None:
+    assert operator.post(PAGE, form).status_code == 400
+    assert MaintenanceSwitch.objects.count() == 0
+
+
+def test_staff_without_the_permission_only_looks(db: None) -> None:
+    client = staff_with("view_scan")
+    assert "You may look" in text_of(client.get(PAGE))
+    assert client.post(PAGE, {"is_on": "on"}).status_code == 403
+    assert MaintenanceSwitch.objects.count() == 0
+
+
+def test_staff_with_the_permission_switches(db: None) -> None:
+    assert staff_with("add_maintenanceswitch").post(PAGE, {"is_on": "on"}).status_code == 302
+    assert MaintenanceSwitch.objects.get().actor_email == "staff@people.test"
+
+
+def test_a_form_of_somebody_elses_page_is_refused(db: None) -> None:
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(User.objects.create_superuser("operator@people.test"))
+    assert client.post(PAGE, {"is_on": "on"}).status_code == 403
+
+
+def test_the_environments_maintenance_is_told(operator: Client, settings) -> None:
+    settings.MAINTENANCE_MODE = True
+    assert "unset MAINTENANCE_MODE" in text_of(operator.get(PAGE))
+
+
+def test_the_admin_leads_to_it(operator: Client) -> None:
+    assert PAGE in html.fromstring(operator.get("/admin/").content.decode()).xpath("//a/@href")

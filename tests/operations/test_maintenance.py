@@ -1,0 +1,123 @@
+"""The maintenance switch: of the environment, of the database, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.db import OperationalError
+from django.test import Client
+
+from infrastructure import maintenance
+from infrastructure.models import MaintenanceSwitch, switch_maintenance
+from tests.world import Api, Member
+
+
+@pytest.fixture
+def new_process(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """A process that has not asked yet."""
+
+    def forget() -> None:
+        monkeypatch.setattr(maintenance, "_switch", maintenance._Switch(maintenance._stored))
+
+    forget()
+    return forget
+
+
+def test_it_is_off_at_first(home: Member, new_process: Callable[[], None]) -> None:
+    assert home.api.get("/v1/usage").status_code == 200
+    assert Client().get("/readyz").status_code == 200
+
+
+def test_switched_on_it_refuses_valid_keys_with_the_message(home: Member, new_process: Callable[[], None]) -> None:
+    switch_maintenance(is_on=True, message="Back at 14:00 UTC.", actor_email="operator@people.test")
+    response = home.api.get("/v1/usage")
+    assert response.status_code == 503
+    assert response.json() == {"code": "SERVICE_UNAVAILABLE", "error": "Back at 14:00 UTC."}
+    assert int(response["Retry-After"]) >= 1
+    assert "X-RateLimit-Limit" in response
+    assert home.api.get("/api/webhooks").status_code == 503
+    assert Api("wss_wrong").get("/v1/usage").status_code == 401
+    assert Client().get("/readyz").json()["problems"] == {"maintenance": "Maintenance mode is on."}
+    assert Client().get("/healthz").status_code == 200
+    assert Client().get("/").status_code == 200
+    switch_maintenance(is_on=False)
+    new_process()
+    assert home.api.get("/v1/usage").status_code == 200
+
+
+def test_without_a_message_it_says_so_in_general(home: Member, new_process: Callable[[], None]) -> None:
+    switch_maintenance(is_on=True)
+    assert home.api.get("/v1/usage").json()["error"] == maintenance.MESSAGE
+
+
+def test_the_environment_wins(home: Member, new_process: Callable[[], None], settings) -> None:
+    settings.MAINTENANCE_MODE = True
+    switch_maintenance(is_on=False)
+    assert home.api.get("/v1/usage").json()["error"] == maintenance.MESSAGE
+
+
+def test_a_process_asks_once_in_some_seconds(
+    db: None, new_process: Callable[[], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1000.0
+    asked = []
+    fetch = maintenance.fetch
+    monkeypatch.setattr(maintenance.time, "monotonic", lambda: now)
+    monkeypatch.setattr(maintenance, "fetch", lambda *query: asked.append(1) or fetch(*query))
+    assert [maintenance.maintenance_message() for _ in range(100)] == [None] * 100
+    switch_maintenance(is_on=True, message="Soon.")
+    assert maintenance.maintenance_message() is None
+    assert len(asked) == 1
+    now += maintenance.REFRESH_S
+    assert [maintenance.maintenance_message() for _ in range(100)] == ["Soon."] * 100
+    assert len(asked) == 2
+
+
+def test_a_database_that_fails_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr(maintenance.time, "monotonic", lambda: now)
+    answers: list[str | Exception | None] = ["Soon.", OperationalError("gone"), None]
+
+    def ask() -> str | None:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    switch = maintenance._Switch(ask)
+    assert switch.message() == "Soon."
+    now += maintenance.REFRESH_S
+    assert [switch.message(), switch.message()] == ["Soon.", "Soon."]
+    now += maintenance.REFRESH_S
+    assert switch.message() is None
+
+
+def test_while_one_thread_asks_the_others_do_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def ask() -> str | None:
+        asked.append(switch.message())  # as another thread would, in the middle of the question
+        return "Soon."
+
+    switch = maintenance._Switch(ask)
+    assert switch.message() == "Soon."
+    assert asked == [None]
+
+
+def test_the_command_switches_and_tells(db: None) -> None:
+    def run(*words: str) -> str:
+        output = StringIO()
+        call_command("maintenance", *words, stdout=output)
+        return output.getvalue().strip()
+
+    assert run() == "Maintenance is off."
+    assert run("on", "--message", "Back soon.") == "Maintenance is on: Back soon."
+    assert run() == "Maintenance is on: Back soon."
+    assert run("off") == "Maintenance is off."
+    assert list(MaintenanceSwitch.objects.values_list("is_on", "message", "actor_email")) == [
+        (False, "", ""),
+        (True, "Back soon.", ""),
+    ]

@@ -1,0 +1,127 @@
+"""Alert rules, the dashboard and docs/metrics.md name metrics that exist, and the page all of them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+import yaml
+from prometheus_client.metrics_core import Metric
+
+from infrastructure.heartbeat import beat
+from infrastructure.telemetry import counters
+from infrastructure.telemetry.counters import counted, observed
+from infrastructure.telemetry.definitions import COUNTERS, HISTOGRAMS, PREFIX
+from operations import metrics as views
+from operations import rows
+from scans.models import EndedScan
+
+ROOT = Path(__file__).resolve().parents[2]
+RULES = ROOT / "deploy" / "prometheus" / "alerts.yaml"
+DASHBOARD = ROOT / "deploy" / "grafana" / "dashboard.json"
+PAGE = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+
+SELECTOR = re.compile(rf"({PREFIX}[a-z_]+)(?:\{{([^}}]*)\}})?")
+
+
+@pytest.fixture
+def samples(db: None, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, set[str]]:
+    """The labels of every sample of a service in which everything has happened, by its name."""
+    monkeypatch.setattr(rows, "queues_of_workers", lambda: {"worker@here": ["scans"]})
+    counters.counters.begin_anew()
+    for counter in COUNTERS:
+        counters.counters.add([counted(counter, *("x" for _ in counter.labels))])
+    for histogram in HISTOGRAMS:
+        counters.counters.add([*observed(histogram, 1.0, *("x" for _ in histogram.labels))])
+    EndedScan.objects.create(
+        type="seo", status="failed", error_code="TIMEOUT", is_background=False, waited_ms=1, duration_ms=1, cpu_ms=1
+    )
+    beat()
+    found: dict[str, set[str]] = {}
+    for sample in (sample for family in families() for sample in family.samples):
+        found.setdefault(sample.name, set()).update(sample.labels)
+    return found
+
+
+def families() -> list[Metric]:
+    views._latest.forget()
+    found = views._latest.get()
+    assert found is not None
+    return found
+
+
+def expressions() -> Iterator[str]:
+    for group in yaml.safe_load(RULES.read_text(encoding="utf-8"))["groups"]:
+        yield from (rule["expr"] for rule in group["rules"])
+    for panel in json.loads(DASHBOARD.read_text(encoding="utf-8"))["panels"]:
+        yield from (target["expr"] for target in panel.get("targets", ()))
+
+
+def test_rules_and_panels_ask_for_what_there_is(samples: Mapping[str, set[str]]) -> None:
+    asked = 0
+    for expression in expressions():
+        for name, labels in SELECTOR.findall(expression):
+            assert name in samples, expression
+            used = set(re.findall(r"(\w+)(?==|!)", labels))
+            assert used <= samples[name], expression
+            asked += 1
+        for names in re.findall(r"\bby \(([^)]*)\)", expression):
+            everywhere = set().union(*(samples[name] for name, _ in SELECTOR.findall(expression)))
+            assert set(re.split(r",\s*", names)) <= everywhere, expression
+    assert asked > 40
+
+
+def test_the_page_lists_every_metric_with_its_labels(samples: Mapping[str, set[str]]) -> None:
+    listed = {
+        name: set(re.findall(r"`(\w+)`", labels))
+        for name, labels in re.findall(r"^\| `([a-z_]+)` \|([^|]*)\|", PAGE, re.MULTILINE)
+    }
+    there: dict[str, set[str]] = {}
+    for name, labels in samples.items():
+        plain = re.sub(r"_(bucket|count|sum)$", "", name.removeprefix(PREFIX))
+        there.setdefault(plain, set()).update(labels - {"le"})
+    assert listed == there
+
+
+def test_every_alert_says_what_to_do() -> None:
+    headings = set(re.findall(r"^### (\w+)$", PAGE, re.MULTILINE))
+    alerts = set()
+    for group in yaml.safe_load(RULES.read_text(encoding="utf-8"))["groups"]:
+        for rule in group["rules"]:
+            assert rule["annotations"]["runbook_url"] == f"docs/metrics.md#{rule['alert'].lower()}"
+            assert rule["labels"]["severity"] in ("page", "ticket")
+            alerts.add(rule["alert"])
+    assert headings == alerts
+
+
+def test_panels_do_not_overlap() -> None:
+    taken: set[tuple[int, int]] = set()
+    for panel in json.loads(DASHBOARD.read_text(encoding="utf-8"))["panels"]:
+        at = panel["gridPos"]
+        cells = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
+        assert not cells & taken, panel["title"]
+        assert max(x for x, _ in cells) < 24
+        taken |= cells
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="Debian's package prometheus has promtool")
+def test_promtool_takes_the_rules() -> None:
+    ran = subprocess.run(["promtool", "check", "rules", RULES], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="Debian's package prometheus has promtool")
+def test_promtool_takes_the_dashboards_queries(tmp_path: Path) -> None:
+    rules = [
+        {"record": f"panel:{number}", "expr": expression.replace("$__rate_interval", "1m")}
+        for number, expression in enumerate(expressions())
+    ]
+    path = tmp_path / "panels.yaml"
+    path.write_text(yaml.safe_dump({"groups": [{"name": "panels", "rules": rules}]}))
+    ran = subprocess.run(["promtool", "check", "rules", path], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
