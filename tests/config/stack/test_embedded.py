@@ -17,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 import environ
+import psutil
 import psycopg
 import pytest
 import redis
@@ -228,7 +229,7 @@ def test_a_server_that_is_a_zombie_does_not_hinder(data_dir: Path) -> None:
     with subprocess.Popen(["true"], stdout=subprocess.PIPE) as zombie:
         assert zombie.stdout is not None
         assert zombie.stdout.read() == b""  # it has ended, and nobody has asked how
-        wait_until(lambda: "Z" in Path(f"/proc/{zombie.pid}/stat").read_text().rpartition(")")[2][:3], timeout_s=5)
+        wait_until(lambda: psutil.Process(zombie.pid).status() == psutil.STATUS_ZOMBIE, timeout_s=5)
         leave_process_file(data_dir, zombie.pid)
         with embedded.stack(data_dir, redis=False, durable=False) as stack:
             assert remembered(stack.env) == [1]
