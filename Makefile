@@ -4,9 +4,9 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .SUFFIXES:
 
-# Any Python from 3.11 on; `make PYTHON=/path/to/python3.12 …` chooses one, also afterwards.
+# Any Python from 3.11 to 3.14; `make PYTHON=/path/to/python3.12 …` chooses one, also afterwards.
 PYTHON ?=
-CANDIDATES := python3 python3.13 python3.12 python3.11
+CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11
 BIN := .venv/bin
 RUNTIME := .venv/.runtime
 DEV := .venv/.dev
@@ -140,7 +140,8 @@ define chromium
 	fi
 endef
 
-SUITABLE := import sys; sys.exit(sys.version_info < (3, 11))
+# Embedded PostgreSQL has no wheel for 3.15 yet.
+SUITABLE := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))
 PIP := .venv/bin/python -m pip --disable-pip-version-check --quiet
 
 define environment
@@ -154,7 +155,7 @@ define environment
 	    fi; \
 	  done; \
 	  if [ -z "$$python" ]; then \
-	    echo "Python 3.11 or newer is needed (tried: $(or $(PYTHON),$(CANDIDATES)))." \
+	    echo "Python 3.11 to 3.14 is needed (tried: $(or $(PYTHON),$(CANDIDATES)))." \
 	      "Install it, or name it: make PYTHON=/path/to/python3.12 …" >&2; exit 1; \
 	  fi; \
 	  if ! "$$python" -c 'import venv, ensurepip' 2>/dev/null; then \

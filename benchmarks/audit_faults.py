@@ -95,7 +95,7 @@ class Stack:
     def kill_redis(self) -> None:
         """With all that it holds; some seconds later it is there again, empty."""
         for each in psutil.Process().children(recursive=True):
-            if "redis-server" in each.name():
+            if "valkey-server" in each.name():
                 each.kill()
         time.sleep(DOWN_S)
         wait_until(lambda: bool(self._stack.revive()))

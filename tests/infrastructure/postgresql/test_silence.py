@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import environ
+import psutil
 import psycopg
 import pytest
 from django.db import OperationalError, transaction
@@ -47,12 +48,7 @@ class OwnServer:
 
     def _processes(self) -> list[int]:
         postmaster = int((self.data_dir / "postgres" / "postmaster.pid").read_text().split()[0])
-        found = [postmaster]
-        for stat in Path("/proc").glob("[0-9]*/stat"):
-            with contextlib.suppress(OSError):
-                if int(stat.read_text().rpartition(")")[2].split()[1]) == postmaster:
-                    found.append(int(stat.parent.name))
-        return found
+        return [postmaster, *(each.pid for each in psutil.Process(postmaster).children())]
 
     def send(self, number: signal.Signals) -> None:
         for pid in self._processes():

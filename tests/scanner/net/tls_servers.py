@@ -84,6 +84,19 @@ def self_signed(name: str) -> Identity:
     return Identity(*_certificate(name, None, names=(name,)))
 
 
+_KEY_USAGE_OF_AUTHORITIES = x509.KeyUsage(
+    digital_signature=True,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    key_cert_sign=True,
+    crl_sign=True,
+    encipher_only=False,
+    decipher_only=False,
+)
+
+
 def _certificate(
     name: str,
     issuer: Identity | None,
@@ -108,7 +121,15 @@ def _certificate(
         .not_valid_before(not_before or now - DAY)
         .not_valid_after(not_after or now + 60 * DAY)
         .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     )
+    # From Python 3.13 on a default context wants what RFC 5280 does (VERIFY_X509_STRICT).
+    if authority:
+        builder = builder.add_extension(_KEY_USAGE_OF_AUTHORITIES, critical=True)
+    if issuer:
+        builder = builder.add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer.key.public_key()), critical=False
+        )
     if names:
         builder = builder.add_extension(
             x509.SubjectAlternativeName([_general_name(each) for each in names]), critical=False

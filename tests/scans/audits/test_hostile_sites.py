@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import resource
+import sys
 import time
 from collections.abc import Mapping
 from ipaddress import ip_network
@@ -117,7 +118,7 @@ def forbidden() -> Mapping[str, Route]:
 )
 def test_it_ends_and_little_is_asked(owner: Member, routes, status: str, said: str) -> None:
     with Site(routes()) as site:
-        before_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        before_mib = most_mib()
         began = time.monotonic()
         url = f"{site.url_as('localhost')}/"
         answer = owner.api.post("/v1/audits", {"site": url, "max_pages": PAGES, "types": ["seo"]})
@@ -125,7 +126,7 @@ def test_it_ends_and_little_is_asked(owner: Member, routes, status: str, said: s
         audit = work_off(answer.json()["id"])
         assert time.monotonic() - began < MAX_S
         assert len(site.requests) <= MAX_REQUESTS
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 - before_mib < MAX_MIB
+    assert most_mib() - before_mib < MAX_MIB
     assert audit.status in (status, "partial" if status == "completed" else status), audit.error_message
     assert said in " ".join([*audit.notes, audit.error_message]), (audit.notes, audit.error_message)
     pages = list(AuditPage.objects.filter(audit=audit))
@@ -134,3 +135,9 @@ def test_it_ends_and_little_is_asked(owner: Member, routes, status: str, said: s
     used = MonthlyUsage.objects.filter(organization=owner.organization).first()
     assert (used.used if used else 0) == len(pages), "what was looked at counts, and nothing else"
     assert Audit.objects.get().is_final
+
+
+def most_mib() -> float:
+    """The most memory that this process has held, in MiB."""
+    unit = 1 if sys.platform == "darwin" else 1024  # bytes, or KiB (getrusage(2))
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1024**2

@@ -265,6 +265,9 @@ def _environment(data_dir: Path, port: int, stack: embedded.Stack) -> dict[str, 
     env.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     # Celery warns every root; here root is a container's or a newcomer's only user.
     env.setdefault("PYTHONWARNINGS", "ignore:You're running the worker with superuser privileges")
+    if sys.platform == "darwin":
+        # Forked processes of gunicorn and Celery would be aborted where a library has begun to use Objective-C.
+        env.setdefault("OBJC_DISABLE_INITIALIZE_FORK_SAFETY", "YES")
     if not environment.given("SECRET_KEY"):
         # By its name: what scans other people's pages has no key in its environment.
         env |= {"SECRET_KEY": "", "SECRET_KEY_FILE": str(_with_secret_key(data_dir / "secret_key"))}
