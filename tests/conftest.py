@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Generator, Iterator
 from ipaddress import ip_network
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import django_ratelimit.core
 import hypothesis
@@ -25,6 +26,9 @@ from config.api import throttling
 from config.operations import maintenance
 from config.telemetry import counters
 from tests.world import Member, listening, member_of
+
+if TYPE_CHECKING:
+    from tests.e2e.pages import Window
 
 MAX_ID = 80
 
@@ -118,6 +122,15 @@ def _one_connection() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TestCase, "tearDownClass", classmethod(end))
         yield
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Window]:
+    """One Chromium for all tests of a process; what must not meet others opens a context of its own."""
+    from tests.e2e.pages import window  # Playwright is imported where it is used
+
+    with window() as running:
+        yield running
 
 
 @pytest.fixture

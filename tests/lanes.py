@@ -45,7 +45,15 @@ RULES = (
     Rule(
         "browser",
         "starts Chromium",
-        imports=("playwright", "axe_playwright_python", "WarmBrowser", "find_browser", "in_chromium", "throttled_load"),
+        imports=(
+            "playwright",
+            "axe_playwright_python",
+            "WarmBrowser",
+            "find_browser",
+            "Window",
+            "in_chromium",
+            "throttled_load",
+        ),
         fixtures=("visit",),
     ),
     Rule(
