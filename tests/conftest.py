@@ -21,10 +21,12 @@ import pytest
 from django.conf import settings
 from django.core.cache import cache
 from django.test import TestCase, override_settings
+from pytest_django import DjangoDbBlocker
 
 from config.api import throttling
 from config.operations import maintenance
 from config.telemetry import counters
+from tests import template
 from tests.world import Member, listening, member_of
 
 if TYPE_CHECKING:
@@ -122,6 +124,16 @@ def _one_connection() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TestCase, "tearDownClass", classmethod(end))
         yield
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(
+    django_db_modify_db_settings_parallel_suffix: None, django_db_blocker: DjangoDbBlocker
+) -> None:
+    """Under xdist, migrate once for all processes (pytest-django's hook before it creates a database)."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        with django_db_blocker.unblock():
+            template.use_template()
 
 
 @pytest.fixture(scope="session")
