@@ -10,13 +10,15 @@ CANDIDATES := python3 python3.14 python3.13 python3.12 python3.11
 BIN := .venv/bin
 RUNTIME := .venv/.runtime
 DEV := .venv/.dev
-# How many tests run at once: two for each core that most machines of CI have, for many wait. Each has its own database.
-TEST_PROCESSES ?= 4
+# How many tests run at once, each process on a database of its own. The fast ones compute: one for each core. Of the
+# slow ones many wait: two for each core that most machines of CI have.
+TEST_PROCESSES ?= logical
+SLOW_TEST_PROCESSES ?= 4
 ARGS ?=
 # Each process would compile all of our code again; tests run in several, and the service is some.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run superuser test browser lint format check bench soak faults dogfood screenshots pictures site lock sbom docs changelog clean
+.PHONY: help run superuser test test-slow browser lint format check bench soak faults dogfood screenshots pictures site lock sbom docs changelog clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -24,9 +26,12 @@ help: ## List these commands
 run: $(RUNTIME) ## Run the whole service on http://localhost:8000 (PORT=… chooses another port)
 	@exec $(BIN)/python manage.py up $(ARGS)
 
-test: $(DEV) ## Run all tests (ARGS="-k words" for some of them)
+test: $(DEV) ## Run the fast tests and tell what that leaves out (ARGS="-k words" for some of them)
+	@$(BIN)/python -m pytest -n $(TEST_PROCESSES) --maxprocesses 8 --dist loadgroup -m fast $(ARGS)
+
+test-slow: $(DEV) ## Run all other tests: browsers, processes, hostile sites, releases (ARGS="-m browser" for one kind)
 	@$(chromium)
-	@$(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadgroup $(ARGS)
+	@$(BIN)/python -m pytest -n $(SLOW_TEST_PROCESSES) --dist loadgroup -m "not fast" $(ARGS)
 
 lint: $(DEV) ## Check style and formatting
 	@$(BIN)/ruff check .
@@ -36,7 +41,7 @@ format: $(DEV) ## Put the code into the house's format
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-check: lint ## Lint, types, import contracts and tests
+check: lint ## Lint, types, import contracts and the fast tests
 	@$(BIN)/python -m mypy .
 	@$(BIN)/lint-imports
 	@$(MAKE) test

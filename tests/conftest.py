@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Generator, Iterator
 from ipaddress import ip_network
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import django_ratelimit.core
 import hypothesis
@@ -20,11 +21,16 @@ import pytest
 from django.conf import settings
 from django.core.cache import cache
 from django.test import TestCase, override_settings
+from pytest_django import DjangoDbBlocker
 
 from infrastructure import maintenance
 from infrastructure.api import throttling
 from infrastructure.telemetry import counters
+from tests import template
 from tests.world import Member, listening, member_of
+
+if TYPE_CHECKING:
+    from tests.e2e.pages import Window
 
 MAX_ID = 80
 
@@ -118,6 +124,25 @@ def _one_connection() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TestCase, "tearDownClass", classmethod(end))
         yield
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(
+    django_db_modify_db_settings_parallel_suffix: None, django_db_blocker: DjangoDbBlocker
+) -> None:
+    """Under xdist, migrate once for all processes (pytest-django's hook before it creates a database)."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        with django_db_blocker.unblock():
+            template.use_template()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Window]:
+    """One Chromium for all tests of a process; what must not meet others opens a context of its own."""
+    from tests.e2e.pages import window  # Playwright is imported where it is used
+
+    with window() as running:
+        yield running
 
 
 @pytest.fixture

@@ -3,13 +3,14 @@
 Loaded with `-p tests.stack`. It sets the environment before pytest-django reads the settings.
 Servers that DATABASE_URL or REDIS_URL name are used instead. Under pytest-xdist the controller
 starts the servers and the workers inherit its environment; each worker has a database of its own
-(pytest-django) and a Redis database of its own (here).
+(pytest-django; a copy of one template, see `template.py`) and a Redis database of its own (here).
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
@@ -18,6 +19,7 @@ from urllib.parse import urlsplit, urlunsplit
 import pytest
 
 from operations.stack import embedded
+from tests import template
 
 # What a developer's shell may hold and no test should depend on.
 FOREIGN = (
@@ -86,7 +88,10 @@ def start(cleanup: contextlib.ExitStack) -> None:
         )
     except embedded.EmbeddedError as error:
         raise pytest.UsageError(str(error)) from error
+    if os.environ.get("DATABASE_URL"):
+        cleanup.callback(template.drop_template)
     os.environ |= stack.env
+    os.environ[template.VARIABLE] = f"test_template_{secrets.token_hex(4)}"
     os.environ["DATA_DIR"] = str(data_dir)
     os.environ["DEBUG"] = "off"
     os.environ["SCAN_BROWSER"] = "off"  # what wants one starts it by itself

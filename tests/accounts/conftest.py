@@ -6,40 +6,34 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, sync_playwright
 
 from infrastructure.environment import IdentityProvider
-from scanner.net.browser import find_browser
 from tests.e2e.service import free_port, get_status
 from tests.operations.stack.processes import wait_until
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+    from tests.e2e.pages import Window
 
 Visit = Callable[..., Any]
 
 
-@pytest.fixture(scope="module")
-def visit() -> Iterator[Visit]:
-    """Does something with a page of a fresh browser; in a thread of its own, as Playwright has an event loop."""
-    program = find_browser("auto")
-    assert program is not None, "no browser; `make browser` installs one"
-    with ThreadPoolExecutor(1, "playwright") as thread:
-        playwright = thread.submit(lambda: sync_playwright().start()).result(60)
-        launch = playwright.chromium.launch
-        browser = thread.submit(lambda: launch(executable_path=program, args=["--no-sandbox"])).result(60)
+@pytest.fixture
+def visit(browser: Window) -> Visit:
+    """Does something with a page of a fresh context."""
 
-        def in_thread(action: Callable[[BrowserContext, Page], Any], **options: Any) -> Any:
-            def act() -> Any:
-                with browser.new_context(**options) as context:
-                    return action(context, context.new_page())
+    def look(action: Callable[[BrowserContext, Page], Any], **options: Any) -> Any:
+        def act(chromium: Browser) -> Any:
+            with chromium.new_context(**options) as context:
+                return action(context, context.new_page())
 
-            return thread.submit(act).result(100)
+        return browser.do(act)
 
-        yield in_thread
-        thread.submit(browser.close).result(60)
-        thread.submit(playwright.stop).result(60)
+    return look
 
 
 # By `sub`: who is known there, and what the provider says of them.

@@ -12,8 +12,6 @@ import textwrap
 import tomllib
 from pathlib import Path
 
-import pytest
-
 from scanner.environment import SECRETS
 from scanner.net.client import DEFAULT_LIMITS
 from scanner.net.targets import RESERVED_SUFFIXES
@@ -34,32 +32,36 @@ def anchors(path: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
-def test_every_link_leads_somewhere(document: Path) -> None:
-    text = re.sub(r"```.*?```", "", document.read_text(encoding="utf-8"), flags=re.DOTALL)
-    for target in re.findall(r"\]\(([^)\s]+)\)", text):
-        if target.startswith(("http://", "https://")):
-            continue
-        path, _, anchor = target.partition("#")
-        linked = (document.parent / path).resolve() if path else document
-        assert linked.exists(), target
-        assert not anchor or anchor in anchors(linked), target
+def test_every_link_leads_somewhere() -> None:
+    dead = []
+    for document in DOCUMENTS:
+        text = re.sub(r"```.*?```", "", document.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for target in re.findall(r"\]\(([^)\s]+)\)", text):
+            if target.startswith(("http://", "https://")):
+                continue
+            path, _, anchor = target.partition("#")
+            linked = (document.parent / path).resolve() if path else document
+            if not linked.exists() or (anchor and anchor not in anchors(linked)):
+                dead.append(f"{name_of(document)}: {target}")
+    assert dead == []
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
-def test_every_file_and_command_that_is_named_exists(document: Path) -> None:
-    text = document.read_text(encoding="utf-8")
+def test_every_file_and_command_that_is_named_exists() -> None:
     apps = "accounts|benchmarks|config|docs|reports|scans|static|templates|tests|webhooks"
-    for path in re.findall(rf"`((?:{apps})/[\w./*-]*)(?:: \w+)?`", text):
-        assert list(ROOT.glob(path.rstrip("/"))), path
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for target in re.findall(r"(?:^|`)make ([a-z]+)", text, re.MULTILINE):
-        assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"make {target}"
-    for variable in re.findall(r"`((?:SCAN|SECRET|DATABASE|REDIS|BASE|EMAIL|LOG)_[A-Z_]+)(?:=[^`]*)?`", text):
-        codes = ("NOT_FOUND", "NOT_COMPLETE", "NOT_STARTED", "INTERRUPTED", "CANCELLED")
-        is_code = variable in {f"SCAN_{each}" for each in codes}
-        is_known = variable in read_variables() or variable.removesuffix("_FILE") in SECRETS
-        assert is_code or is_known, variable
+    codes = {f"SCAN_{each}" for each in ("NOT_FOUND", "NOT_COMPLETE", "NOT_STARTED", "INTERRUPTED", "CANCELLED")}
+    known = {*read_variables(), *codes, *SECRETS, *(f"{each}_FILE" for each in SECRETS)}
+    unknown = []
+    for document in DOCUMENTS:
+        text = document.read_text(encoding="utf-8")
+        paths = re.findall(rf"`((?:{apps})/[\w./*-]*)(?:: \w+)?`", text)
+        targets = re.findall(r"(?:^|`)make ([a-z-]+)", text, re.MULTILINE)
+        variables = re.findall(r"`((?:SCAN|SECRET|DATABASE|REDIS|BASE|EMAIL|LOG)_[A-Z_]+)(?:=[^`]*)?`", text)
+        named = [path for path in paths if not list(ROOT.glob(path.rstrip("/")))]
+        named += [f"make {each}" for each in targets if not re.search(rf"^{each}:", makefile, re.MULTILINE)]
+        named += [each for each in variables if each not in known]
+        unknown += [f"{name_of(document)}: {each}" for each in named]
+    assert unknown == []
 
 
 def test_decisions_are_numbered_and_short() -> None:

@@ -16,7 +16,6 @@ from tests.e2e.test_journeys import (  # noqa: F401  # fixtures
     Gate,
     Journey,
     Person,
-    browser,
     people,
     sign_up,
     travel,
@@ -45,7 +44,7 @@ def shop(site: Site) -> str:
     return site.url_as("localhost") + begin
 
 
-def test_a_page_is_scanned_by_keyboard_with_one_click(running: Running, browser: Window) -> None:  # noqa: F811
+def test_a_page_is_scanned_by_keyboard_with_one_click(running: Running, browser: Window) -> None:
     """On the free plan, which has two places: all four types take one of them."""
     gate = Gate(running.site)
 

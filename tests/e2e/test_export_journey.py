@@ -18,7 +18,6 @@ from tests.e2e.test_journeys import (  # noqa: F401  # fixtures
     Journey,
     Person,
     api,
-    browser,
     create_key,
     sign_up,
     travel,

@@ -24,7 +24,7 @@ from playwright.sync_api import Browser, Page, expect
 from standardwebhooks import Webhook as Verifier
 
 from tests.e2e.conftest import Running
-from tests.e2e.pages import Window, window
+from tests.e2e.pages import Window
 from tests.operations.stack.processes import wait_until
 from tests.sites.sample import PAGE
 from tests.sites.server import Answer, Request, Site
@@ -67,12 +67,6 @@ class Person:
 
     def told(self, text: str) -> None:
         expect(self.page.get_by_text(text).first).to_be_visible()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Window]:
-    with window() as running:
-        yield running
 
 
 @pytest.fixture(params=[True, False], ids=["with scripts", "without scripts"])

@@ -13,7 +13,6 @@ from tests.e2e.test_journeys import (  # noqa: F401  # fixtures
     SCAN_S,
     Journey,
     Person,
-    browser,
     sign_up,
     travel,
     with_scripts,

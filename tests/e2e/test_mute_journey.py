@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.conftest import Running
 from tests.e2e.test_audit_journeys import ended, shop
-from tests.e2e.test_journeys import Journey, Person, browser, sign_up, travel, with_scripts  # noqa: F401  # fixtures
+from tests.e2e.test_journeys import Journey, Person, sign_up, travel, with_scripts  # noqa: F401  # fixtures
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
 

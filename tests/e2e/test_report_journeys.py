@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +15,7 @@ from scanner.findings import CRITICAL, HIGH, LOW, MEDIUM, ScanType, Severity
 from scanner.result import AppliedCap, CategoryResult, CheckResult, CheckStatus
 from scanner.scoring import Cap
 from scans.visits.claims import claim_scan, finish_scan
-from tests.e2e.pages import ORIGIN, Rendered, Rendering, Window, window
+from tests.e2e.pages import ORIGIN, Rendered, Rendering, Window
 from tests.e2e.test_axe_of_pages import ALL_RULES, CONTRAST, LAYOUT, violations
 from tests.world import browser_of, make_result, make_scan, member_of, person_of
 
@@ -55,12 +54,6 @@ def categories() -> tuple[CategoryResult, ...]:
         checks.append(check(f"{slug}-warn", "warn", LOW) if n < 6 else check(f"{slug}-fine", "pass", LOW))
         found.append(CategoryResult(slug, name, 10, (contrast, *checks) if n == 3 else tuple(checks)))
     return tuple(found)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Window]:
-    with window() as running:
-        yield running
 
 
 @pytest.fixture

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from django.conf import settings
 from playwright.sync_api import Browser
 
-from tests.e2e.pages import Window, window
+from tests.e2e.pages import Window
 
 SCRIPT = settings.BASE_DIR / "static" / "js" / "site.js"
 PAGE = """
@@ -22,12 +20,6 @@ PAGE = """
 <time datetime="2026-07-01">2026-07-01</time>
 <time datetime="nonsense">2026-07-01 02:05</time>
 """
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Window]:
-    with window() as found:
-        yield found
 
 
 def shown(browser: Window, zone: str) -> tuple[list[tuple[str, str]], str]:

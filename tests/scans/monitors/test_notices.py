@@ -19,7 +19,7 @@ from accounts.models import Mail, Membership, User
 from scans.models import Monitor, MonitorRun
 from scans.monitors import notices
 from scans.monitors.notices import post_digests
-from tests.e2e.pages import window
+from tests.e2e.pages import Window
 from tests.scans.monitors.cast import make_monitor
 from tests.world import Member, person_of
 
@@ -209,15 +209,17 @@ def everything(home: Member, monitor: Monitor, ann: User) -> Mapping[str, str]:
 
 
 @pytest.mark.slow
-def test_every_mail_is_readable_in_both_themes_on_narrow_screens(home: Member, monitor: Monitor, ann: User) -> None:
+def test_every_mail_is_readable_in_both_themes_on_narrow_screens(
+    browser: Window, home: Member, monitor: Monitor, ann: User
+) -> None:
     mails = everything(home, monitor, ann)
     assert len(mails) == 7
 
-    def look(browser: Browser) -> dict[str, object]:
+    def look(chromium: Browser) -> dict[str, object]:
         found: dict[str, object] = {}
         for number, (subject, html) in enumerate(mails.items()):
             for theme in THEMES:
-                page = browser.new_page(color_scheme=theme)
+                page = chromium.new_page(color_scheme=theme)
                 asked: list[str] = []
                 page.on("request", lambda request, asked=asked: asked.append(request.url))
                 page.set_content(html)
@@ -241,8 +243,7 @@ def test_every_mail_is_readable_in_both_themes_on_narrow_screens(home: Member, m
                 page.close()
         return found
 
-    with window() as browser:
-        assert browser.do(look) == {}
+    assert browser.do(look) == {}
 
 
 def certified(monitor: Monitor, now: datetime, days: float, **columns: Any) -> None:

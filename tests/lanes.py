@@ -1,0 +1,177 @@
+"""pytest plugin: marks each test by what it uses, so that `make test` can leave out what takes long.
+
+Loaded with `-p tests.lanes`. RULES is the one table. A test gets the mark of every rule that fits it, and `fast` if
+none does: `make test` runs `-m fast`, `make test-slow` runs `-m "not fast"`, so that no test is in both or in neither.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from xdist.workermanage import WorkerController
+
+from tests.distribution import empties
+
+FOLDER = Path(__file__).parent
+FAST = "fast"
+EMPTIED = "emptied_database"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A mark, and the signs of a test that has it: any of them is enough."""
+
+    mark: str
+    reason: str
+    # Names in the imports of the test's file: modules, with all below them, and what is imported from modules.
+    imports: tuple[str, ...] = ()
+    # Fixtures that the test uses, directly or through others.
+    fixtures: tuple[str, ...] = ()
+    # Patterns of the file's path below tests/; `*` stands for folders as well.
+    files: tuple[str, ...] = ()
+    # Patterns of the test function's name.
+    tests: tuple[str, ...] = ()
+
+
+RULES = (
+    Rule(
+        "browser",
+        "starts Chromium",
+        imports=(
+            "playwright",
+            "axe_playwright_python",
+            "WarmBrowser",
+            "find_browser",
+            "Window",
+            "in_chromium",
+            "throttled_load",
+        ),
+        fixtures=("visit",),
+    ),
+    Rule(
+        "service",
+        "starts servers or processes of the service",
+        imports=("Service", "Supervisor", "embedded", "Release"),
+        fixtures=("running", "identity_provider"),
+    ),
+    Rule(
+        "subprocess",
+        "starts other programs",
+        imports=("subprocess", "command_line"),
+        fixtures=("installed", "action"),
+    ),
+    Rule(EMPTIED, "commits, and has the database emptied afterwards"),  # by pytest-django's own signs
+    Rule(
+        "hostile",
+        "judges what is made to be slow, large or malicious",
+        imports=("zoo", "zoo_pages"),
+        files=("*/test_hostile*.py", "*/test_patterns.py"),
+        tests=("*made_to_be_slow*", "*expensive*", "*bomb*"),
+    ),
+    Rule(
+        "release",
+        "proves what is released beside the code: documents, upgrades, containers, Kubernetes, clients",
+        files=(
+            "*/test_docs*.py",
+            "*/test_upgrade.py",
+            "*/test_rolling_restart.py",
+            "*/test_locks_of_migrations.py",
+            "*/test_containers.py",
+            "*/test_kubernetes.py",
+            "*/test_systemd.py",
+            "*/test_sbom.py",
+            "*/test_generated_client*.py",
+        ),
+    ),
+    Rule("slow", "computes or waits for more than five seconds by itself; the only mark that is given by hand"),
+)
+
+
+class Lanes:
+    """The tests that `-m` left out, by mark; under xdist each worker counts and the controller prints."""
+
+    def __init__(self) -> None:
+        self.left_out: dict[str, int] = {}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Mark the tests before `-m` chooses among them."""
+        for item in items:
+            for mark in marks_of(item) or [FAST]:
+                item.add_marker(mark)
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Count what is left out. pytest calls this for `-k` first, and then for `-m`."""
+        marks = [[rule.mark for rule in RULES if item.get_closest_marker(rule.mark)] for item in items]
+        self.left_out = {} if [] in marks else {"": len(items), **Counter(chain.from_iterable(marks))}
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if hasattr(session.config, "workeroutput"):
+            session.config.workeroutput["left_out"] = self.left_out
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: WorkerController) -> None:
+        self.left_out = getattr(node, "workeroutput", {}).get("left_out", {})
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+        if config.option.markexpr != FAST or not self.left_out:
+            return
+        terminalreporter.section("left out")
+        for rule in RULES:
+            if count := self.left_out.get(rule.mark):
+                terminalreporter.write_line(f"{count:6,} {rule.mark}: {rule.reason}")
+        terminalreporter.write_line(f"{self.left_out['']:6,} in all, some of several kinds: `make test-slow` runs them")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for rule in RULES:
+        config.addinivalue_line("markers", f"{rule.mark}: {rule.reason}")
+    config.addinivalue_line("markers", f"{FAST}: has none of the marks that tests/lanes.py gives")
+    config.pluginmanager.register(Lanes(), "lanes")
+
+
+def marks_of(item: pytest.Item) -> list[str]:
+    """The marks that the table has for a test."""
+    return [rule.mark for rule in RULES if fits(rule, item)]
+
+
+def fits(rule: Rule, item: pytest.Item) -> bool:
+    path = item.path.relative_to(FOLDER).as_posix() if item.path.is_relative_to(FOLDER) else item.path.name
+    return (
+        (rule.mark == EMPTIED and empties(item))
+        or item.get_closest_marker(rule.mark) is not None
+        or not names_imported_by(item.path).isdisjoint(rule.imports)
+        or not fixtures_of(item).isdisjoint(rule.fixtures)
+        or any(fnmatchcase(path, pattern) for pattern in rule.files)
+        or any(fnmatchcase(getattr(item, "originalname", item.name), pattern) for pattern in rule.tests)
+    )
+
+
+def fixtures_of(item: pytest.Item) -> set[str]:
+    """The names of the fixtures that a test uses; a parameter of the same name is none."""
+    return set(getattr(item, "fixturenames", ())) - set(getattr(getattr(item, "callspec", None), "params", ()))
+
+
+@cache
+def names_imported_by(path: Path) -> frozenset[str]:
+    """The first and last words of the modules that a file imports, and what it imports from them."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            modules = [node.module or ""]
+            names.update(alias.name for alias in node.names)
+        else:
+            continue
+        for module in modules:
+            names |= {module.partition(".")[0], module.rpartition(".")[2]}
+    return frozenset(names)

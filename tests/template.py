@@ -1,0 +1,44 @@
+"""Template database: migrated once for a run, and copied by each of its processes."""
+
+from __future__ import annotations
+
+import os
+
+# Names the template; `tests.stack` sets it for all processes of a run.
+VARIABLE = "TEMPLATE_DATABASE"
+LOCK = 4_194_301
+
+
+def use_template() -> None:
+    """Let Django's test database be a copy of the template, which the first process to come here migrates."""
+    from django.db import connection  # `tests.stack`, which imports this, is loaded before there are settings
+
+    name = os.environ[VARIABLE]
+    with connection._nodb_cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [LOCK])  # until the connection is closed
+        cursor.execute("SELECT FROM pg_database WHERE datname = %s", [name])
+        if not cursor.rowcount:
+            migrate(f"{name}_unfinished")
+            cursor.execute(f'ALTER DATABASE "{name}_unfinished" RENAME TO "{name}"')
+    connection.settings_dict["TEST"]["TEMPLATE"] = name
+
+
+def migrate(name: str) -> None:
+    """Create and migrate a database; nobody is connected to it afterwards."""
+    from django.db import connection
+
+    own, test = connection.settings_dict["NAME"], connection.settings_dict["TEST"]
+    of_tests = test["NAME"]
+    test["NAME"] = name
+    try:
+        connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
+    finally:
+        connection.close()
+        connection.settings_dict["NAME"], test["NAME"] = own, of_tests
+
+
+def drop_template() -> None:
+    from django.db import connection
+
+    with connection._nodb_cursor() as cursor:
+        cursor.execute(f'DROP DATABASE IF EXISTS "{os.environ[VARIABLE]}"')
