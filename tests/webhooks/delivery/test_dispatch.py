@@ -212,7 +212,7 @@ def test_after_its_time_a_process_hands_over_to_the_next(
     home: Member, receiver: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rung: list[tuple[str, str]] = []
-    monkeypatch.setattr(tasks.celery, "enqueue", lambda task, reason: rung.append((task, reason)))
+    monkeypatch.setattr(tasks.queue, "enqueue", lambda task, reason: rung.append((task, reason)))
     monkeypatch.setattr(tasks, "PROCESS_LIMIT_S", 0)
     register_webhook(home, f"{receiver.url}/hook")
     finished_scan(home)
