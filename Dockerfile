@@ -16,6 +16,7 @@ RUN pip install --no-cache-dir --require-hashes -r requirements.txt
 COPY manage.py openapi.yaml ./
 COPY accounts/ accounts/
 COPY config/ config/
+COPY dashboard/ dashboard/
 COPY docs/ docs/
 COPY documentation/ documentation/
 COPY infrastructure/ infrastructure/

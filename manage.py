@@ -7,8 +7,10 @@ from importlib import import_module
 
 from scanner.command.terminal import ended_by
 
-LIGHT = {"up": "operations.stack.management.commands.up"} | {
-    name: f"scans.management.commands.{name}" for name in ("checks", "diff")
+LIGHT = {
+    "checks": "scans.management.commands.checks",
+    "diff": "reports.management.commands.diff",
+    "up": "operations.stack.management.commands.up",
 }
 
 

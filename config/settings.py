@@ -87,9 +87,10 @@ INSTALLED_APPS = [
     "allauth.socialaccount",
     "allauth.socialaccount.providers.openid_connect",
     "accounts",
-    "scans",
+    # In the order in which they hear of a scan's end: its report and event are there when its audit counts it.
     "reports",
     "webhooks",
+    "scans",
     "django.contrib.admin.apps.SimpleAdminConfig",  # config.urls registers what it shows
     "django.contrib.auth",
     "django.contrib.contenttypes",

@@ -20,6 +20,8 @@ from accounts.pages.login import (
     signup_finish,
     signup_sent,
 )
+from dashboard import audit_views, monitor_views
+from dashboard import views as scan_views
 from documentation import views as documentation
 from documentation.landing import (
     about_our_scans,
@@ -53,8 +55,6 @@ from scans.api import ScanCollection, ScanItem, ScanListing, UsageView
 from scans.audits.api import AuditCollection, AuditCsv, AuditExport, AuditFindings, AuditItem, AuditPages, AuditSarif
 from scans.badges.api import BadgeCollection, BadgeItem
 from scans.badges.views import badge, page_badge
-from scans.dashboard import audit_views, monitor_views
-from scans.dashboard import views as scan_views
 from scans.monitors.api import MonitorCollection, MonitorItem, MonitorRuns
 from scans.policy import ABOUT_OUR_SCANS
 from webhooks import views as webhook_views

@@ -1,18 +1,25 @@
-"""From a scan's result to the columns of its report. No query here."""
+"""Builder of reports: from a scan's result to the row that keeps it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from reports.models import Report
 from scanner.ids import new_report_id
 from scanner.report.documents import export_document, report_document
 from scanner.result import ScanResult
+from scans.models import Scan
+from scans.signals import Ended
 
-if TYPE_CHECKING:
-    from scans.models import Scan
+
+def store_reports(*, ended: Ended, **_: object) -> None:
+    """Store the report of each scan that has a result. Receives `scan_ended`."""
+    for scan, result in ended:
+        if result is not None and result.error is None:
+            Report.objects.create(**build_report(scan, result))
 
 
 def build_report(scan: Scan, result: ScanResult) -> dict[str, Any]:

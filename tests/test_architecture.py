@@ -49,7 +49,7 @@ def test_no_two_files_import_each_other() -> None:
     graph = grimp.build_graph(*PACKAGES, cache_dir=None)
     imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
     assert len(imports) > 100
-    assert imports["scans.visits.claims"] >= {"reports.build", "webhooks.events"}
+    assert imports["scans.visits.claims"] >= {"scans.signals", "scanner.result"}
     try:
         graphlib.TopologicalSorter(imports).prepare()
     except graphlib.CycleError as error:

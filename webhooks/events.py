@@ -17,6 +17,7 @@ from webhooks.models import Delivery, Event, EventKind
 
 if TYPE_CHECKING:
     from scans.models import Audit, Monitor, Scan
+    from scans.signals import Ended
 
 
 # Whoever deletes one of them waits for the scan's end, which therefore never fails for a receiver that is gone.
@@ -24,6 +25,12 @@ RECEIVERS = """
     SELECT id FROM webhooks_webhook WHERE organization_id = %(organization)s AND events @> ARRAY[%(kind)s]::varchar[]
     ORDER BY id FOR KEY SHARE
 """
+
+
+def record_scan_ends(*, ended: Ended, **_: object) -> None:
+    """Write the event of each scan that has just ended, and its deliveries. Receives `scan_ended`."""
+    for scan, result in ended:
+        record_scan_end(scan, findings=sum(check.status != "pass" for check in result.checks) if result else 0)
 
 
 def record_scan_end(scan: Scan, *, findings: int) -> None:

@@ -1,4 +1,4 @@
-"""Who may look at a page, and what is written when it has been looked at. Every step is one transaction.
+"""Leases of visits: claim, renew, finish, fail. Each step is one transaction.
 
 Scans of several types that look at a page together, a visit, have one claim: that of the one which leads them.
 """
@@ -23,12 +23,11 @@ from accounts import usage
 from infrastructure.logging import working_on
 from infrastructure.queue import has_messages
 from infrastructure.telemetry.access_log import scan_line
-from reports.build import build_report
-from reports.models import Report
 from scanner.findings import ScanType
 from scanner.result import Progress, ScanError, ScanResult
 from scans.models import Scan
 from scans.models.domain import domain_of
+from scans.signals import scan_ended
 from scans.visits import tallies
 from scans.visits.politeness import enqueue_later, take_domain, wake_after_gaps
 from scans.visits.queue import (
@@ -42,8 +41,6 @@ from scans.visits.queue import (
     types_of,
     wait_in_line,
 )
-from scans.visits.settling import settle_page
-from webhooks.events import record_scan_end
 
 PASSED_ON_AFTER_S = 0.5
 # Faults of the service, not of the site.
@@ -179,7 +176,7 @@ def renew_claim(claim: ScanClaim, progress: Progress) -> bool:
 
 
 def finish_scan(claim: ScanClaim, *results: ScanResult, cpu_s: float | None = None) -> bool:
-    """Write the end of a visit, of each scan: status, report, event and deliveries, in one transaction.
+    """Write the end of a visit, of each scan, in one transaction with all that the receivers of `scan_ended` write.
 
     `cpu_s` is what the visit took of the processor, with its browser, if that is known; its scans share it. False when
     the claim was lost: then another attempt ends it, and nothing is written here.
@@ -193,7 +190,7 @@ def finish_scan(claim: ScanClaim, *results: ScanResult, cpu_s: float | None = No
         _refund([scans[each] for each, result in found.items() if _is_refunded(result.error)])
         for scan in by_type(scans.values()):
             _end_with(scan, found[ScanType(scan.type)], claim.attempt, None if cpu_s is None else cpu_s / len(found))
-        settle_page([(scans[each], result) for each, result in found.items()])
+        scan_ended.send(Scan, ended=[(scans[each], result) for each, result in found.items()])
     return True
 
 
@@ -206,9 +203,6 @@ def _end_with(scan: Scan, result: ScanResult, attempt: int, cpu_s: float | None)
     scan.checks_total = len(result.checks) + len(result.skipped_checks)
     scan.checks_done = len(result.checks)
     _end(scan, result.error, attempt, cpu_s)
-    if result.error is None:
-        Report.objects.create(**build_report(scan, result))
-    record_scan_end(scan, findings=sum(1 for check in result.checks if check.status != "pass"))
 
 
 def fail_scans(scans: QuerySet[Scan], error: ScanError) -> int:
@@ -230,8 +224,8 @@ def fail_visit(scans: QuerySet[Scan], error: ScanError) -> Sequence[Scan]:
     for scan in by_type(rows):
         scan.status = Scan.Status.FAILED
         _end(scan, error, rows[0].attempts)
-        record_scan_end(scan, findings=0)
-    settle_page([(scan, None) for scan in rows])
+    if rows:
+        scan_ended.send(Scan, ended=[(scan, None) for scan in rows])
     return rows
 
 

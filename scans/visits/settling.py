@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from django.db import connection, transaction
@@ -14,9 +14,8 @@ from infrastructure import queue
 from scanner.fingerprints import fingerprints
 from scanner.result import ScanResult
 from scans.models import Audit, AuditFinding, AuditPage, MonitorRun, Scan
+from scans.signals import Ended
 from webhooks.events import record_audit_end
-
-Ended = Sequence[tuple[Scan, ScanResult | None]]
 
 # A site that never shows the same fault twice must not fill the table; what is known is counted on.
 MAX_GROUPS = 20_000
@@ -51,9 +50,9 @@ COUNT_FINDINGS = """
 """.replace("{severities}", "ARRAY['critical', 'high', 'medium', 'low']")
 
 
-def settle_page(ended: Ended) -> None:
-    """Count what came of the scans of a visit, all of which have just ended; nothing outside of an audit."""
-    if not ended or ended[0][0].audit_page_id is None:
+def settle_page(*, ended: Ended, **_: object) -> None:
+    """Count the ended scans of a visit for their audit; nothing outside of one. Receives `scan_ended`."""
+    if ended[0][0].audit_page_id is None:
         return
     page = AuditPage.objects.get(id=ended[0][0].audit_page_id)
     # Who ends another page of it waits here, so that each is counted once.

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.models import AuditEvent, Membership, Tier
 from infrastructure import encryption
-from tests.scans.dashboard.test_pages import browser_of, page_of, text_of
+from tests.dashboard.test_pages import browser_of, page_of, text_of
 from tests.world import Member, finished_scan, register_webhook
 from webhooks.delivery.schedule import PAUSES
 from webhooks.models import Attempt, Delivery, Event, FormerSecret, Webhook

@@ -15,9 +15,9 @@ from accounts.models import AuditEvent
 from scans.badges import services, views
 from scans.badges.drawing import draw, text_width
 from scans.models import Badge, MonitorRun, Scan
+from tests.dashboard.test_pages import browser_of, page_of
 from tests.furnished_monitors import make_monitor
 from tests.queries import counted
-from tests.scans.dashboard.test_pages import browser_of, page_of
 from tests.world import Member, finished_scan
 
 SVG = "{http://www.w3.org/2000/svg}"

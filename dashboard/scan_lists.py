@@ -11,9 +11,9 @@ from django.db.models import Q, QuerySet
 
 from accounts import access, usage
 from accounts.usage import Quota, TierLimits
+from dashboard.entries import Entry, entries
+from dashboard.sites import Result, main_pages, page_results
 from infrastructure.web import charts, keyset
-from scans.dashboard.entries import Entry, entries
-from scans.dashboard.sites import Result, main_pages, page_results
 from scans.models import UNFINISHED, Audit, Scan, path_of
 
 PAGE_SIZE = 25

@@ -7,10 +7,10 @@ from typing import Any
 
 from accounts.authentication import member_caller
 from accounts.roles import MemberRequest
+from dashboard.forms import ScanForm
 from infrastructure.api.errors import refuse_in_maintenance
 from infrastructure.api.throttling import refuse_over_rate
 from scans.audits.services import create_audit
-from scans.dashboard.forms import ScanForm
 from scans.models import Audit, AuditPage
 from scans.policy import scan_policy
 from scans.reachability import has_scheme, with_scheme

@@ -23,6 +23,11 @@ from accounts import access
 from accounts.authentication import member_caller
 from accounts.models import Membership
 from accounts.roles import MemberRequest, current_membership, page_of, requires
+from dashboard import scan_lists
+from dashboard.forms import ScanForm
+from dashboard.monitor_lists import watch
+from dashboard.sites import main_page, page_page, page_results, site_page
+from dashboard.starting import start, start_again
 from infrastructure.api.errors import refuse_in_maintenance
 from infrastructure.api.throttling import refuse_over_rate
 from infrastructure.web import charts
@@ -31,11 +36,6 @@ from scanner.ids import is_id
 from scans import services
 from scans.audits.services import AuditNotFound, cancel_audit, find_audit
 from scans.badges.services import badge_of_page
-from scans.dashboard import scan_lists
-from scans.dashboard.forms import ScanForm
-from scans.dashboard.monitor_lists import watch
-from scans.dashboard.sites import main_page, page_page, page_results, site_page
-from scans.dashboard.starting import start, start_again
 from scans.models import INDEXED_URL, Scan, path_of
 
 TREND_SCANS = 30

@@ -14,8 +14,8 @@ from django.utils.text import capfirst
 
 from accounts import access
 from accounts.models import Interval
+from dashboard.scan_lists import search_text
 from infrastructure.web import charts, keyset
-from scans.dashboard.scan_lists import search_text
 from scans.models import Audit, Monitor, MonitorRun, Scan
 
 PAGE_SIZE = 20

@@ -11,10 +11,10 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from accounts import access
+from dashboard.monitor_lists import CHANGES, LABELS, Change, RunScore, changes_of, type_scores
 from infrastructure.web import charts, keyset
 from scanner.ids import is_id
 from scans.audits.progress import progress_of
-from scans.dashboard.monitor_lists import CHANGES, LABELS, Change, RunScore, changes_of, type_scores
 from scans.models import Audit, AuditPage, Monitor, MonitorRun, Scan, path_of
 
 RUNS_SIZE = 20

@@ -14,8 +14,8 @@ from accounts.closing.services import close_organization
 from accounts.models import AuditEvent, Membership, MonthlyUsage, Tier, User
 from scanner.result import ScanError
 from scans.models import Audit, AuditPage, Scan
+from tests.dashboard.test_pages import browser_of, page_of, rows_of, text_of, used
 from tests.furnished_audits import FAILED, SITE, look_at, make_audit, make_pages, release
-from tests.scans.dashboard.test_pages import browser_of, page_of, rows_of, text_of, used
 from tests.world import Member, finished_scan, make_result, member_of
 
 NOW = timezone.now
@@ -171,7 +171,7 @@ def test_a_site_says_what_to_fix_once_for_all_its_pages(home: Member) -> None:
 
 
 def test_findings_go_on_where_the_list_ends(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scans.dashboard.audit_page.FINDINGS_SIZE", 3)
+    monkeypatch.setattr("dashboard.audit_page.FINDINGS_SIZE", 3)
     audit = site_audit(home, 3)
     client = browser_of(home)
     address, seen = f"/audit/{audit.id}", []

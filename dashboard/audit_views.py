@@ -14,14 +14,14 @@ from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
 from accounts.shared_pages import for_who_may_see, surroundings
+from dashboard import audit_page
+from dashboard.monitor_page import monitor_of
 from reports.mutes.services import active_mutes
 from scanner.report.exports import FORMATS
 from scanner.report.references import safe_link
 from scans.audits import exports
 from scans.audits.muting import AuditMutes
 from scans.audits.visibility import SeenAudit, seen_by, set_sharing
-from scans.dashboard import audit_page
-from scans.dashboard.monitor_page import monitor_of
 from scans.models import Audit, Scan
 
 

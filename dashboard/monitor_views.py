@@ -18,6 +18,9 @@ from accounts import access
 from accounts.authentication import member_caller
 from accounts.models import Interval, Membership
 from accounts.roles import MemberRequest, page_of, requires
+from dashboard import monitor_lists
+from dashboard import monitor_page as one
+from dashboard.monitor_forms import MonitorForm, entered_of
 from infrastructure.api.errors import refuse_in_maintenance
 from infrastructure.api.idempotency import IdempotencyConflict, IdempotencyMismatch
 from infrastructure.api.throttling import refuse_over_rate
@@ -25,9 +28,6 @@ from scanner.errors import Refusal
 from scanner.report.references import safe_link
 from scans.audits.services import AuditNotFound, find_audit
 from scans.badges.services import badge_of_monitor, create_badge, delete_badge
-from scans.dashboard import monitor_lists
-from scans.dashboard import monitor_page as one
-from scans.dashboard.monitor_forms import MonitorForm, entered_of
 from scans.models import Audit, Monitor
 from scans.monitors import services
 from scans.monitors.requests import MOST_EMAILS, is_shorter

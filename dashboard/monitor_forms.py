@@ -11,10 +11,10 @@ from django import forms
 from django.forms.boundfield import BoundWidget
 
 from accounts.models import Interval, Tier
+from dashboard.forms import TargetForm
 from infrastructure.web.forms import HintedLabel, TicksField
 from scanner.errors import Refusal
 from scans.audits.requests import MAX_LISTED
-from scans.dashboard.forms import TargetForm
 from scans.models import Audit, Monitor, Scan
 from scans.monitors.requests import NAME_LENGTH, USUAL_ALERT, is_shorter
 from scans.reachability import has_scheme

@@ -1,0 +1,17 @@
+"""Signals of scans. Who stands above connects in `apps.ready()`, so that scans know neither reports nor webhooks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.dispatch import Signal
+
+from scanner.result import ScanResult
+from scans.models import Scan
+
+# The scans of one visit in their final state, each with its result; None where the scan never ran to its end.
+Ended = Sequence[tuple[Scan, ScanResult | None]]
+
+# Sent with `ended` when the scans of a visit have been saved, inside the transaction that ends them: what a receiver
+# writes is written with them, and an error of any receiver undoes all of it.
+scan_ended = Signal()
