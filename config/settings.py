@@ -6,7 +6,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import environ
-from jinja2 import StrictUndefined
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
@@ -19,6 +18,7 @@ from infrastructure.telemetry import tracing
 from operations.stack import running
 from scanner import __version__
 from scanner.environment import IPNetwork, boolean, instead, networks, positive, read, words
+from scanner.report import templating
 from scanner.settings import (  # noqa: F401  # read as `settings.…`
     SCAN_ALLOWED_NETWORKS,
     SCAN_ALLOWED_PORTS,
@@ -152,13 +152,8 @@ TEMPLATES = [
     # For what pages have hundreds of: infrastructure/web/templatetags/fast.py. It escapes what it writes.
     {
         "BACKEND": "django.template.backends.jinja2.Jinja2",
-        "DIRS": [BASE_DIR / "templates" / "jinja2"],
-        "OPTIONS": {
-            "environment": "infrastructure.web.templatetags.fast.environment",
-            "undefined": StrictUndefined,
-            "trim_blocks": True,
-            "lstrip_blocks": True,
-        },
+        "DIRS": [BASE_DIR / "templates" / "jinja2", templating.TEMPLATES],
+        "OPTIONS": {"environment": "infrastructure.web.templatetags.fast.environment"},
     },
 ]
 
@@ -241,7 +236,7 @@ USE_TZ = True
 
 STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [BASE_DIR / "static", templating.STATIC]
 WHITENOISE_KEEP_ONLY_HASHED_FILES = True
 # Fonts and images are compressed already, and nobody loads source maps of the API's documentation.
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = [

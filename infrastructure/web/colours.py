@@ -1,4 +1,4 @@
-"""The colours of grades where no style sheet reaches: badges and e-mails. `static/css/site.css` has the same."""
+"""The colours of grades where no style sheet reaches: badges and e-mails. The scanner's `site.css` has the same."""
 
 from __future__ import annotations
 

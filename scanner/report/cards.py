@@ -1,4 +1,4 @@
-"""A check as a card of the report page (templates/jinja2/report/card.html)."""
+"""A check as a card of the report page (templates/report/card.html)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what is stored of a report's pictures to what its page shows (templates/jinja2/report/pictures.html)."""
+"""From what is stored of a report's pictures to what its page shows (templates/report/pictures.html)."""
 
 from __future__ import annotations
 

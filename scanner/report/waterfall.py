@@ -1,4 +1,4 @@
-"""From a stored waterfall to its drawing, with places in thousandths of the time (templates/jinja2/report)."""
+"""From a stored waterfall to its drawing, with places in thousandths of the time (templates/report)."""
 
 from __future__ import annotations
 

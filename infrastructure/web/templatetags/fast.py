@@ -10,20 +10,21 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from jinja2 import Environment
 
-from infrastructure.web.templatetags.reading import breakable, grouped, one_line, relative
+from infrastructure.web.templatetags.reading import relative
+from scanner.report import templating
 
 register = template.Library()
 
 
 @register.simple_tag
 def jinja(name: str, **context: object) -> SafeString:
-    """A template of templates/jinja2, which escapes by itself, with these values."""
+    """A template of templates/jinja2 or of the scanner, which escapes by itself, with these values."""
     return SafeString(render_to_string(name, context, using="jinja2"))
 
 
 def environment(**options: Any) -> Environment:
-    """What those templates know beside Jinja2's own."""
-    made = Environment(**options)  # noqa: S701  # Django asks for escaping
-    made.filters |= {"breakable": breakable, "grouped": grouped, "one_line": one_line, "relative": relative}
-    made.globals |= {"address": reverse, "zip": zip}
+    """What those templates know beside what the scanner's do."""
+    made = templating.environment(**options)
+    made.filters["relative"] = relative
+    made.globals["address"] = reverse
     return made

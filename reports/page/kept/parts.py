@@ -12,6 +12,7 @@ from typing import Any
 
 from django.http import HttpRequest
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from infrastructure.web.kept_html import KeptHtml
@@ -19,7 +20,7 @@ from reports.page.history import History
 from scanner.report.filters import Filter
 from scans.models import Scan
 
-PARTS = ("short", "contents", "full")  # report/_short.html and so on
+PARTS = ("short", "contents", "full")  # report/short.html and so on, of the scanner
 # In each process; of long reports some hundred parts.
 KEPT = KeptHtml(max_bytes=8_000_000, max_age_s=600)
 
@@ -39,19 +40,30 @@ def parts_of(
     """
     once = functools.cache(values)
 
+    @functools.cache
+    def about() -> SafeString:
+        return render_to_string("report/_about.html", {**context, **once()})
+
     def made(name: str) -> SafeString:
+        shown = {**context, **once()}
         around = {
             "path": request.path,
             # On a page with findings left out, links to findings go to the page with all of them.
             "base": request.path if chosen.is_active else "",
             "can_filter": True,
-            "about": "report/_about.html",
+            "about": about(),
+            "screenshot": "",
+            "screenshot_url": _screenshot_url(shown),
         }
-        return render_to_string(f"report/_{name}.html", {**context, **once(), **around})
+        return SafeString(render_to_string(f"report/{name}.html", {**shown, **around}, using="jinja2"))
 
     if chosen.q:
         return {name: made(name) for name in PARTS}
     return {name: KEPT.get((name, key, chosen, request.path), functools.partial(made, name)) for name in PARTS}
+
+
+def _screenshot_url(shown: Mapping[str, Any]) -> str:
+    return reverse("report-screenshot", args=[shown["scan"].id]) if shown["report"].has_screenshot else ""
 
 
 class _Gone(Exception):

@@ -1,18 +1,13 @@
-"""HTML: the pages of all reports in one file, which shows everything without a server.
-
-The one format that loads Django, for the templates are those of the service.
-"""
+"""HTML: the pages of all reports in one file, which shows everything without a server."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from django.conf import settings
-from django.template import Context, Engine
-from django.utils.safestring import SafeString
+from jinja2 import FileSystemLoader
+from markupsafe import Markup
 
 from scanner import __version__
 from scanner.command.judged import Judged, Outcome
@@ -22,18 +17,26 @@ from scanner.report.muting import Muting
 from scanner.report.pictures import NO_PICTURES, Pictures, data_url, pictures_in_file
 from scanner.report.references import safe_link
 from scanner.report.report_page import report_page
+from scanner.report.templating import STATIC, TEMPLATES, environment
 
 STYLE_SHEETS = ("site.css", "report.css", "evidence.css")
 # Its policy allows no script, which no style sheet can ask.
 WITHOUT_SCRIPTS = "[data-copy] { display: none; }"
-LIBRARIES = {each: f"infrastructure.web.templatetags.{each}" for each in ("fast", "reading")}
+# Parts of the service's pages that a file does without.
+NO_SERVICE = {
+    "base": "",
+    "about": "",
+    "can_filter": False,
+    "muted_by": "your team",
+    "muted_url": "",
+    "screenshot_url": "",
+}
 
 
 def page(outcome: Outcome) -> str:
     """One document for all reports."""
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    folder = settings.BASE_DIR / "static" / "css"
-    engine = Engine(dirs=[str(settings.BASE_DIR / "templates")], libraries=LIBRARIES)
+    folder = STATIC / "css"
+    templates = environment(loader=FileSystemLoader(TEMPLATES))
     urls = {each.url for each in outcome.reports}
     context = {
         "reports": [
@@ -42,12 +45,12 @@ def page(outcome: Outcome) -> str:
         "complaints": outcome.complaints,
         "title": f"Scan of {urls.pop()}" if len(urls) == 1 else "Scans of several pages",
         # Ours, so they hold no end of the element that they stand in.
-        "styles": SafeString(
+        "styles": Markup(  # noqa: S704
             "\n".join([*((folder / each).read_text(encoding="utf-8") for each in STYLE_SHEETS), WITHOUT_SCRIPTS])
         ),
         "version": __version__,
     }
-    return engine.get_template("report/file.html").render(Context(context))
+    return templates.get_template("report/file.html").render(NO_SERVICE | context)
 
 
 def _shown(judged: Judged, anchor: str, check_pages: str) -> Mapping[str, Any]:
@@ -56,6 +59,7 @@ def _shown(judged: Judged, anchor: str, check_pages: str) -> Mapping[str, Any]:
         "anchor": anchor,
         "label": ScanType(judged.type).label,
         "link": safe_link(judged.url),
+        "page": None,
     }
     if judged.error is None:
         muting = Muting(_accepted(judged), judged.scoring, shows_rules=False, mute_url="")

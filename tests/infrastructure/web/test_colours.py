@@ -7,13 +7,13 @@ import re
 from itertools import combinations
 
 import pytest
-from django.conf import settings
 
 from accounts.templatetags.mails import SEVERITY_COLORS
 from infrastructure.web.colours import GRADES, Colours, of_grade
+from scanner.report.templating import STATIC
 from scans.badges.drawing import LABEL, NEUTRAL
 
-CSS = (settings.BASE_DIR / "static" / "css" / "site.css").read_text()
+CSS = (STATIC / "css" / "site.css").read_text()
 LIGHT, DARK = (dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", each)) for each in CSS.split("@media", 2)[:2])
 ON_SOFT = [(text, f"{text}-soft") for text in ("good", "warn", "bad", "accent")]
 
