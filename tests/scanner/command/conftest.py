@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import ROOT
+from tests.house import PACKAGES
 from tests.scanner.command.composite import Action, Ran
 from tests.sites.sample import sample_site
 from tests.sites.server import Answer, Site
 
-FOLDERS = ("accounts", "config", "reports", "scans", "static", "templates", "webhooks")
+FOLDERS = (*PACKAGES, "static", "templates")
 FILES = ("pyproject.toml", "README.md", "LICENSE", "action.yml", "requirements-browser.txt", "requirements.txt")
 # What pip says where there is no registry.
 NO_REGISTRY = ("No matching distribution found", "NewConnectionError", "Connection refused", "Read timed out")
