@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -12,10 +12,18 @@ from django.utils import timezone
 
 from accounts.models import AuditEvent, Tier
 from scans.models import Audit
+from tests.sites.server import Answer, Site
 from tests.world import Member, attempt_deliveries, finished_scan
 from webhooks.models import Delivery
 
 WRITES = ("post", "put", "patch", "delete")
+
+
+@pytest.fixture
+def answering() -> Iterator[str]:
+    """The URL of a receiver that answers, unlike the target: nobody waits for it."""
+    with Site({"/hook": Answer("ok")}) as site:
+        yield f"{site.url}/hook"
 
 
 def noted(home: Member) -> list[tuple[str, str, str]]:
@@ -24,7 +32,7 @@ def noted(home: Member) -> list[tuple[str, str, str]]:
 
 
 @pytest.mark.django_db
-def test_every_write_is_noted_with_the_key(home: Member, target: str) -> None:
+def test_every_write_is_noted_with_the_key(home: Member, target: str, answering: str) -> None:
     Tier.objects.update(concurrent_scans=50, webhooks=5, schedules=5)
     api = home.api
     done: set[tuple[str, str]] = set()
@@ -57,7 +65,7 @@ def test_every_write_is_noted_with_the_key(home: Member, target: str) -> None:
     write("post", "v1/badges", "/v1/badges", {"monitor": path.rpartition("/")[2]}, "badge.created")
     write("delete", "v1/badges/<any:badge_id>", f"/v1/badges/{last['id']}", None, "badge.deleted")
     write("delete", "v1/monitors/<any:monitor_id>", path, None, "monitor.deleted")
-    hook = {"url": target, "events": ["scan.completed"]}
+    hook = {"url": answering, "events": ["scan.completed"]}
     write("post", "api/webhooks", "/api/webhooks", hook, "webhook.created")
     path = f"/api/webhooks/{last['id']}"
     one = "api/webhooks/<any:webhook_id>"
