@@ -57,13 +57,14 @@ def command_of(service: str) -> list[str]:
 
 
 def test_the_image_is_pinned_to_hashes_and_does_not_run_as_root() -> None:
-    stages = ["python:3.12-slim-bookworm AS service", "service AS browser", "browser AS command", "service"]
-    assert of("FROM") == stages
+    python = "python:3.12-slim-bookworm"
+    assert of("FROM") == [f"{python} AS service", "service AS browser", f"{python} AS command", "service"]
     assert any("--require-hashes -r requirements.txt" in run for run in of("RUN"))
     names = [name for name, _ in instructions()]
-    assert of("USER") == ["app", "root", "app", "root", "app"]
+    assert of("USER") == ["app", "root", "app", "app"]
     assert names.index("USER") < names.index("CMD")
     assert any("--require-hashes -r requirements-browser.txt" in run for run in of("RUN"))
+    assert any("--require-hashes -r requirements-command.txt" in run for run in of("RUN"))
     assert set(re.findall(r"(\w+)=", " ".join(of("ENV")))) <= OF_PYTHON | set(read_variables())
 
 
