@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -85,7 +86,8 @@ assert Client().get("/").status_code == 200
 
 @pytest.mark.slow
 def test_what_the_image_holds_is_enough_to_start(tmp_path: Path) -> None:
-    for copy in of("COPY"):
+    of_service = itertools.takewhile(lambda each: not each[1].endswith(" AS command"), instructions())
+    for copy in (arguments for name, arguments in of_service if name == "COPY"):
         *sources, destination = copy.split()
         for source in sources:
             target = tmp_path / destination

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from scanner.command.arguments import FORMATS
 from tests.command_line import ROOT
 from tests.sites.server import Site
 
@@ -49,7 +50,6 @@ sys.modules.update(dict.fromkeys({SERVICE}))
 from scanner.command.main import main
 sys.exit(main())
 """
-FORMATS = ("text", "json", "full", "sarif", "junit", "html", "markdown", "csv", "codequality")
 # For editors and type checkers only.
 NOT_AT_RUN_TIME = {"_typeshed"}
 
