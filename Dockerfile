@@ -48,10 +48,17 @@ RUN pip install --no-cache-dir --require-hashes -r requirements-browser.txt
 USER app
 
 # For builds: `website-scan` and Chromium, with neither a service nor an entrypoint, so that a job brings its own commands.
-FROM browser AS command
-USER root
+FROM python:3.12-slim-bookworm AS command
+ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+RUN apt-get update && apt-get install --yes --no-install-recommends chromium-headless-shell fonts-liberation \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /app
+COPY requirements-command.txt ./
+RUN pip install --no-cache-dir --require-hashes -r requirements-command.txt
 COPY pyproject.toml README.md LICENSE ./
+COPY scanner/ scanner/
 RUN pip install --no-cache-dir --no-deps .
+RUN useradd --system --uid 10001 --no-create-home app
 USER app
 WORKDIR /tmp
 CMD ["website-scan", "--help"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -57,13 +58,14 @@ def command_of(service: str) -> list[str]:
 
 
 def test_the_image_is_pinned_to_hashes_and_does_not_run_as_root() -> None:
-    stages = ["python:3.12-slim-bookworm AS service", "service AS browser", "browser AS command", "service"]
-    assert of("FROM") == stages
+    python = "python:3.12-slim-bookworm"
+    assert of("FROM") == [f"{python} AS service", "service AS browser", f"{python} AS command", "service"]
     assert any("--require-hashes -r requirements.txt" in run for run in of("RUN"))
     names = [name for name, _ in instructions()]
-    assert of("USER") == ["app", "root", "app", "root", "app"]
+    assert of("USER") == ["app", "root", "app", "app"]
     assert names.index("USER") < names.index("CMD")
     assert any("--require-hashes -r requirements-browser.txt" in run for run in of("RUN"))
+    assert any("--require-hashes -r requirements-command.txt" in run for run in of("RUN"))
     assert set(re.findall(r"(\w+)=", " ".join(of("ENV")))) <= OF_PYTHON | set(read_variables())
 
 
@@ -84,7 +86,8 @@ assert Client().get("/").status_code == 200
 
 @pytest.mark.slow
 def test_what_the_image_holds_is_enough_to_start(tmp_path: Path) -> None:
-    for copy in of("COPY"):
+    of_service = itertools.takewhile(lambda each: not each[1].endswith(" AS command"), instructions())
+    for copy in (arguments for name, arguments in of_service if name == "COPY"):
         *sources, destination = copy.split()
         for source in sources:
             target = tmp_path / destination

@@ -74,8 +74,9 @@ def test_decisions_are_numbered_and_short() -> None:
 
 
 def test_every_dependency_has_its_reason_and_licence() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    needed = {re.split(r"[^\w.-]", entry, maxsplit=1)[0] for entry in project["dependencies"]}
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    entries = [*known["project"]["dependencies"], *known["dependency-groups"]["service"]]
+    needed = {re.split(r"[^\w.-]", entry, maxsplit=1)[0] for entry in entries}
     table = (ROOT / "docs" / "adr" / "0011-dependencies.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([a-z][\w, ()-]*) \| (.+?) \| (.+?) \|$", table, re.MULTILINE)
     listed = {name.strip() for names, *_ in rows for name in re.sub(r"\(.*?\)", "", names).split(",")} - {"package"}

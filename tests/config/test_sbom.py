@@ -17,7 +17,7 @@ from tests.config.test_containers import ROOT
 RECIPE = re.search(r"^sbom:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
 
 
-@pytest.mark.parametrize("lock", ["requirements.txt", "requirements-browser.txt"])
+@pytest.mark.parametrize("lock", ["requirements.txt", "requirements-browser.txt", "requirements-command.txt"])
 def test_every_locked_package_is_in_the_list_with_its_hashes(tmp_path: Path, lock: str) -> None:
     assert RECIPE
     path = tmp_path / "sbom.json"
@@ -32,6 +32,6 @@ def test_every_locked_package_is_in_the_list_with_its_hashes(tmp_path: Path, loc
     locked = set(re.findall(r"^([\w.-]+)==([\w.+-]+)", (ROOT / lock).read_text(encoding="utf-8"), re.MULTILINE))
     listed = {(each["name"], each["version"]) for each in document["components"]}
     assert {(name.partition("[")[0], version) for name, version in locked} == listed
-    assert document["metadata"]["component"]["name"] == "website-scan-service"
+    assert document["metadata"]["component"]["name"] == "website-scan"
     assert all(reference["hashes"] for each in document["components"] for reference in each["externalReferences"][:1])
     assert str(ROOT) not in text

@@ -9,13 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import ROOT
-from tests.house import PACKAGES
 from tests.scanner.command.composite import Action, Ran
 from tests.sites.sample import sample_site
 from tests.sites.server import Answer, Site
 
-FOLDERS = (*PACKAGES, "static", "templates")
-FILES = ("pyproject.toml", "README.md", "LICENSE", "action.yml", "requirements-browser.txt", "requirements.txt")
+FILES = ("pyproject.toml", "README.md", "LICENSE", "action.yml", "requirements-command.txt")
 # What pip says where there is no registry.
 NO_REGISTRY = ("No matching distribution found", "NewConnectionError", "Connection refused", "Read timed out")
 
@@ -24,8 +22,7 @@ NO_REGISTRY = ("No matching distribution found", "NewConnectionError", "Connecti
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of what is installed, for building writes into it."""
     source = tmp_path_factory.mktemp("repository")
-    for each in FOLDERS:
-        shutil.copytree(ROOT / each, source / each, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "scanner", source / "scanner", ignore=shutil.ignore_patterns("__pycache__"))
     for each in FILES:
         shutil.copy(ROOT / each, source)
     return source

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
 
+from scanner.command.arguments import FORMATS
+from tests.command_line import ROOT
 from tests.sites.server import Site
 
 # What takes long to load, and neither help nor a refusal needs.
@@ -24,6 +30,28 @@ HEAVY = (
     "lxml",
     "playwright",
 )
+
+SERVICE = (
+    "accounts",
+    "celery",
+    "config",
+    "django",
+    "psycopg",
+    "redis",
+    "reports",
+    "rest_framework",
+    "scans",
+    "webhooks",
+)
+# Runs the command where these cannot be imported.
+WITHOUT = f"""
+import sys
+sys.modules.update(dict.fromkeys({SERVICE}))
+from scanner.command.main import main
+sys.exit(main())
+"""
+# For editors and type checkers only.
+NOT_AT_RUN_TIME = {"_typeshed"}
 
 pytestmark = pytest.mark.xdist_group("installed")
 
@@ -67,3 +95,50 @@ def test_version_and_completion(installed: Path) -> None:
     assert "--fail-under" in completion.stdout
     checked = subprocess.run(["bash", "-n"], input=completion.stdout, text=True, capture_output=True)
     assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_only_the_scanner_is_installed(installed: Path) -> None:
+    names = {each.name for each in installed.iterdir() if not each.name.endswith((".dist-info", ".lock"))}
+    assert names == {"bin", "scanner"}
+    assert [each.name.partition("-")[0] for each in installed.glob("*.dist-info")] == ["website_scan"]
+
+
+def test_every_format_is_written_without_a_framework(installed: Path, shop: Site, tmp_path: Path) -> None:
+    options = [word for each in FORMATS for word in ("--format", each, "--output", each)]
+    url = f"{shop.url_as('localhost')}/"
+    ran = subprocess.run(
+        [sys.executable, "-c", WITHOUT, url, "--allow-network", "127.0.0.0/8", *options],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(installed), "SCAN_BROWSER": "off", "SCAN_CA_BUNDLE": str(shop.ca_file)},
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert all((tmp_path / each).stat().st_size for each in FORMATS)
+
+
+def test_what_the_scanner_imports_is_what_the_distribution_declares() -> None:
+    """Also what is imported within functions; the browser's packages are an extra."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared, browser = (
+        {re.split(r"[^\w.-]", entry, maxsplit=1)[0] for entry in entries}
+        for entries in (project["dependencies"], project["optional-dependencies"]["browser"])
+    )
+    assert len(declared) <= 22
+    distributions = packages_distributions()
+    imported = {name for path in (ROOT / "scanner").rglob("*.py") for name in imports_of(path)}
+    foreign = imported - sys.stdlib_module_names - NOT_AT_RUN_TIME - {"scanner"}
+    used = {re.sub(r"[-_.]+", "-", distributions[each][0]).lower() for each in foreign}
+    assert used - browser == declared
+
+
+def imports_of(path: Path) -> set[str]:
+    """The names at the top level of what a module imports."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {each.name.partition(".")[0] for each in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+    return found
