@@ -262,6 +262,7 @@ def test_html_is_one_file_that_loads_nothing() -> None:
     assert "URL_NOT_REACHABLE: Nobody answers." in tree.css("article")[2].text()
     assert "hsts is wrong" in tree.css("article")[0].text()
     assert "1 is below 2" in tree.css_first("[aria-labelledby=gate]").text()
+    assert "This report is partial: 1 check could not run" in tree.css("article")[0].text()
     # Nothing that takes a script is offered where its policy allows none.
     assert tree.css_first("style").text().endswith("[data-copy] { display: none; }")
 
