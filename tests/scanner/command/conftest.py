@@ -25,6 +25,10 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(ROOT / "scanner", source / "scanner", ignore=shutil.ignore_patterns("__pycache__"))
     for each in FILES:
         shutil.copy(ROOT / each, source)
+    # What `pip install .` of an earlier release left in a checkout.
+    earlier = source / "build" / "lib" / "accounts"
+    earlier.mkdir(parents=True)
+    (earlier / "__init__.py").touch()
     return source
 
 
