@@ -35,7 +35,7 @@ def enqueue(task: str, row_id: str, queue: str | None = None) -> None:
 
 
 def has_messages(queue: str) -> bool:
-    """Whether a message waits in the queue for a worker; False when Redis does not say."""
+    """Return True if a message waits in the queue for a worker, False also when Redis does not answer."""
     try:
         return bool(_redis.llen(queue))
     except redis.RedisError as error:

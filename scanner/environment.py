@@ -51,12 +51,12 @@ instead: dict[str, str] = {}
 
 
 def given(name: str) -> str:
-    """What the variable is set to; as `given_in`."""
+    """Return the value of the process' own variable, as `given_in` does."""
     return given_in(os.environ, name)
 
 
 def given_in(variables: Mapping[str, str], name: str) -> str:
-    """What a variable is set to there, or the file holds that stands for it; empty where it is unset.
+    """Return the value of a variable, or the content of the file that stands for it; empty where it is unset.
 
     Raises ValueError when there are both, or the file cannot be read.
     """
@@ -74,7 +74,7 @@ def given_in(variables: Mapping[str, str], name: str) -> str:
 
 
 def is_set(name: str) -> bool:
-    """Whether the variable is set, here or for the service that runs on the same data folder; to whatever it is."""
+    """Return True if the variable is set to anything, here or for the service that runs on the same data folder."""
     try:
         return bool(_raw(name))
     except ValueError:

@@ -23,7 +23,7 @@ def jinja(name: str, **context: object) -> SafeString:
 
 
 def environment(**options: Any) -> Environment:
-    """What those templates know beside what the scanner's do."""
+    """Jinja2 environment of the service: the scanner's, with the filter `relative` and `address` for URLs by name."""
     made = templating.environment(**options)
     made.filters["relative"] = relative
     made.globals["address"] = reverse
