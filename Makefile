@@ -75,7 +75,7 @@ pictures: $(DEV) ## Make the sample reports, their pictures on the start page, a
 	@$(BIN)/python -m pytest -n 0 tests/e2e/pictures.py
 
 site: $(DEV) ## Start a small HTTPS site on this machine, to scan it
-	@$(BIN)/python -m tests.sites
+	@$(BIN)/python -m tests.targets
 
 docs: $(DEV) ## Write openapi.yaml, docs/checks.md and docs/checks.json from the code
 	@SECRET_KEY=only-for-this-command-which-signs-nothing \

@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks.installation import BASE_DIR, install, servers
 from benchmarks.load import Load, load
 from tests.e2e.service import free_port
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 
 ROUNDS = 5
 ROUND_S = 1.5

@@ -25,8 +25,8 @@ import requests
 from benchmarks.installation import BASE_DIR, install, servers
 from operations.stack import embedded
 from tests.e2e.service import free_port, get_status
-from tests.sites.many_pages import shop_site
-from tests.sites.server import Answer, Site
+from tests.targets.many_pages import shop_site
+from tests.targets.server import Answer, Site
 
 if TYPE_CHECKING:
     from accounts.models import Organization

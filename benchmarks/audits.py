@@ -17,7 +17,7 @@ import psutil
 
 from benchmarks.installation import install, servers
 from scanner.memory import give_back, use_one_heap
-from tests.sites.templated import FAULTS, TEMPLATES, page_paths, templated_site
+from tests.targets.templated import FAULTS, TEMPLATES, page_paths, templated_site
 
 if TYPE_CHECKING:
     from scans.models import Audit

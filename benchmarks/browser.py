@@ -29,7 +29,7 @@ from scanner.net.targets import parse_target
 from scanner.result import Budget, ScanResult
 from scanner.run import scan
 from tests.scanner.net.loopback import NETWORKS
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 
 MIB = 1024 * 1024
 ROUNDS = 5

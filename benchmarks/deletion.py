@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.api import web
 from benchmarks.installation import install, servers
 from tests.e2e.service import free_port
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 
 if TYPE_CHECKING:
     from accounts.models import Organization

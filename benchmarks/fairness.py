@@ -18,7 +18,7 @@ import psutil
 
 from benchmarks.installation import install, servers
 from benchmarks.soak import SWEEP_EVERY_S, worker
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 
 PLACES = 6
 SLOW_S = 5.0

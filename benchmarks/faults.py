@@ -20,7 +20,7 @@ import psutil
 from benchmarks.installation import install, servers
 from benchmarks.soak import LOG_CHARACTERS, PATIENCE_S, Job, ends, scan_all, worker
 from scanner.findings import ScanType
-from tests.sites.server import Answer, Request, Site
+from tests.targets.server import Answer, Request, Site
 
 CONCURRENCY = 2
 TIME_LIMIT_S = 10

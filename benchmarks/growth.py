@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING
 import psutil
 
 from benchmarks.installation import install, servers
-from tests.sites.sample import sample_site
+from tests.targets.sample import sample_site
 
 if TYPE_CHECKING:
     from accounts.authentication import Caller
     from scanner.result import ScanResult
-    from tests.sites.server import Site
+    from tests.targets.server import Site
 
 SCANS = 800
 CLIENTS = 4
@@ -100,7 +100,7 @@ def _caller(site: Site) -> Caller:
     from accounts.models import Tier
     from accounts.services import ensure_organization
     from accounts.usage import TierLimits
-    from tests.sites.server import Answer
+    from tests.targets.server import Answer
     from webhooks.services import register_webhook
 
     plenty = 100_000_000

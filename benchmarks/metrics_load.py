@@ -11,7 +11,7 @@ from contextlib import ExitStack, suppress
 import requests
 
 from benchmarks.audit_faults import Client
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 
 PAGE = '<!doctype html><html lang="en"><title>A page</title><h1>Hello</h1><p><a href="/next">Next</a>'
 TYPES = ("security", "performance", "accessibility", "seo")

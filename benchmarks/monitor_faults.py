@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from benchmarks.audit_faults import Client, Stack, tell, wait_until
 from benchmarks.installation import install, servers
 from tests.e2e.service import free_port
-from tests.sites.server import Answer, Request, Site
+from tests.targets.server import Answer, Request, Site
 
 if TYPE_CHECKING:
     from scans.models import Monitor

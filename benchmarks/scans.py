@@ -18,8 +18,8 @@ from scanner.net.targets import parse_target
 from scanner.result import Budget
 from scanner.run import scan
 from tests.scanner.net.loopback import NETWORKS
-from tests.sites.sample import PAGE
-from tests.sites.server import Answer, Certificate, Request, Site
+from tests.targets.sample import PAGE
+from tests.targets.server import Answer, Certificate, Request, Site
 
 LATENCY_S = 0.1
 ROUNDS = 5

@@ -20,7 +20,7 @@ from scanner.result import Budget
 from scanner.run import scan
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
-from tests.sites.sample import sample_site
+from tests.targets.sample import sample_site
 
 # Above anything that a run asks for.
 PLENTY = 100_000_000

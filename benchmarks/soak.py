@@ -22,8 +22,8 @@ import psutil
 
 from benchmarks.installation import BASE_DIR, install, servers
 from scanner.findings import ScanType
-from tests.sites.sample import sample_site
-from tests.sites.zoo import ZOO
+from tests.targets.sample import sample_site
+from tests.targets.zoo import ZOO
 
 MIB = 1024 * 1024
 SAMPLE_EVERY_S = 1.0

@@ -29,8 +29,8 @@ from scanner.net.policy import Policy
 from scanner.net.targets import parse_target
 from scanner.result import Budget
 from scanner.run import scan
-from tests.sites.server import Certificate
-from tests.sites.templated import page_paths, templated_site
+from tests.targets.server import Certificate
+from tests.targets.templated import page_paths, templated_site
 
 ROUNDS = 5
 PAGES = 30

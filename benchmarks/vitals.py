@@ -16,10 +16,10 @@ from scanner.net.policy import Policy
 from scanner.net.proxy import BrowserProxy
 from scanner.performance.vitals import Markup, Vitals, vitals
 from tests.scanner.net.loopback import NETWORKS
-from tests.sites.load_pages import FONT, NAMES, SHELLS, load_pages
-from tests.sites.server import Site
-from tests.sites.slow_link import SlowLink
-from tests.sites.throttled_load import throttled_loads
+from tests.targets.load_pages import FONT, NAMES, SHELLS, load_pages
+from tests.targets.server import Site
+from tests.targets.slow_link import SlowLink
+from tests.targets.throttled_load import throttled_loads
 
 TIMES = 3
 TIME_LIMIT_S = 60.0

@@ -43,7 +43,7 @@ from scans.models import Audit, Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.furnished_audits import furnish_audits
 from tests.furnished_monitors import furnish_monitors
-from tests.sites.sample import sample_site
+from tests.targets.sample import sample_site
 from tests.world import Member, make_result, make_scan, member_of
 from webhooks.delivery.signing import new_secret
 from webhooks.examples import example

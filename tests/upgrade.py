@@ -21,7 +21,7 @@ from operations.stack import embedded
 from tests.operations.stack.processes import wait_until
 from tests.releases import PREVIOUS, ROOT, Release, files_of
 from tests.rolling import Asking, Switch
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 
 PATIENCE_S = 120
 REQUEST_S = 60

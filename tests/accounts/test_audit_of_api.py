@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.models import AuditEvent, Tier
 from scans.models import Audit
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 from tests.world import Member, attempt_deliveries, finished_scan
 from webhooks.models import Delivery
 

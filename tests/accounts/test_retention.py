@@ -21,7 +21,7 @@ from scans.models import Audit, IdempotencyRecord, Scan, ScanCount
 from scans.visits import retention as of_scans
 from tests.queries import counted
 from tests.scans.audits.test_life import created, visit
-from tests.sites.server import Site
+from tests.targets.server import Site
 from tests.webhooks.conftest import receiver  # noqa: F401
 from tests.world import Member, attempt_deliveries, browser_of, finished_scan, make_scan, member_of, person_of
 from tests.world import register_webhook as registered

@@ -33,8 +33,8 @@ from scans.models import Audit, Scan
 from scans.policy import scan_policy
 from tests.generated import description
 from tests.house import PACKAGES
-from tests.sites.sample import sample_site
-from tests.sites.server import Answer
+from tests.targets.sample import sample_site
+from tests.targets.server import Answer
 from tests.world import attempt_deliveries, finished_scan, make_scan, member_of
 from webhooks.delivery.schedule import PAUSES
 from webhooks.delivery.signing import signature_headers

@@ -19,8 +19,8 @@ from reports.models import Report
 from scans.models import Audit, Scan
 from scans.visits.claims import claim_scan
 from scans.visits.queue import running_visits
-from tests.sites.sample import sample_site
-from tests.sites.server import Answer, Site
+from tests.targets.sample import sample_site
+from tests.targets.server import Answer, Site
 from tests.world import Member, finished_scan, make_scan, member_of, person_of, register_webhook
 from webhooks.models import Delivery
 

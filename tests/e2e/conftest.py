@@ -14,8 +14,8 @@ import pytest
 
 from tests.e2e.service import Service, free_port
 from tests.operations.scraping import TOKEN
-from tests.sites.sample import sample_site
-from tests.sites.server import Site
+from tests.targets.sample import sample_site
+from tests.targets.server import Site
 
 
 @dataclass(frozen=True)

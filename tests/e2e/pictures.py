@@ -27,7 +27,7 @@ from scanner.run import scan
 from tests.e2e.pages import PICTURE as PICTURES
 from tests.e2e.pages import Rendering, Shown, ask, window
 from tests.furnished import finish_with
-from tests.sites.shop import shop_site
+from tests.targets.shop import shop_site
 from tests.world import member_of
 
 IMAGES = settings.BASE_DIR / "static" / "img"

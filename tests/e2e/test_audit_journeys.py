@@ -21,7 +21,7 @@ from tests.e2e.test_journeys import (  # noqa: F401  # fixtures
     travel,
     with_scripts,
 )
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
 

@@ -15,8 +15,8 @@ from operations.stack.running import variables_of
 from tests.database_dump import dump_of_database
 from tests.e2e.conftest import Running
 from tests.operations.stack.processes import wait_until
-from tests.sites.repeating import OTHER, Canaries, site_that_repeats_everything
-from tests.sites.server import Answer, Site
+from tests.targets.repeating import OTHER, Canaries, site_that_repeats_everything
+from tests.targets.server import Answer, Site
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
 

@@ -26,8 +26,8 @@ from standardwebhooks import Webhook as Verifier
 from tests.e2e.conftest import Running
 from tests.e2e.pages import Window
 from tests.operations.stack.processes import wait_until
-from tests.sites.sample import PAGE
-from tests.sites.server import Answer, Request, Site
+from tests.targets.sample import PAGE
+from tests.targets.server import Answer, Request, Site
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
 

@@ -25,7 +25,7 @@ from operations.stack import embedded
 from operations.stack.management.commands.up import programs
 from tests.e2e.service import BASE_DIR
 from tests.operations.stack.processes import wait_until
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 from webhooks.delivery.claims import PER_RECEIVER
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("webhooks")]

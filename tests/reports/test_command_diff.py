@@ -11,8 +11,8 @@ import pytest
 
 from tests.command_line import run, run_here
 from tests.scanner.report.test_diff import document
-from tests.sites.sample import sample_site
-from tests.sites.server import Answer, Site
+from tests.targets.sample import sample_site
+from tests.targets.server import Answer, Site
 
 PAGE = '<!doctype html><html lang=en><title>A bakery</title><main><h1>Hello</h1><nav><img src="/a.png">{}</nav></main>'
 

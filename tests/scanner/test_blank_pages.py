@@ -9,7 +9,7 @@ from scanner.net.client import Network
 from scanner.result import Budget, ScanResult
 from scanner.run import scan
 from tests.scanner.cast import POLICY, target
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 
 HEAD = (
     "<title>Acme: shoes, boots and sandals</title><meta name=viewport content='width=device-width, initial-scale=1'>"

@@ -19,9 +19,9 @@ from scanner.net.targets import parse_target
 from scanner.result import Budget, CheckResult, Progress, ScanResult
 from scanner.run import scan
 from tests.scanner.cast import POLICY
-from tests.sites.sample import sample_site
-from tests.sites.server import Answer, Site
-from tests.sites.templated import page_paths, templated_site
+from tests.targets.sample import sample_site
+from tests.targets.server import Answer, Site
+from tests.targets.templated import page_paths, templated_site
 
 ALL = tuple(ScanType)
 PATIENCE_S = 60.0

@@ -20,10 +20,10 @@ from scanner.plan import OUT_OF_TIME
 from scans.models import Scan
 from scans.tasks import run_scan
 from tests.scanner.net.loopback import NETWORKS
-from tests.sites.server import Site
-from tests.sites.zoo import BY_NAME, ZOO
-from tests.sites.zoo_cage import Animal, End
-from tests.sites.zoo_scan import Order, Outcome, run
+from tests.targets.server import Site
+from tests.targets.zoo import BY_NAME, ZOO
+from tests.targets.zoo_cage import Animal, End
+from tests.targets.zoo_scan import Order, Outcome, run
 from tests.world import Member, make_scan
 
 # What merely waits waits less; the others need not more, but may on a machine that has other things to do.
@@ -95,7 +95,7 @@ def test_scans_of_slow_sites_end_in_time() -> None:
 def scanner() -> Iterator[subprocess.Popen[str]]:
     """A process that scans what it is told and tells how much memory it took."""
     with subprocess.Popen(
-        [sys.executable, "-m", "tests.sites.zoo_scan"],
+        [sys.executable, "-m", "tests.targets.zoo_scan"],
         cwd=Path(__file__).resolve().parents[2],
         env=os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"},
         stdin=subprocess.PIPE,

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 
 from scanner.security import javascript_libraries
 from tests.scanner.net.loopback import NETWORKS
-from tests.sites.server import Answer, Request, Site
+from tests.targets.server import Answer, Request, Site
 
 ADVISORIES = {
     "jquery": [

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 
 from scanner.seo import structured_data
 from tests.scanner.net.loopback import NETWORKS
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 
 RELEASE = {
     "@graph": [

@@ -26,8 +26,8 @@ from scans.services import requeue_scan
 from scans.tasks import forget_credentials, run_scan
 from tests.database_dump import dump_of_database
 from tests.scanner.net.loopback import NETWORKS
-from tests.sites.repeating import OTHER, Canaries, site_that_repeats_everything
-from tests.sites.server import Answer, Site
+from tests.targets.repeating import OTHER, Canaries, site_that_repeats_everything
+from tests.targets.server import Answer, Site
 from tests.world import Member, attempt_deliveries, browser_of, make_scan, person_of, register_webhook
 
 GIVEN = {

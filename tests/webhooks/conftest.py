@@ -7,7 +7,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 
 LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 

@@ -13,7 +13,7 @@ from standardwebhooks.webhooks import Webhook as StandardWebhook
 
 from scanner.net import client
 from tests.scanner.net.seams import PUBLIC, Names
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 from tests.world import ALL_EVENTS, Member, attempt_deliveries, finished_scan, key_caller, make_due, register_webhook
 from webhooks import services
 from webhooks.models import Delivery, Event, FormerSecret, Webhook

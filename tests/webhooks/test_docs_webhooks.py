@@ -17,7 +17,7 @@ import pytest
 from accounts.models import DELIVERIES_KEPT_DAYS
 from scanner.net import errors
 from scanner.net.targets import InvalidUrl
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 from webhooks import services
 from webhooks.delivery import claims, schedule, sending
 from webhooks.delivery.signing import new_secret, signature_headers

@@ -9,7 +9,7 @@ from pytest_django import Settings
 
 from accounts.mailing import outbox
 from accounts.models import User
-from tests.sites.mail_server import MailServer
+from tests.targets.mail_server import MailServer
 from tests.world import Member, person_of
 
 Post = Callable[..., int]

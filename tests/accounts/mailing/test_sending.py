@@ -25,7 +25,7 @@ from accounts.mailing.topics import Subscription, subscription_of
 from accounts.models import Mail, Membership, User
 from tests import command_line
 from tests.accounts.mailing.conftest import Post
-from tests.sites.mail_server import REPLIES, MailServer
+from tests.targets.mail_server import REPLIES, MailServer
 from tests.world import Member, person_of
 
 Smtp = Callable[[MailServer], MailServer]

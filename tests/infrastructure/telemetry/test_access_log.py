@@ -12,7 +12,7 @@ from django.test import Client
 
 from scans import tasks
 from scans.models import Audit, AuditPage, Scan
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 from tests.world import Member, attempt_deliveries, make_result, make_scan, register_webhook
 
 ASKED_BY = "asked-by-this-request"

@@ -18,7 +18,7 @@ from scanner.net.budget import Limits
 from scanner.net.client import Network
 from scanner.net.proxy import BrowserProxy
 from tests.scanner.cast import POLICY
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 
 # Pages at a time: one waits while another one works.
 TABS = 3

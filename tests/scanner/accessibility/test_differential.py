@@ -14,7 +14,7 @@ from tests.scanner.accessibility.corpus import FILES, PAGES
 from tests.scanner.accessibility.in_chromium import axe_reports
 from tests.scanner.accessibility.static import static_findings
 from tests.scanner.cast import verdict
-from tests.sites.server import Answer
+from tests.targets.server import Answer
 
 # One worker does all of it, as the reports are made once: some 15 seconds, more beside other work.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("differential")]

@@ -12,7 +12,7 @@ from scanner.net.client import Network
 from scanner.result import Budget
 from scanner.run import scan
 from tests.scanner.cast import POLICY, head, target
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 
 TEXT = "<main><h1>Bread</h1><p>We bake every morning.</main>"
 LINKS = "<a href=/x></a><a href=/y></a><a href=/z></a>"

@@ -19,7 +19,7 @@ from scanner.net.targets import parse_target
 from scanner.result import Budget, ScanResult
 from scanner.run import scan
 from tests.scanner.net.loopback import NETWORKS
-from tests.sites.server import Answer, Certificate, Request, Site
+from tests.targets.server import Answer, Certificate, Request, Site
 
 TIME_LIMIT_S = 40.0
 OTHER = "127.0.0.2"

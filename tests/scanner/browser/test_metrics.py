@@ -29,7 +29,7 @@ from scanner.net.client import Network
 from scanner.net.proxy import BrowserProxy
 from scanner.performance.vitals import Markup, cumulative_layout_shift, simulated
 from tests.scanner.cast import POLICY
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 
 # One worker does all of it, as the pages are loaded once.
 pytestmark = pytest.mark.xdist_group("metrics")

@@ -19,7 +19,7 @@ from scanner.net.browser import find_browser, sandbox_problem
 from scanner.net.client import Network
 from scanner.net.proxy import BrowserProxy
 from tests.scanner.browser.test_warm import PATIENCE_S, POLICY
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 
 BAD = '<img src="/dot.png" width="80" height="60">'
 LINES = "<p>Some text to look at.</p>" * 40

@@ -24,7 +24,7 @@ from scanner.net.budget import MIB, Limits
 from scanner.net.client import Network
 from scanner.net.policy import Policy
 from scanner.net.proxy import BrowserProxy
-from tests.sites.server import Answer, Request, Site
+from tests.targets.server import Answer, Request, Site
 
 LOOPBACK = ip_network("127.0.0.1/32")
 POLICY = Policy(allowed_networks=(LOOPBACK,))

@@ -10,8 +10,8 @@ import pytest
 
 from tests.command_line import ROOT
 from tests.scanner.command.composite import Action, Ran
-from tests.sites.sample import sample_site
-from tests.sites.server import Answer, Site
+from tests.targets.sample import sample_site
+from tests.targets.server import Answer, Site
 
 FILES = ("pyproject.toml", "README.md", "LICENSE", "action.yml", "requirements-command.txt")
 # What pip says where there is no registry.

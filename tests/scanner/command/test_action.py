@@ -15,7 +15,7 @@ from scanner.net.browser import find_browser
 from tests.command_line import ROOT
 from tests.reports.sarif import assert_sarif
 from tests.scanner.command.composite import Action, Ran
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 
 ALLOWED = "127.0.0.0/8"
 PATHS = ("sarif", "junit", "html", "json", "markdown")

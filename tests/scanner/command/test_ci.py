@@ -18,7 +18,7 @@ import yaml
 
 from tests.command_line import ROOT
 from tests.scanner.command.test_formats import CODE_QUALITY
-from tests.sites.server import Site
+from tests.targets.server import Site
 
 DOC = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))

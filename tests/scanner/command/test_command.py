@@ -25,8 +25,8 @@ from scanner.plan import needs_browser
 from tests.command_line import run, run_here, start
 from tests.operations.stack.processes import wait_until
 from tests.reports.sarif import assert_sarif
-from tests.sites.sample import sample_site
-from tests.sites.server import Answer, Request, Site
+from tests.targets.sample import sample_site
+from tests.targets.server import Answer, Request, Site
 
 REPORT = ["id", "type", "url", "score", "grade", "created_at", "completed_at", "categories", "summary"]
 SUMMARY = {"total_checks", "passed", "failed", "warnings", "critical", "high", "medium", "low"}

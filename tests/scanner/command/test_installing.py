@@ -15,7 +15,7 @@ import pytest
 
 from scanner.command.arguments import FORMATS
 from tests.command_line import ROOT
-from tests.sites.server import Site
+from tests.targets.server import Site
 
 # What takes long to load, and neither help nor a refusal needs.
 HEAVY = (

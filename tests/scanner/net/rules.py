@@ -16,7 +16,7 @@ from scanner.net.client import Network
 from scanner.net.policy import Policy
 from tests.scanner.net.loopback import NETWORKS
 from tests.scanner.net.seams import Names
-from tests.sites.server import Site
+from tests.targets.server import Site
 
 HUGE = 10**9
 # Small, so that going over them takes little. A row about a limit lifts it here.

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from scanner.net.deadline import Deadline
 from scanner.net.errors import NotReachable
-from tests.sites.server import Site
+from tests.targets.server import Site
 
 PUBLIC = "93.184.215.14"
 PUBLIC6 = "2606:2800:21f:cb07:6820:80da:af6b:8b2c"

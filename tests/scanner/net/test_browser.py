@@ -18,7 +18,7 @@ from scanner.net.policy import Policy
 from scanner.net.proxy import BrowserProxy
 from tests.chromium import Chromium, chromium
 from tests.scanner.net.seams import PUBLIC, Names
-from tests.sites.server import Answer, Request, Site
+from tests.targets.server import Answer, Request, Site
 
 GOOD = ip_network("127.0.0.1/32")
 CANARY = "127.0.0.2"

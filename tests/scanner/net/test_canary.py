@@ -28,10 +28,10 @@ from scans.models import Scan
 from scans.tasks import run_scan
 from tests.scanner.net.seams import PUBLIC
 from tests.scanner.net.tls_servers import Identity
-from tests.sites.canary import Canary
-from tests.sites.lures import LIVE, luring, redirecting_files
-from tests.sites.name_server import hosts, name_server
-from tests.sites.server import Answer, Certificate, Route, Site
+from tests.targets.canary import Canary
+from tests.targets.lures import LIVE, luring, redirecting_files
+from tests.targets.name_server import hosts, name_server
+from tests.targets.server import Answer, Certificate, Route, Site
 from tests.world import Member, attempt_deliveries, finished_scan
 from webhooks.models import Attempt, Delivery
 

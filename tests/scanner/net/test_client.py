@@ -25,7 +25,7 @@ from scanner.net.errors import (
 )
 from scanner.net.policy import Policy
 from tests.scanner.net.loopback import NETWORKS
-from tests.sites.server import Answer, Certificate, Request, Site
+from tests.targets.server import Answer, Certificate, Request, Site
 
 KIB = 1024
 MIB = 1024 * KIB

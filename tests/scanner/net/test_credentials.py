@@ -12,7 +12,7 @@ from scanner.net.client import Network
 from scanner.net.credentials import Credentials, InvalidRequestField, OriginCredentials, parse
 from scanner.net.policy import Policy
 from tests.scanner.net.loopback import NETWORKS
-from tests.sites.server import Answer, Certificate, Site
+from tests.targets.server import Answer, Certificate, Site
 
 SECRET = "s3cret-value"
 GIVEN = Credentials(headers=(("X-Key", SECRET),), basic_auth=("user", "pass:word"), cookies=(("sid", "a"), ("b", "c")))

@@ -20,7 +20,7 @@ from scanner.net.policy import Policy
 from scanner.net.targets import InvalidUrl, parse_target
 from tests.scanner.net.loopback import NETWORKS
 from tests.scanner.net.seams import PUBLIC, PUBLIC6, Names, Wires
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 
 HELLO = {"*": Answer("hello")}
 

@@ -19,7 +19,7 @@ from scanner.net.policy import Policy
 from scanner.net.proxy import HEAD_S, MAX_CONNECTIONS, BrowserProxy, Refused
 from scanner.net.targets import parse_target
 from tests.scanner.net.seams import PUBLIC, Names, Wires
-from tests.sites.server import Answer, Certificate, Request, Site
+from tests.targets.server import Answer, Certificate, Request, Site
 
 POLICY = Policy(allowed_networks=(ip_network("127.0.0.1/32"),))
 

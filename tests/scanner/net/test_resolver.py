@@ -20,7 +20,7 @@ from scanner.net.errors import Blocked, NotReachable, TimedOut
 from scanner.net.policy import Policy
 from scanner.net.resolver import SystemResolver
 from tests.scanner.net.seams import PUBLIC
-from tests.sites.name_server import Zone, failing, hosts, name_server, records, reply
+from tests.targets.name_server import Zone, failing, hosts, name_server, records, reply
 
 HOST = "www.example.com"
 

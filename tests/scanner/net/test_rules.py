@@ -33,8 +33,8 @@ from scanner.net.targets import Target, parse_target
 from tests.scanner.net.loopback import NETWORKS
 from tests.scanner.net.rules import HUGE, Remove, Rule, done, exempting, guarding, replaced
 from tests.scanner.net.seams import PUBLIC, Wires
-from tests.sites.name_server import failing, name_server, records
-from tests.sites.server import Answer, Request, Site
+from tests.targets.name_server import failing, name_server, records
+from tests.targets.server import Answer, Request, Site
 
 OTHER = "198.41.0.4"
 

@@ -28,7 +28,7 @@ from scanner.net.http.redirects import Hop
 from scanner.net.targets import Target
 from tests.scanner.net.rules import HUGE, Rule, done, exempting, guarding, lifted, replaced
 from tests.scanner.net.seams import PUBLIC
-from tests.sites.server import Answer, Certificate, Request, Site
+from tests.targets.server import Answer, Certificate, Request, Site
 
 
 def leaks_credentials() -> bool:

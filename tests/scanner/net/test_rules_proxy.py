@@ -21,7 +21,7 @@ from scanner.net.targets import Target
 from tests.scanner.net.rules import HUGE, Remove, Rule, replaced
 from tests.scanner.net.seams import Names
 from tests.scanner.net.test_proxy import answer, ask, connect, tunnel
-from tests.sites.server import Answer, Request, Site
+from tests.targets.server import Answer, Request, Site
 
 POLICY = Policy(allowed_networks=(ip_network("127.0.0.1/32"),))
 CARELESS = re.compile(r"http://(?:\S+@)?([^/@]+)(/.*)")

@@ -10,7 +10,7 @@ from scanner.page.server import server_of
 from scanner.result import Budget
 from scanner.run import scan
 from tests.scanner.cast import POLICY, head, target
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 
 FIX = Fix("Switch it off ({example}).", {Server.NGINX: "a off;", Server.IIS: "<a/>"})
 

@@ -15,7 +15,7 @@ from scanner.performance.probes.timing import timing
 from scanner.result import Budget, ScanResult
 from scanner.run import scan
 from tests.scanner.cast import POLICY, head, target
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 
 
 def scanned(site: Site) -> ScanResult:

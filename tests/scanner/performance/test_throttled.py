@@ -15,10 +15,10 @@ from scanner.net.browser import find_browser
 from scanner.net.proxy import BrowserProxy
 from scanner.performance.vitals import Markup, vitals
 from tests.scanner.net.loopback import loopback_network
-from tests.sites.load_pages import load_pages
-from tests.sites.server import Site
-from tests.sites.slow_link import SlowLink
-from tests.sites.throttled_load import throttled_loads
+from tests.targets.load_pages import load_pages
+from tests.targets.server import Site
+from tests.targets.slow_link import SlowLink
+from tests.targets.throttled_load import throttled_loads
 
 TIME_LIMIT_S = 60.0
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scanner.net.http.response import Headers, Response
 from scanner.security import file_signatures as signatures
 from scanner.security.sensitive_files import FAMILIES, SensitiveFile, files_of, identify
-from tests.sites.exposed_files import ACTUATOR, PHPINFO, SOURCE_MAP, files
+from tests.targets.exposed_files import ACTUATOR, PHPINFO, SOURCE_MAP, files
 
 ALL_SIGNATURES = {each.signature for files in FAMILIES.values() for each in files} | {signatures.source_map}
 LINKS = {"self": {"href": "https://site.example.com/actuator"}, "health": {}, "health-path": {}}

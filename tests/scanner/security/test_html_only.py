@@ -6,7 +6,7 @@ from scanner.result import Budget
 from scanner.run import scan
 from tests.scanner.cast import target
 from tests.scanner.net.loopback import loopback_network
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 
 
 def test_checks_of_html_alone_are_not_applicable_to_a_pdf() -> None:

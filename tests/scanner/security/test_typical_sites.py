@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.scanner.security.typical_scan import row
-from tests.sites.typical import SITES, TypicalSite
+from tests.targets.typical import SITES, TypicalSite
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "scoring.md"
 FOLLOWS = "\n## "

@@ -20,8 +20,8 @@ from scanner.result import Budget, ScanResult
 from scanner.run import scan
 from tests.scanner.cast import target
 from tests.scanner.net.seams import PUBLIC, Names, Wires
-from tests.sites.server import Certificate, Site
-from tests.sites.typical import SITES, TypicalSite
+from tests.targets.server import Certificate, Site
+from tests.targets.typical import SITES, TypicalSite
 
 
 @dataclass(frozen=True)

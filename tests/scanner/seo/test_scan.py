@@ -8,7 +8,7 @@ from scanner.net.client import Network
 from scanner.result import Budget, ScanResult
 from scanner.run import scan
 from tests.scanner.cast import POLICY, head, target
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 
 INDEXABILITY = {
     "http-status",

@@ -15,8 +15,8 @@ from accounts.models import MonthlyUsage, Tier
 from scans import tasks
 from scans.models import Audit, AuditPage
 from tests.scans.audits.cast import work_off
-from tests.sites.many_pages import NAMESPACE, TEXT, XML, document
-from tests.sites.server import Answer, Request, Route, Site
+from tests.targets.many_pages import NAMESPACE, TEXT, XML, document
+from tests.targets.server import Answer, Request, Route, Site
 from tests.world import Member, member_of
 
 PAGES = 5

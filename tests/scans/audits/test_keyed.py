@@ -11,7 +11,7 @@ from scans.audits.discovering import discover_pages
 from scans.models import Audit, AuditPage, Scan
 from scans.visits.queue import Worker
 from tests.scans.audits.test_life import created, pages, shown, visit
-from tests.sites.server import Answer, Request, Site
+from tests.targets.server import Answer, Request, Site
 from tests.world import Member
 
 SECRET = "canary-3f9c1d7be2"

@@ -13,8 +13,8 @@ from reports.models import Report
 from scans import tasks
 from scans.models import Audit, AuditFinding, AuditPage, Scan
 from tests.scans.audits.cast import groups_of, work_off
-from tests.sites.server import Site
-from tests.sites.templated import FAULTS, TEMPLATES, page_paths, template_of, templated_site
+from tests.targets.server import Site
+from tests.targets.templated import FAULTS, TEMPLATES, page_paths, template_of, templated_site
 from tests.world import Member, member_of
 
 PAGES = 16

@@ -17,8 +17,8 @@ from scanner.security.evidence import Exposure
 from scans import tasks
 from tests.scans.monitors.cast import make_monitor
 from tests.scans.monitors.watching import Watch, told
-from tests.sites.changing import Revision, changing_site
-from tests.sites.server import Site
+from tests.targets.changing import Revision, changing_site
+from tests.targets.server import Site
 from tests.world import Member, member_of, register_webhook
 
 ALERT = {"new_findings": "medium", "score_drop": 5, "score_below": {"seo": 80}}

@@ -24,8 +24,8 @@ from scanner.run import scan
 from scans.visits import origin_evidence
 from scans.visits.origin_evidence import OriginEvidence
 from tests.scanner.cast import POLICY
-from tests.sites.sample import sample_site
-from tests.sites.server import Answer, Site
+from tests.targets.sample import sample_site
+from tests.targets.server import Answer, Site
 
 PATIENCE_S = 60.0
 ORIGIN = "https://example.com:443"

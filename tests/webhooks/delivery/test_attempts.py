@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from scans.policy import scan_policy
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 from tests.world import Member, attempt_deliveries, finished_scan, make_due, register_webhook
 from webhooks.delivery import schedule
 from webhooks.delivery.attempts import record

@@ -17,7 +17,7 @@ from scanner.result import ScanError
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.operations.stack.processes import wait_until
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 from tests.world import (
     Member,
     attempt_deliveries,

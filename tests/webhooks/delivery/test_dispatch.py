@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from infrastructure.logging import Outage
 from infrastructure.postgresql import silence
-from tests.sites.server import Answer, Request, Site
+from tests.targets.server import Answer, Request, Site
 from tests.world import Member, finished_scan, register_webhook
 from webhooks import tasks
 from webhooks.delivery import attempts, dispatch, schedule

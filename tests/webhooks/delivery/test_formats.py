@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 from tests.world import Member, attempt_deliveries, finished_scan, make_due, register_webhook
 from webhooks.delivery.formats import SLACK_HEADER, SLACK_TEXT, TEAMS_BYTES, note_of, sent_body
 from webhooks.examples import example

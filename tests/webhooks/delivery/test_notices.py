@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.mailing.sending import send_due
 from accounts.models import Mail
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 from tests.world import Member, attempt_deliveries, finished_scan, make_due, person_of, register_webhook
 from webhooks.models import Webhook
 

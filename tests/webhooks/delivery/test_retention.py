@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from infrastructure import queue
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 from tests.world import Member, attempt_deliveries, finished_scan, register_webhook
 from webhooks.delivery import retention
 from webhooks.models import Attempt, Delivery, Event, FormerSecret, Webhook

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from infrastructure import encryption
 from tests.command_line import ROOT, environment
-from tests.sites.server import Site
+from tests.targets.server import Site
 from tests.world import Member, attempt_deliveries, finished_scan, register_webhook
 from webhooks.delivery.signing import new_secret
 from webhooks.models import FormerSecret, Webhook

@@ -13,8 +13,8 @@ import pytest
 from infrastructure import encryption
 from scanner.net import resolver
 from scanner.net.policy import Policy
-from tests.sites.name_server import hosts, name_server
-from tests.sites.server import Answer, Certificate, Site
+from tests.targets.name_server import hosts, name_server
+from tests.targets.server import Answer, Certificate, Site
 from tests.world import Member, attempt_deliveries, finished_scan, listening, make_due, register_webhook
 from webhooks.delivery import sending
 from webhooks.delivery.claims import DeliveryClaim

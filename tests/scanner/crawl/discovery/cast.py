@@ -9,7 +9,7 @@ from scanner.net.client import Network
 from scanner.net.policy import Policy
 from scanner.net.targets import parse_target
 from tests.scanner.net.loopback import NETWORKS
-from tests.sites.server import Site
+from tests.targets.server import Site
 
 BOTH = ("sitemap", "links")
 POLICY = Policy(allowed_networks=NETWORKS)

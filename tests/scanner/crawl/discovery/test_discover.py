@@ -12,8 +12,8 @@ from scanner.net.policy import Policy
 from scanner.net.targets import parse_target
 from tests.scanner.crawl.discovery.cast import discovered, paths
 from tests.scanner.net.seams import PUBLIC, Names, Wires
-from tests.sites.many_pages import TEXT, XML, document, shop_site, urlset
-from tests.sites.server import Answer, Request, Site
+from tests.targets.many_pages import TEXT, XML, document, shop_site, urlset
+from tests.targets.server import Answer, Request, Site
 
 
 def fetches(site: Site) -> list[str]:

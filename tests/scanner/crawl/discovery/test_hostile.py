@@ -17,9 +17,9 @@ from scanner.crawl import robots_file
 from scanner.crawl.discovery import crawl, effort, sitemaps
 from scanner.crawl.discovery.discover import discovery_limits
 from tests.scanner.crawl.discovery.cast import discovered, paths
-from tests.sites.many_pages import TEXT, XML, document, name, sitemap_index, urlset
-from tests.sites.server import Answer, Request, Site
-from tests.sites.zoo_pages import gzip_bomb
+from tests.targets.many_pages import TEXT, XML, document, name, sitemap_index, urlset
+from tests.targets.server import Answer, Request, Site
+from tests.targets.zoo_pages import gzip_bomb
 
 HOME = Answer(document("Home", ["/a"]))
 MIB = 1024 * 1024

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.scanner.crawl.discovery.cast import discovered, paths
-from tests.sites.many_pages import TEXT, XML, document, name, urlset
-from tests.sites.server import Answer, Request, Site
+from tests.targets.many_pages import TEXT, XML, document, name, urlset
+from tests.targets.server import Answer, Request, Site
 
 PAGE = Answer(document("Page"))
 

@@ -8,8 +8,8 @@ import pytest
 
 from scanner.crawl.discovery.sitemaps import MAX_FILES
 from tests.scanner.crawl.discovery.cast import discovered, paths
-from tests.sites.many_pages import TEXT, XML, document, sitemap_index, urlset
-from tests.sites.server import Answer, Site
+from tests.targets.many_pages import TEXT, XML, document, sitemap_index, urlset
+from tests.targets.server import Answer, Site
 
 HOME = Answer(document("Home"))
 ATOM = (

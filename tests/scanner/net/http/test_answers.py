@@ -12,7 +12,7 @@ from scanner.net.errors import NetError, TimedOut, Untrusted
 from scanner.net.http.answers import Answers, Key, Reuse, Wish, key_of
 from scanner.net.http.response import Headers, Response
 from tests.scanner.cast import POLICY
-from tests.sites.server import Answer, Certificate, Request, Site
+from tests.targets.server import Answer, Certificate, Request, Site
 
 URL = "https://example.com/app.js"
 ALL_OF_IT = Wish(1000, verify=False)

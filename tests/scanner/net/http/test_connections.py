@@ -23,7 +23,7 @@ from scanner.net.targets import InvalidUrl, parse_target
 from tests.scanner.net.loopback import NETWORKS, loopback_network
 from tests.scanner.net.seams import PUBLIC, Names, Wires
 from tests.scanner.net.tls_servers import Identity, tls_server
-from tests.sites.server import Answer, Certificate, Request, Site
+from tests.targets.server import Answer, Certificate, Request, Site
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 

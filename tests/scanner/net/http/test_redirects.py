@@ -10,7 +10,7 @@ from scanner.net.errors import BadResponse, Blocked, TooManyRedirects
 from scanner.net.policy import Policy
 from tests.scanner.net.loopback import NETWORKS, loopback_network
 from tests.scanner.net.seams import PUBLIC, Names, Wires
-from tests.sites.server import Answer, Request, Site
+from tests.targets.server import Answer, Request, Site
 
 OTHER = "198.41.0.4"
 

@@ -16,7 +16,7 @@ from scanner.performance.probes.resources import resources
 from scanner.performance.probes.timing import timing
 from tests.scanner.cast import head
 from tests.scanner.net.loopback import NETWORKS
-from tests.sites.server import Answer, Certificate, Site
+from tests.targets.server import Answer, Certificate, Site
 
 
 def offering(*names: str) -> Iterator[Site]:

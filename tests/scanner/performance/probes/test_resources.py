@@ -21,7 +21,7 @@ from scanner.performance.probes.timing import timing
 from scanner.plan import plan
 from tests.scanner.browser.loads import load, request, visit
 from tests.scanner.cast import POLICY, head, target
-from tests.sites.server import Answer, Request, Site
+from tests.targets.server import Answer, Request, Site
 
 
 @pytest.fixture

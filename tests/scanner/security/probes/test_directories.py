@@ -11,7 +11,7 @@ from scanner.security.evidence import AssetDirectories, NotFoundBaseline
 from scanner.security.probes.directories import asset_directories
 from scanner.security.probes.not_found import not_found_baseline
 from tests.scanner.cast import POLICY, head, target
-from tests.sites.server import Answer, Request, Site
+from tests.targets.server import Answer, Request, Site
 
 
 @pytest.fixture

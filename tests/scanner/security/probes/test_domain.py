@@ -26,8 +26,8 @@ from scanner.security.probes.domain import caa_records, dnssec_records, mail_rec
 from tests.scanner.cast import target
 from tests.scanner.net.loopback import NETWORKS, loopback_network
 from tests.scanner.security.cast import NOW
-from tests.sites.name_server import Zone, failing, name_server
-from tests.sites.server import Answer, Certificate, Request, Site
+from tests.targets.name_server import Zone, failing, name_server
+from tests.targets.server import Answer, Certificate, Request, Site
 
 HOST = target("https://www.shop.example.co.uk/")
 

@@ -23,7 +23,7 @@ from scanner.security.evidence import Exposure, PathAnswer
 from scanner.security.probes import exposure as probe
 from scanner.security.probes.not_found import not_found_baseline
 from tests.scanner.cast import POLICY, head, target
-from tests.sites.exposed_files import (
+from tests.targets.exposed_files import (
     ACTUATOR,
     COMPOSE,
     ENV,
@@ -40,7 +40,7 @@ from tests.sites.exposed_files import (
     a_zip,
     files,
 )
-from tests.sites.server import Answer, Request, Route, Site
+from tests.targets.server import Answer, Request, Route, Site
 
 PAGE = Answer(head("", '<h1>Shop</h1><script src="/js/app.js"></script><script src="/js/other.js?v=1"></script>'))
 SCRIPT = Answer("let a = 1;\n//# sourceMappingURL=app.js.map\n", headers={"Content-Type": "text/javascript"})

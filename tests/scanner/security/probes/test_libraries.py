@@ -7,7 +7,7 @@ from scanner.security.evidence import LoadedScripts
 from scanner.security.probes.libraries import MAX_READ, loaded_scripts
 from tests.scanner.cast import target
 from tests.scanner.net.loopback import loopback_network
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 
 JS = {"Content-Type": "text/javascript"}
 

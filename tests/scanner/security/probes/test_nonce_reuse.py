@@ -10,7 +10,7 @@ from scanner.security.evidence import SecondFetch
 from scanner.security.probes.nonce_reuse import second_fetch
 from tests.scanner.cast import target
 from tests.scanner.net.loopback import loopback_network
-from tests.sites.server import Answer, Request, Site
+from tests.targets.server import Answer, Request, Site
 
 
 def fetch_twice(site: Site) -> SecondFetch:

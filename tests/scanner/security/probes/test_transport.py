@@ -44,7 +44,7 @@ from tests.scanner.net.tls_servers import (
     tls_server,
 )
 from tests.scanner.security.cast import verdict
-from tests.sites.server import Site
+from tests.targets.server import Site
 
 HOST = "localhost"
 OLD = "ALL:@SECLEVEL=0"

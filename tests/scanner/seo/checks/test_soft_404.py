@@ -13,7 +13,7 @@ from scanner.seo.evidence import MissingPathAnswer
 from scanner.seo.visible_text import read_missing_page_words
 from tests.scanner.cast import POLICY, document, message, page, response, target, verdict
 from tests.scanner.seo.cast import judge
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 
 MENU = "<nav><a href=/shoes>Shoes</a> <a href=/boots>Boots</a> <a href=/cart>Cart</a></nav>"
 

@@ -16,7 +16,7 @@ from scanner.seo.probes import answers as probes
 from scanner.seo.probes.answers import MAX_ALTERNATES
 from tests.scanner.cast import target
 from tests.scanner.net.loopback import loopback_network
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 
 T = TypeVar("T")
 

@@ -20,7 +20,7 @@ from scanner.seo.probes.links import AT_ONCE, MAX_EXTERNAL, MAX_INTERNAL, link_a
 from scanner.seo.probes.robots import robots_file
 from tests.scanner.cast import POLICY, target
 from tests.scanner.net.seams import PUBLIC, Names, Wires
-from tests.sites.server import Answer, Request, Site
+from tests.targets.server import Answer, Request, Site
 
 OTHER = "93.184.215.99"  # an address that nothing is wired to
 

@@ -15,7 +15,7 @@ from scanner.seo.probes.robots import robots_file
 from scanner.seo.probes.sitemaps import MAX_BYTES, MAX_CHILDREN, MAX_NAMED
 from tests.scanner.cast import target
 from tests.scanner.net.loopback import loopback_network
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 
 NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 XML = {"Content-Type": "application/xml"}

@@ -9,7 +9,7 @@ import struct
 import zlib
 from random import Random
 
-from tests.sites.server import Answer
+from tests.targets.server import Answer
 
 NAMES = ("text", "sheets", "scripts", "images", "font", "background", "late-image", "app", "many-files", "other-host")
 

@@ -7,7 +7,7 @@ import secrets
 from base64 import b64encode
 from urllib.parse import quote
 
-from tests.sites.server import Answer, Request, Site
+from tests.targets.server import Answer, Request, Site
 
 OTHER = "127.0.0.2"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.sites.server import Answer, Certificate, Site
+from tests.targets.server import Answer, Certificate, Site
 
 PAGE = """<!doctype html>
 <html lang="en">

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from scanner.findings import ScanType
-from tests.sites.server import Answer, Certificate, Request, Route, Site
+from tests.targets.server import Answer, Certificate, Request, Route, Site
 
 KIB = 1024
 MIB = 1024 * KIB

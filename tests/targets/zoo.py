@@ -9,8 +9,8 @@ Nothing here is fetched from anywhere else: an animal is a few lines, and made w
 
 from __future__ import annotations
 
-from tests.sites import zoo_pages, zoo_tls, zoo_wire
-from tests.sites.zoo_cage import Animal
+from tests.targets import zoo_pages, zoo_tls, zoo_wire
+from tests.targets.zoo_cage import Animal
 
 ZOO: tuple[Animal, ...] = (*zoo_wire.ANIMALS, *zoo_tls.ANIMALS, *zoo_pages.ANIMALS)
 BY_NAME: dict[str, Animal] = {animal.name: animal for animal in ZOO}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tests.sites.server import Answer, Site
+from tests.targets.server import Answer, Site
 
 XML = {"Content-Type": "application/xml"}
 TEXT = {"Content-Type": "text/plain"}

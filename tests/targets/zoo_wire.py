@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 
 from scanner.findings import ScanType
-from tests.sites.server import Answer, Request
-from tests.sites.zoo_cage import (
+from tests.targets.server import Answer, Request
+from tests.targets.zoo_cage import (
     COMPLETED,
     EMPTY_ENDS,
     KIB,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tests.sites.server import Answer, Request, Route
+from tests.targets.server import Answer, Request, Route
 
 PAGE = """<!doctype html><html lang="en"><head><title>A page that lures</title>
 <link rel="stylesheet" href="{lure}/stylesheet"><link rel="stylesheet" href="/style.css">

@@ -10,8 +10,8 @@ import brotli
 import zstandard
 
 from scanner.findings import ScanType
-from tests.sites.server import Answer, Request, Site
-from tests.sites.zoo_cage import (
+from tests.targets.server import Answer, Request, Site
+from tests.targets.zoo_cage import (
     ACCESSIBILITY,
     EMPTY_ENDS,
     INTRICATE,
@@ -25,7 +25,7 @@ from tests.sites.zoo_cage import (
     page,
     site,
 )
-from tests.sites.zoo_wire import PAGE
+from tests.targets.zoo_wire import PAGE
 
 START = PAGE.decode()
 BOMB_BYTES = 1024 * MIB

@@ -6,9 +6,9 @@ import itertools
 import socket
 from collections.abc import Callable
 
-from tests.sites.server import Answer, Certificate, Site
-from tests.sites.zoo_cage import KIB, Animal, drip, endless, failed, reset, silence
-from tests.sites.zoo_wire import PAGE, TOO_SLOW
+from tests.targets.server import Answer, Certificate, Site
+from tests.targets.zoo_cage import KIB, Animal, drip, endless, failed, reset, silence
+from tests.targets.zoo_wire import PAGE, TOO_SLOW
 
 TLS12 = b"\x03\x03"
 HANDSHAKE, ALERT = b"\x16", b"\x15"

@@ -12,7 +12,7 @@ import ssl
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tests.sites.server import Answer, Request, Route
+from tests.targets.server import Answer, Request, Route
 
 NONCE = "NONCE"  # in a header or the page, replaced on every response
 HTML = ("Content-Type", "text/html; charset=utf-8")

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tests.sites.server import Answer, Request, Route, Site
+from tests.targets.server import Answer, Request, Route, Site
 
 PLAIN = {"Content-Type": "text/plain"}
 IMAGE = bytes.fromhex("47494638396101000100800000000000ffffff21f90401000000002c00000000010001000002024401003b")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 import zlib
 
-from tests.sites.server import Answer, Certificate, Site
+from tests.targets.server import Answer, Certificate, Site
 
 PAGE = """<!doctype html>
 <html lang="en">

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from tests.sites.sample import sample_site
+from tests.targets.sample import sample_site
 
 if __name__ == "__main__":
     with sample_site() as site:

@@ -1,6 +1,6 @@
 """One scan of the zoo as the worker runs it; as a program, many in a process of its own, whose memory is measured.
 
-`python -m tests.sites.zoo_scan` reads lines of JSON (`url`, `type`, `ca_file`, `time_limit_s`) and answers
+`python -m tests.targets.zoo_scan` reads lines of JSON (`url`, `type`, `ca_file`, `time_limit_s`) and answers
 each with one: the result's `status`, `code`, `message`, `reasons`, the `seconds` it took, and `peak_mib`, the
 most memory that the process held meanwhile.
 """

@@ -11,8 +11,8 @@ import zlib
 from collections.abc import Mapping
 from random import Random
 
-from tests.sites.many_pages import TEXT, XML, name, urlset
-from tests.sites.server import Answer, Certificate, Site
+from tests.targets.many_pages import TEXT, XML, name, urlset
+from tests.targets.server import Answer, Certificate, Site
 
 SHEETS, SCRIPTS, IMAGES, OWN_IMAGES = 4, 9, 24, 2
 SECTIONS = 24
