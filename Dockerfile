@@ -26,6 +26,7 @@ COPY scanner/ scanner/
 COPY scans/ scans/
 COPY static/ static/
 COPY templates/ templates/
+COPY sites/ sites/
 COPY webhooks/ webhooks/
 
 # Owns only what it writes: the static files now, the scheduler's file later.

@@ -183,7 +183,8 @@ def _wait_of_single(client: Client, site: Site) -> float:
 def _limits(running: Stack) -> bool:
     """Audits and scans all at once against a limit of few."""
     from accounts.models import MonthlyUsage
-    from scans.models import Audit, Scan
+    from scans.models import Scan
+    from sites.models import Audit
 
     with slow_site(20) as site:
         client = Client(running.base, "Crowd", PLACES)
@@ -223,7 +224,8 @@ def _faults(running: Stack) -> bool:
     """Everything dies while a site is audited."""
     from accounts.models import MonthlyUsage
     from reports.models import Report
-    from scans.models import Audit, Scan
+    from scans.models import Scan
+    from sites.models import Audit
 
     faults: dict[str, Callable[[], None]] = {
         "worker": lambda: running.kill_and_start("worker"),
@@ -277,7 +279,7 @@ def slow_site(pages: int) -> Iterator[Site]:
 
 def pages_done(audit_id: str) -> int:
     """Pages that have been judged; 0 while nobody can be asked."""
-    from scans.models import Audit
+    from sites.models import Audit
 
     audit = Audit.objects.get(id=audit_id)
     return audit.pages_done + audit.pages_failed

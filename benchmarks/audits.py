@@ -20,7 +20,7 @@ from scanner.memory import give_back, use_one_heap
 from tests.targets.templated import FAULTS, TEMPLATES, page_paths, templated_site
 
 if TYPE_CHECKING:
-    from scans.models import Audit
+    from sites.models import Audit
 
 MIB = 1024 * 1024
 PAGES = 200
@@ -59,7 +59,7 @@ def main() -> int:
 
 def _audit(base: str) -> bool:
     from accounts.models import Tier
-    from tests.scans.audits.cast import work_off
+    from tests.sites.audits.cast import work_off
     from tests.world import member_of
 
     owner = member_of("Audits", "business")
@@ -83,7 +83,7 @@ def _audit(base: str) -> bool:
 
 
 def _findings(audit: Audit) -> bool:
-    from tests.scans.audits.cast import groups_of
+    from tests.sites.audits.cast import groups_of
 
     missed = False
     for template in TEMPLATES:

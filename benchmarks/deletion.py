@@ -192,7 +192,7 @@ def _fill(site: str) -> tuple[Organization, set[str], Others]:
 
 
 def _audits(organization_id: int, name: str) -> None:
-    from scans.models import Audit, AuditFinding, AuditPage
+    from sites.models import Audit, AuditFinding, AuditPage
 
     audits = Audit.objects.bulk_create(
         Audit(

@@ -18,7 +18,7 @@ SCANS, HOSTS, AUDITS, PAGES, FINDINGS = 100_000, 997, 1_000, 10_000, 20_000
 GOAL_MS, GOAL_QUERIES = 50, 6
 
 AUDIT_PAGES = """
-    INSERT INTO scans_auditpage (audit_id, position, url, origin, status, results, worst_score)
+    INSERT INTO sites_auditpage (audit_id, position, url, origin, status, results, worst_score)
     SELECT %(audit)s, n, 'https://example.com/page/' || n, 'https://example.com', 'done',
         (
             SELECT jsonb_object_agg(type, jsonb_build_object(
@@ -29,7 +29,7 @@ AUDIT_PAGES = """
     FROM generate_series(0, %(pages)s - 1) AS n
 """
 AUDIT_FINDINGS = """
-    INSERT INTO scans_auditfinding (
+    INSERT INTO sites_auditfinding (
         audit_id, type, check_id, fingerprint, status, severity, title, message, fix, pages_affected, points, samples
     )
     SELECT %(audit)s, (%(types)s::text[])[1 + n %% 4], 'check-' || n %% 100, substr(md5(n::text), 1, 16),
@@ -45,7 +45,7 @@ AUDIT_FINDINGS = """
 """
 OF_AUDIT = """
     UPDATE scans_scan SET audit_page_id = page.id, is_background = true
-    FROM (SELECT id, row_number() OVER () AS n FROM scans_auditpage) AS page,
+    FROM (SELECT id, row_number() OVER () AS n FROM sites_auditpage) AS page,
         (SELECT id, row_number() OVER (ORDER BY created_at DESC) AS n FROM scans_scan) AS numbered
     WHERE numbered.id = scans_scan.id AND (numbered.n + 3) / 4 = page.n
 """
@@ -97,7 +97,8 @@ def _audits(organization_id: int) -> str:
     from django.db import connection
     from django.utils import timezone
 
-    from scans.models import Audit, Scan
+    from scans.models import Scan
+    from sites.models import Audit
 
     now = timezone.now()
     types = [str(each) for each in Scan.Type]

@@ -91,7 +91,8 @@ class Load:
         """Whether nothing waits or runs any more that was asked for, but for deliveries that are to be tried again."""
         from django.utils import timezone
 
-        from scans.models import Audit, Scan
+        from scans.models import Scan
+        from sites.models import Audit
         from webhooks.models import Delivery
 
         due = Delivery.objects.filter(status="pending", next_attempt_at__lte=timezone.now())

@@ -49,8 +49,9 @@ def _scans() -> dict[str, float]:
 
 def _unfinished() -> dict[str, float]:
     from accounts.models import Mail
-    from scans.models import Audit, AuditPage, MonitorRun, Scan
+    from scans.models import Scan
     from scans.visits.queue import QUEUES, types_of
+    from sites.models import Audit, AuditPage, MonitorRun
 
     found: dict[str, float] = {}
     for queue in QUEUES:

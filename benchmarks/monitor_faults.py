@@ -21,7 +21,7 @@ from tests.e2e.service import free_port
 from tests.targets.server import Answer, Request, Site
 
 if TYPE_CHECKING:
-    from scans.models import Monitor
+    from sites.models import Monitor
 
 MONITORS, PLACES, SEED = 25, 20, 15
 # A round each; what a page loses, and the check that tells so.
@@ -74,8 +74,8 @@ def main() -> int:
 
 
 def _monitors(client: Client, site: Site) -> list[Monitor]:
-    from scans.models import Monitor
-    from scans.monitors.requests import USUAL_ALERT
+    from sites.models import Monitor
+    from sites.monitors.requests import USUAL_ALERT
     from webhooks.models import Webhook
 
     # Nobody is there: what counts is what was recorded.
@@ -94,7 +94,7 @@ def _monitors(client: Client, site: Site) -> list[Monitor]:
 
 
 def _rounds(running: Stack, changing: ChangingSite, monitors: list[Monitor]) -> bool:
-    from scans.models import MonitorRun
+    from sites.models import MonitorRun
     from webhooks.models import Delivery, Event
 
     dice = random.Random(SEED)
@@ -148,7 +148,7 @@ def _rounds(running: Stack, changing: ChangingSite, monitors: list[Monitor]) -> 
 
 
 def _ended() -> int:
-    from scans.models import MonitorRun
+    from sites.models import MonitorRun
 
     return MonitorRun.objects.filter(status__in=("done", "failed")).count()
 
@@ -161,6 +161,6 @@ def _new(body: bytes) -> set[str]:
 def _begin(monitors: list[Monitor]) -> None:
     from django.utils import timezone
 
-    from scans.models import Monitor
+    from sites.models import Monitor
 
     Monitor.objects.filter(id__in=[each.id for each in monitors]).update(next_run_at=timezone.now())

@@ -21,7 +21,7 @@ from zoneinfo import ZoneInfo
 from benchmarks.installation import install, servers
 
 if TYPE_CHECKING:
-    from scans.models import Monitor
+    from sites.models import Monitor
 
 MONITORS, MANY = 1_000, 100_000
 BEGIN, END = datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)
@@ -41,7 +41,7 @@ GOAL_S, GOAL_SPREAD, GOAL_QUERIES = 0.2, 2.0, 10
 TICKS = 100
 
 SEED_MANY = """
-    INSERT INTO scans_monitor (
+    INSERT INTO sites_monitor (
         id, organization_id, created_at, name, kind, pages, types, discover, include, exclude, max_pages, every,
         timezone, next_run_at, pause_reason, alert, recipients, tells_webhooks, scores, certificate_host
     )
@@ -62,7 +62,7 @@ def main() -> int:
 
 
 def _year() -> int:
-    from scans.models import MonitorRun
+    from sites.models import MonitorRun
 
     chance = random.Random(7)
     monitors = _monitors(chance)
@@ -91,8 +91,8 @@ def _year() -> int:
 def _monitors(chance: random.Random) -> list[Monitor]:
     from accounts.models import Tier
     from accounts.services import ensure_organization
-    from scans.models import Monitor
-    from scans.monitors.services import schedule_of
+    from sites.models import Monitor
+    from sites.monitors.services import schedule_of
 
     Tier.objects.update(shortest_interval="hour", schedules=MANY)
     organization = ensure_organization(name="Year")
@@ -131,8 +131,8 @@ def _simulate(chance: random.Random) -> tuple[int, int, int]:
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
-    from scans.models import MonitorRun
-    from scans.monitors.beats import PLAN, beat
+    from sites.models import MonitorRun
+    from sites.monitors.beats import PLAN, beat
 
     ticks = killed = most = 0
     now = BEGIN
@@ -145,7 +145,7 @@ def _simulate(chance: random.Random) -> tuple[int, int, int]:
             luck = chance.random()
             if luck < KILLED:
                 # After the runs are written and before they are committed.
-                with patch("scans.monitors.beats.PLAN", PLAN.replace("scans_monitor SET", "no_such_table SET")):
+                with patch("sites.monitors.beats.PLAN", PLAN.replace("sites_monitor SET", "no_such_table SET")):
                     try:
                         beat(now)
                     except Exception:  # noqa: BLE001  # as death, it takes whatever comes
@@ -165,7 +165,7 @@ def _simulate(chance: random.Random) -> tuple[int, int, int]:
 def _beat_and_leave(now: datetime) -> None:
     from django.db import connection
 
-    from scans.monitors.beats import beat
+    from sites.monitors.beats import beat
 
     try:
         beat(now)
@@ -240,8 +240,8 @@ def _missed(due: list[datetime]) -> set[datetime]:
 
 
 def _spread() -> int:
-    from scans.models.monitor import new_monitor_id
-    from scans.monitors.schedule import Interval, Schedule
+    from sites.models.monitor import new_monitor_id
+    from sites.monitors.schedule import Interval, Schedule
 
     starts = Counter(Schedule(Interval.HOUR, new_monitor_id()).after(BEGIN).minute for _ in range(MONITORS))
     worst = max(starts.values()) / (MONITORS / 60)
@@ -255,8 +255,8 @@ def _ticks() -> int:
     from django.db import connection
 
     from accounts.models import Organization
-    from scans.models import Monitor, MonitorRun
-    from scans.monitors.beats import beat
+    from sites.models import Monitor, MonitorRun
+    from sites.monitors.beats import beat
 
     Monitor.objects.all().delete()
     now = datetime(2026, 6, 1, tzinfo=UTC)

@@ -51,14 +51,14 @@ app.conf.update(
     task_publish_retry=False,
     task_routes={
         "scans.tasks.run_scan": {"queue": "scans"},
-        "scans.tasks.discover_pages": {"queue": "scans"},
+        "sites.tasks.discover_pages": {"queue": "scans"},
         # A queue, and in production a worker, of their own: scans must not keep them waiting.
         "webhooks.tasks.deliver": {"queue": "webhooks"},
         "*": {"queue": "maintenance"},
     },
     beat_schedule={
         "sweep-scans": {"task": "scans.tasks.sweep", "schedule": 15.0, "options": {"expires": 60}},
-        "run-monitors": {"task": "scans.tasks.run_monitors", "schedule": 15.0, "options": {"expires": 60}},
+        "run-monitors": {"task": "sites.tasks.run_monitors", "schedule": 15.0, "options": {"expires": 60}},
         "sweep-deliveries": {
             "task": "webhooks.tasks.deliver",
             "schedule": 15.0,
@@ -68,10 +68,10 @@ app.conf.update(
         "hold-deliveries": {"task": "webhooks.tasks.hold_deliveries", "schedule": 60.0, "options": {"expires": 60}},
         # Every hour until midnight, for a scheduler that was down at seven: each is written once.
         "post-digests": {
-            "task": "scans.tasks.post_digests",
+            "task": "sites.tasks.post_digests",
             "schedule": crontab(day_of_week="1", hour="7-23", minute="0"),
         },
-        "tell-of-certificates": {"task": "scans.tasks.tell_of_certificates", "schedule": crontab(minute="23")},
+        "tell-of-certificates": {"task": "sites.tasks.tell_of_certificates", "schedule": crontab(minute="23")},
         "delete-expired-reports": {
             "task": "reports.tasks.delete_expired",
             "schedule": crontab(hour="3", minute="17"),
@@ -88,11 +88,15 @@ app.conf.update(
             "task": "scans.tasks.forget_credentials",
             "schedule": crontab(hour="3", minute="27"),
         },
+        "forget-credentials-of-audits": {
+            "task": "sites.tasks.forget_credentials",
+            "schedule": crontab(hour="3", minute="29"),
+        },
         "delete-expired-audits": {
-            "task": "scans.tasks.delete_expired_audits",
+            "task": "sites.tasks.delete_expired_audits",
             "schedule": crontab(hour="3", minute="32"),
         },
-        "delete-old-runs": {"task": "scans.tasks.delete_old_runs", "schedule": crontab(hour="3", minute="37")},
+        "delete-old-runs": {"task": "sites.tasks.delete_old_runs", "schedule": crontab(hour="3", minute="37")},
         # After their audits.
         "delete-old-scans": {"task": "scans.tasks.delete_old_scans", "schedule": crontab(hour="3", minute="57")},
         "delete-old-events": {"task": "accounts.tasks.delete_old_events", "schedule": crontab(hour="4", minute="27")},
@@ -138,7 +142,7 @@ app.conf.update(
     beat_scheduler="operations.scheduler:SteadyScheduler",
     timezone="UTC",
 )
-app.autodiscover_tasks(["accounts", "scans", "reports", "webhooks"])
+app.autodiscover_tasks(["accounts", "scans", "reports", "webhooks", "sites"])
 
 
 @celeryd_init.connect

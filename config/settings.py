@@ -91,6 +91,7 @@ INSTALLED_APPS = [
     "reports",
     "webhooks",
     "scans",
+    "sites",
     "django.contrib.admin.apps.SimpleAdminConfig",  # config.urls registers what it shows
     "django.contrib.auth",
     "django.contrib.contenttypes",

@@ -52,11 +52,11 @@ from reports.views import (
     share,
 )
 from scans.api import ScanCollection, ScanItem, ScanListing, UsageView
-from scans.audits.api import AuditCollection, AuditCsv, AuditExport, AuditFindings, AuditItem, AuditPages, AuditSarif
-from scans.badges.api import BadgeCollection, BadgeItem
-from scans.badges.views import badge, page_badge
-from scans.monitors.api import MonitorCollection, MonitorItem, MonitorRuns
 from scans.policy import ABOUT_OUR_SCANS
+from sites.audits.api import AuditCollection, AuditCsv, AuditExport, AuditFindings, AuditItem, AuditPages, AuditSarif
+from sites.badges.api import BadgeCollection, BadgeItem
+from sites.badges.views import badge, page_badge
+from sites.monitors.api import MonitorCollection, MonitorItem, MonitorRuns
 from webhooks import views as webhook_views
 from webhooks.api import (
     DeliveryListing,

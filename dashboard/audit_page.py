@@ -20,9 +20,10 @@ from reports.page.reader_muting import muting_of
 from scanner.report.evidence.fixes import Part, parts
 from scanner.report.explanations import advice
 from scanner.report.report_page import ReportPage, report_page
-from scans.audits.muting import AuditMutes, MutedOn
-from scans.audits.progress import Progress, progress_of
-from scans.models import Audit, AuditFinding, AuditPage, Scan, path_of
+from scans.models import Scan, path_of
+from sites.audits.muting import AuditMutes, MutedOn
+from sites.audits.progress import Progress, progress_of
+from sites.models import Audit, AuditFinding, AuditPage
 
 FINDINGS_SIZE = 20
 MUTED_SHOWN = 50

@@ -19,10 +19,11 @@ from dashboard.monitor_page import monitor_of
 from reports.mutes.services import active_mutes
 from scanner.report.exports import FORMATS
 from scanner.report.references import safe_link
-from scans.audits import exports
-from scans.audits.muting import AuditMutes
-from scans.audits.visibility import SeenAudit, seen_by, set_sharing
-from scans.models import Audit, Scan
+from scans.models import Scan
+from sites.audits import exports
+from sites.audits.muting import AuditMutes
+from sites.audits.visibility import SeenAudit, seen_by, set_sharing
+from sites.models import Audit
 
 
 def _not_found(request: HttpRequest) -> HttpResponse:

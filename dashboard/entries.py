@@ -11,8 +11,9 @@ from django.urls import reverse
 from django.utils.text import capfirst
 
 from accounts import access
-from scans.audits.progress import Progress, progress_of
-from scans.models import Audit, Scan
+from scans.models import Scan
+from sites.audits.progress import Progress, progress_of
+from sites.models import Audit
 
 TONES: Mapping[str, str] = {
     Scan.Status.COMPLETED: "good",

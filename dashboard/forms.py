@@ -10,8 +10,9 @@ from django import forms
 from infrastructure.web.forms import AddressField, HintedLabel, JudgedForm, TicksField
 from scanner.crawl.discovery.patterns import pattern_fault
 from scanner.net.credentials import InvalidRequestField
-from scans.audits.requests import DISCOVER, MAX_PATTERNS, USUAL_MAX_PAGES
-from scans.models import Audit, Scan
+from scans.models import Scan
+from sites.audits.requests import DISCOVER, MAX_PATTERNS, USUAL_MAX_PAGES
+from sites.models import Audit
 
 HINTS = {
     Scan.Type.SECURITY: "TLS, headers, cookies, exposed files",

@@ -14,10 +14,11 @@ from accounts.models import Interval, Tier
 from dashboard.forms import TargetForm
 from infrastructure.web.forms import HintedLabel, TicksField
 from scanner.errors import Refusal
-from scans.audits.requests import MAX_LISTED
-from scans.models import Audit, Monitor, Scan
-from scans.monitors.requests import NAME_LENGTH, USUAL_ALERT, is_shorter
+from scans.models import Scan
 from scans.reachability import has_scheme
+from sites.audits.requests import MAX_LISTED
+from sites.models import Audit, Monitor
+from sites.monitors.requests import NAME_LENGTH, USUAL_ALERT, is_shorter
 
 HINTS = {
     Interval.HOUR: "For pages that must not break for long",

@@ -16,7 +16,8 @@ from accounts import access
 from accounts.models import Interval
 from dashboard.scan_lists import search_text
 from infrastructure.web import charts, keyset
-from scans.models import Audit, Monitor, MonitorRun, Scan
+from scans.models import Scan
+from sites.models import Audit, Monitor, MonitorRun
 
 PAGE_SIZE = 20
 SPARK_RUNS = 20
@@ -28,29 +29,29 @@ LABELS = dict(Scan.Type.choices)
 RUNS = """
     SELECT monitor.id, run.kind, run.due_at, run.status, run.document
     FROM jsonb_array_elements_text(%(ids)s::jsonb) AS wanted (id)
-    JOIN scans_monitor AS monitor ON monitor.id = wanted.id AND monitor.organization_id = %(organization)s
+    JOIN sites_monitor AS monitor ON monitor.id = wanted.id AND monitor.organization_id = %(organization)s
     CROSS JOIN LATERAL (
         (SELECT 'last' AS kind, due_at, status, NULL::jsonb AS document
-            FROM scans_monitorrun WHERE monitor_id = monitor.id ORDER BY due_at DESC LIMIT 1)
+            FROM sites_monitorrun WHERE monitor_id = monitor.id ORDER BY due_at DESC LIMIT 1)
         UNION ALL
         (SELECT 'news', due_at, status, news
-            FROM scans_monitorrun WHERE monitor_id = monitor.id AND news <> '{}'::jsonb ORDER BY due_at DESC LIMIT 1)
+            FROM sites_monitorrun WHERE monitor_id = monitor.id AND news <> '{}'::jsonb ORDER BY due_at DESC LIMIT 1)
         UNION ALL
         (SELECT 'scores', due_at, status, scores
-            FROM scans_monitorrun WHERE monitor_id = monitor.id AND status = 'done' ORDER BY due_at DESC
+            FROM sites_monitorrun WHERE monitor_id = monitor.id AND status = 'done' ORDER BY due_at DESC
             LIMIT %(most)s)
     ) AS run
 """
 # Those that fail, with how many there are, and what changed in the last days: for each monitor one look into the index.
 WATCH = """
-    (SELECT id, name, failing_since, NULL::jsonb, count(*) OVER () FROM scans_monitor
+    (SELECT id, name, failing_since, NULL::jsonb, count(*) OVER () FROM sites_monitor
         WHERE organization_id = %(organization)s AND paused_at IS NULL AND failing_since IS NOT NULL
         ORDER BY failing_since DESC, id LIMIT %(most)s)
     UNION ALL
     (SELECT monitor.id, monitor.name, run.due_at, run.news, 0
-        FROM scans_monitor AS monitor
+        FROM sites_monitor AS monitor
         CROSS JOIN LATERAL (
-            SELECT due_at, news FROM scans_monitorrun
+            SELECT due_at, news FROM sites_monitorrun
             WHERE monitor_id = monitor.id AND news <> '{}'::jsonb ORDER BY due_at DESC LIMIT 1
         ) AS run
         WHERE monitor.organization_id = %(organization)s AND run.due_at > %(since)s

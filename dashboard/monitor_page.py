@@ -14,8 +14,9 @@ from accounts import access
 from dashboard.monitor_lists import CHANGES, LABELS, Change, RunScore, changes_of, type_scores
 from infrastructure.web import charts, keyset
 from scanner.ids import is_id
-from scans.audits.progress import progress_of
-from scans.models import Audit, AuditPage, Monitor, MonitorRun, Scan, path_of
+from scans.models import Scan, path_of
+from sites.audits.progress import progress_of
+from sites.models import Audit, AuditPage, Monitor, MonitorRun
 
 RUNS_SIZE = 20
 TREND_RUNS = 90

@@ -26,16 +26,16 @@ from infrastructure.api.idempotency import IdempotencyConflict, IdempotencyMisma
 from infrastructure.api.throttling import refuse_over_rate
 from scanner.errors import Refusal
 from scanner.report.references import safe_link
-from scans.audits.services import AuditNotFound, find_audit
-from scans.badges.services import badge_of_monitor, create_badge, delete_badge
-from scans.models import Audit, Monitor
-from scans.monitors import services
-from scans.monitors.requests import MOST_EMAILS, is_shorter
-from scans.monitors.schedule import time_zones
-from scans.monitors.serializers import recipients_of
-from scans.monitors.services import MonitorBusy, MonitorNotFound
 from scans.policy import scan_policy
 from scans.reachability import has_scheme, with_scheme
+from sites.audits.services import AuditNotFound, find_audit
+from sites.badges.services import badge_of_monitor, create_badge, delete_badge
+from sites.models import Audit, Monitor
+from sites.monitors import services
+from sites.monitors.requests import MOST_EMAILS, is_shorter
+from sites.monitors.schedule import time_zones
+from sites.monitors.serializers import recipients_of
+from sites.monitors.services import MonitorBusy, MonitorNotFound
 from webhooks.models import EventKind, Webhook
 
 Role = Membership.Role

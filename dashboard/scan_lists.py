@@ -14,7 +14,8 @@ from accounts.usage import Quota, TierLimits
 from dashboard.entries import Entry, entries
 from dashboard.sites import Result, main_pages, page_results
 from infrastructure.web import charts, keyset
-from scans.models import UNFINISHED, Audit, Scan, path_of
+from scans.models import Scan, path_of
+from sites.models import UNFINISHED, Audit
 
 PAGE_SIZE = 25
 MAX_RUNNING = 10

@@ -10,10 +10,10 @@ from accounts.roles import MemberRequest
 from dashboard.forms import ScanForm
 from infrastructure.api.errors import refuse_in_maintenance
 from infrastructure.api.throttling import refuse_over_rate
-from scans.audits.services import create_audit
-from scans.models import Audit, AuditPage
 from scans.policy import scan_policy
 from scans.reachability import has_scheme, with_scheme
+from sites.audits.services import create_audit
+from sites.models import Audit, AuditPage
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,9 +34,9 @@ from infrastructure.web import charts
 from scanner.errors import Refusal
 from scanner.ids import is_id
 from scans import services
-from scans.audits.services import AuditNotFound, cancel_audit, find_audit
-from scans.badges.services import badge_of_page
 from scans.models import INDEXED_URL, Scan, path_of
+from sites.audits.services import AuditNotFound, cancel_audit, find_audit
+from sites.badges.services import badge_of_page
 
 TREND_SCANS = 30
 LABELS = [label for _, label in Scan.Type.choices]

@@ -18,10 +18,11 @@ from infrastructure.telemetry.definitions import PREFIX
 from operations.state import DUE, LATE, messages_in_queues, queues_of_workers
 from scanner import __version__
 from scanner.findings import ScanType
-from scans.models import LONGEST_LEASE, UNFINISHED
+from scans.models import LONGEST_LEASE
 from scans.visits import tallies
 from scans.visits.overload import queue_age_s
 from scans.visits.queue import QUEUES, queue_of
+from sites.models import UNFINISHED
 
 logger = logging.getLogger(__name__)
 
@@ -38,8 +39,8 @@ VISITS = """
     FROM scans_scan WHERE status IN ('queued', 'scanning') AND lead_id IS NULL GROUP BY type, is_background, status
 """
 AUDITS = f"""
-    SELECT (SELECT count(*) FROM scans_audit WHERE status IN {UNFINISHED}), (
-        SELECT count(*) FROM scans_auditpage AS page JOIN scans_audit AS audit ON audit.id = page.audit_id
+    SELECT (SELECT count(*) FROM sites_audit WHERE status IN {UNFINISHED}), (
+        SELECT count(*) FROM sites_auditpage AS page JOIN sites_audit AS audit ON audit.id = page.audit_id
         WHERE audit.status IN {UNFINISHED} AND page.status = 'waiting'
     )
 """  # noqa: S608  # of constants

@@ -21,8 +21,9 @@ from infrastructure.heartbeat import last_beat
 from infrastructure.postgresql.statements import fetch
 from scanner.net.browser import missing_packages, sandbox_problem
 from scans.browser import browser_program
-from scans.models import WITHOUT_LEASE, Audit, AuditPage, Scan
+from scans.models import WITHOUT_LEASE, Scan
 from scans.visits.queue import types_of
+from sites.models import Audit, AuditPage
 from webhooks.models import Delivery, Webhook
 
 logger = logging.getLogger(__name__)
@@ -47,9 +48,9 @@ LATE = timedelta(minutes=10)
 # Those without a run yet, as the scheduler has not looked, and those whose run waits to be started.
 DUE = """
     SELECT count(*), count(*) FILTER (WHERE at <= %(late)s) FROM (
-        SELECT next_run_at AS at FROM scans_monitor WHERE next_run_at <= %(now)s
+        SELECT next_run_at AS at FROM sites_monitor WHERE next_run_at <= %(now)s
         UNION ALL
-        SELECT not_before FROM scans_monitorrun WHERE status = 'due' AND not_before <= %(now)s
+        SELECT not_before FROM sites_monitorrun WHERE status = 'due' AND not_before <= %(now)s
     ) AS due
 """
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 from rest_framework import serializers
 
 from scanner.findings import ScanType, Severity
+from scans.serializers import GRADE, SkippedCheckSerializer
 
-# Without models, so that commands load this before the applications are.
 TYPES = [(str(each), each.label) for each in ScanType]
-GRADES = ("A+", "A", "B", "C", "D", "F")
-# Not an enumeration: generators of clients make names of its values, and A+ becomes the same as A.
-GRADE = r"^(A\+|[ABCDF])$"
 SEVERITIES = [str(severity) for severity in Severity]
 CHECK_STATUSES = ("pass", "fail", "warn")
 FINDING_STATUSES = ("fail", "warn")
@@ -82,13 +79,6 @@ class CapSerializer(serializers.Serializer):
     """A ceiling that lowered the score."""
 
     limit = serializers.IntegerField(min_value=0, max_value=100)
-    reason = serializers.CharField()
-
-
-class SkippedCheckSerializer(serializers.Serializer):
-    """A check that could not run."""
-
-    name = serializers.CharField()
     reason = serializers.CharField()
 
 

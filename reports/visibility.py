@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
@@ -16,7 +17,7 @@ from accounts.identity import requirements
 from accounts.models import Membership
 from reports.models import Report
 from scanner.ids import is_id
-from scans.models import Audit, Scan
+from scans.models import Scan
 
 # From a report to what it is part of.
 AUDIT = "scan__audit_page__audit"
@@ -37,11 +38,9 @@ class Seen:
     now: datetime
 
     @property
-    def audit(self) -> Audit | None:
-        """The audit that the scan is part of; for those who hold a link only if it is shared itself. One query."""
-        if self.scan.audit_page_id is None:
-            return None
-        audit = access.rows(Audit, self.scan.organization_id).filter(pages=self.scan.audit_page_id).first()
+    def audit(self) -> Any:
+        """The audit that the scan is part of; for those who hold a link only if it is shared itself. Two queries."""
+        audit = self.scan.audit_page.audit if self.scan.audit_page else None
         return audit if audit is not None and (self.membership or audit.shared_at) else None
 
     @property

@@ -21,14 +21,12 @@ from django.utils import timezone
 from accounts.admin import OrganizationAdmin
 from accounts.models import Organization, User
 from accounts.tenant_admin import ReadOnlyAdmin, link, page_of
-from scans.models import Audit, Badge, BlockedDomain, Monitor, MonitorRun, Scan
+from scans.models import BlockedDomain, Scan
 from scans.services import NotRequeued, requeue_scan
 from scans.visits.queue import MAX_ATTEMPTS
-from webhooks.models import Delivery
 
 SHOWN_URL = 80
 SHOWN_DELIVERIES = 100
-SHOWN_RUNS = 50
 
 
 class BlockedDomainForm(forms.ModelForm):
@@ -114,131 +112,12 @@ class ScanAdmin(ReadOnlyAdmin):
         return request.user.has_perm("scans.change_scan")
 
 
-@admin.register(Audit)
-class AuditAdmin(ReadOnlyAdmin):
-    list_display = ("id", "status", "kind", "created_at", "organization", "pages", "error_code", "address")
-    list_filter = ("status", "kind", "created_at")
-    list_select_related = ("organization",)
-    ids = {
-        "aud": "id__startswith",
-        "scan": "pages__scans__id__startswith",
-        "evt": "events__id__startswith",
-        "mon": "run__monitor__id__startswith",
-    }
-    search_help_text = (
-        "The beginning of the ID of an audit, one of its scans, an event or a monitor, or an organization's slug."
-    )
-    fields = (
-        *("id", "organization", "api_key", "created_by", "kind", "url", "types", "status", "error_code"),
-        *("error_message", "pages", "results", "findings_count", "scans", "deliveries", "notes"),
-        *("discover", "include", "exclude", "max_pages", "created_at", "started_at", "released_at", "completed_at"),
-        *("shared_at", "attempts", "worker", "enqueued_at", "lease_expires_at"),
-    )
-
-    @admin.display(description="url")
-    def address(self, audit: Audit) -> str:
-        """Not all of an address that is long."""
-        return truncatechars(audit.url, SHOWN_URL)
-
-    @admin.display(description="pages")
-    def pages(self, audit: Audit) -> str:
-        """As they are counted on the audit's own row."""
-        ended = f"{audit.pages_done} done, {audit.pages_failed} failed"
-        return f"{ended}, of {audit.pages_planned} planned and {audit.pages_found} found"
-
-    @admin.display(description="results")
-    def results(self, audit: Audit) -> str:
-        return ", ".join(f"{each} {score['score']} ({score['grade']})" for each, score in audit.scores.items())
-
-    @admin.display(description="scans")
-    def scans(self, audit: Audit) -> str:
-        query = urlencode({"q": audit.id})
-        return link(f"{reverse('admin:scans_scan_changelist')}?{query}", f"Show them ({audit.scans_done} have ended)")
-
-    @admin.display(description="deliveries")
-    def deliveries(self, audit: Audit) -> str:
-        return link(f"{reverse('admin:webhooks_delivery_changelist')}?{urlencode({'q': audit.id})}", "Show them")
-
-
-@admin.register(Monitor)
-class MonitorAdmin(ReadOnlyAdmin):
-    list_display = (*("id", "name", "state", "every", "next_run_at", "organization", "address"),)
-    list_filter = ("every", "pause_reason", "kind", "created_at")
-    list_select_related = ("organization",)
-    ids = {"mon": "id__startswith", "aud": "runs__audit__id__startswith", "bdg": "badge__id__startswith"}
-    search_help_text = (
-        "The beginning of the ID of a monitor, one of its audits or its badge, or an organization's slug."
-    )
-    fields = (
-        *("id", "organization", "api_key", "created_by", "created_at", "name", "page", "kind", "url", "types", "state"),
-        *("every", "at", "day", "timezone", "next_run_at", "paused_at", "pause_reason", "failing_since", "results"),
-        *("last_runs", "audits", "alert", "recipients", "tells_webhooks", "certificate_expires_at", "certificate_host"),
-        *("discover", "include", "exclude", "max_pages", "credential_names"),
-    )
-
-    @admin.display(description="url")
-    def address(self, monitor: Monitor) -> str:
-        """Not all of an address that is long."""
-        return truncatechars(monitor.url, SHOWN_URL)
-
-    @admin.display(description="state")
-    def state(self, monitor: Monitor) -> str:
-        if monitor.is_paused:
-            return f"paused: {monitor.get_pause_reason_display() or 'no reason noted'}"
-        return "failing" if monitor.failing_since else "ok"
-
-    @admin.display(description="page")
-    def page(self, monitor: Monitor) -> str:
-        return link(monitor.monitor_url, "Open (members only)")
-
-    @admin.display(description="results")
-    def results(self, monitor: Monitor) -> str:
-        return ", ".join(f"{each} {score['score']} ({score['grade']})" for each, score in monitor.scores.items())
-
-    @admin.display(description="last runs")
-    def last_runs(self, monitor: Monitor) -> str:
-        """Newest first, with what became of them."""
-        runs = monitor.runs.select_related("audit").order_by("-due_at")[:SHOWN_RUNS]
-        return render_to_string("admin/scans/timeline.html", {"moments": [_moment_of(each) for each in runs]})
-
-    @admin.display(description="audits")
-    def audits(self, monitor: Monitor) -> str:
-        return link(f"{reverse('admin:scans_audit_changelist')}?{urlencode({'q': monitor.id})}", "Show them")
-
-
-@admin.register(Badge)
-class BadgeAdmin(ReadOnlyAdmin):
-    list_display = ("id", "organization", "created_at", "monitor", "address")
-    list_select_related = ("organization", "monitor")
-    ids = {"bdg": "id__startswith", "mon": "monitor__id__startswith"}
-    search_help_text = "The beginning of the ID of a badge or its monitor, or an organization's slug or name."
-    fields = ("id", "organization", "created_by", "created_at", "monitor", "page", "picture")
-
-    @admin.display(description="page")
-    def address(self, badge: Badge) -> str:
-        """Not all of an address that is long."""
-        return truncatechars(badge.page, SHOWN_URL)
-
-    @admin.display(description="picture")
-    def picture(self, badge: Badge) -> str:
-        return link(badge.badge_url, "Open")
-
-
 @dataclass(frozen=True, slots=True)
 class Moment:
     at: datetime
     what: str
     detail: str = ""
     url: str = ""
-
-
-def _moment_of(run: MonitorRun) -> Moment:
-    scores = ", ".join(
-        f"{each} {found['score']}" for each, found in run.scores.items() if found.get("score") is not None
-    )
-    told = "; told" if run.is_told else ""
-    audit = page_of(run.audit) if run.audit is not None else ""
-    return Moment(run.due_at, run.status, (run.error_message or scores) + told, audit)
 
 
 def _moments(scan: Scan) -> Iterator[Moment]:
@@ -254,13 +133,13 @@ def _moments(scan: Scan) -> Iterator[Moment]:
         yield Moment(scan.completed_at, f"ended: {scan.status}", scan.error_code or f"{scan.score} ({scan.grade})")
     for event in scan.events.defer("body"):
         yield Moment(event.created_at, "event", event.kind, page_of(event))
-    deliveries = Delivery.objects.filter(event__scan=scan).select_related("webhook").defer("webhook__encrypted_secret")
-    for delivery in deliveries[:SHOWN_DELIVERIES]:
-        detail = f"to {delivery.webhook.receiver}, attempts: {delivery.attempts_made}"
-        moment = delivery.finished_at or delivery.next_attempt_at
-        yield Moment(
-            moment, f"delivery {delivery.status}" if delivery.finished_at else "delivery due", detail, page_of(delivery)
-        )
+        for delivery in event.deliveries.select_related("webhook").defer("webhook__encrypted_secret")[
+            :SHOWN_DELIVERIES
+        ]:
+            detail = f"to {delivery.webhook.receiver}, attempts: {delivery.attempts_made}"
+            moment = delivery.finished_at or delivery.next_attempt_at
+            what = f"delivery {delivery.status}" if delivery.finished_at else "delivery due"
+            yield Moment(moment, what, detail, page_of(delivery))
 
 
 # In place of the one in accounts.admin, which knows nothing of scans.

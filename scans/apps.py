@@ -1,5 +1,3 @@
-"""What is connected when the service starts."""
-
 from __future__ import annotations
 
 from django.apps import AppConfig
@@ -7,7 +5,7 @@ from django.db.models.signals import post_delete
 
 
 class ScansConfig(AppConfig):
-    """Connects scans to the end of organizations, and audits to the end of scans."""
+    """Connects scans to the end of organizations."""
 
     name = "scans"
 
@@ -15,9 +13,6 @@ class ScansConfig(AppConfig):
         from accounts.closing.services import organization_closed  # models can't be imported before all apps are there
         from accounts.models import Organization
         from scans import closing
-        from scans.signals import scan_ended
-        from scans.visits import settling
 
         organization_closed.connect(closing.stop_scans, sender=Organization, dispatch_uid="scans.closing.stop")
-        scan_ended.connect(settling.settle_page, dispatch_uid="scans.settling")
         post_delete.connect(closing.forget_counts, sender=Organization, dispatch_uid="scans.closing.counts")

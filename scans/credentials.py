@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from scanner.net.credentials import OriginCredentials
 from scanner.net.targets import Target
-from scans.models import KEPT, Audit, Keyed, Scan
+from scans.models import KEPT, Keyed, Scan
 
 BATCH = 1000
 
@@ -27,12 +27,8 @@ def shown_by(row: Keyed, target: Target) -> OriginCredentials | None:
     return OriginCredentials(target.origin, credentials) if credentials is not None else None
 
 
-def forget_credentials(has_time: Callable[[], bool]) -> bool:
-    """Drop those of what has no report any more; False when the time was not enough for all."""
-    return all(_forget(model, has_time) for model in (Scan, Audit))
-
-
-def _forget(model: type[Keyed], has_time: Callable[[], bool]) -> bool:
+def forget(model: type[Keyed], has_time: Callable[[], bool]) -> bool:
+    """Drop those of rows that have no report any more; False when the time was not enough for all."""
     rows: QuerySet[Any] = model._default_manager.filter(encrypted_credentials__isnull=False)
     while has_time():
         old = rows.filter(created_at__lte=timezone.now() - KEPT)

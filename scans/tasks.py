@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from celery import current_app, shared_task
@@ -32,16 +33,11 @@ from scanner.redaction import redacted
 from scanner.result import Budget, Progress, ScanError, ScanResult
 from scanner.run import failed_result, scan
 from scans import credentials
-from scans.audits import discovering, retention
-from scans.audits.release import release_pages
-from scans.audits.sweeping import sweep_audits
 from scans.browser import Spent, browser, close_browser
-from scans.models import IdempotencyRecord, MonitorRun
-from scans.monitors import beats, conclusion, notices, starting
-from scans.monitors import retention as retention_of_runs
+from scans.models import IdempotencyRecord, Scan
 from scans.policy import scan_policy
-from scans.visits import claims, tallies
-from scans.visits import retention as retention_of_scans
+from scans.signals import place_freed, swept
+from scans.visits import claims, retention, tallies
 from scans.visits.kept_answers import answers_of
 from scans.visits.origin_evidence import OriginEvidence
 from scans.visits.queue import QUEUES, Worker
@@ -53,10 +49,6 @@ use_one_heap()  # in the worker, before it forks its pool
 
 PROGRESS_STEP_S = 0.5
 FINISH_PAUSE_S = 1.0
-# Others wait for this process.
-MONITORS_S = 20.0
-# An audit of 10,000 pages has 40,000 reports; within the broker's patience with a task.
-CONCLUSION_S = 3_000
 # Well within the lease, so that one late write does not lose it.
 RENEW_EVERY_S = settings.SCAN_LEASE_S / 4
 
@@ -72,11 +64,16 @@ def end_browser(**_: object) -> None:
 @celeryd_after_setup.connect
 def know_worker(sender: str, instance: Any, **_: object) -> None:
     """Before it forks its pool: whose processes they are, and how many."""
-    global _worker
-    _worker = Worker(sender, instance.concurrency)
+    global _this_worker
+    _this_worker = Worker(sender, instance.concurrency)
 
 
-_worker = Worker()
+_this_worker = Worker()
+
+
+def this_worker() -> Worker:
+    """Whose process this is."""
+    return _this_worker
 
 
 @shared_task
@@ -87,7 +84,7 @@ def run_scan(scan_id: str) -> None:
     from beginning or from ending is taken up again by the sweeper.
     """
     try:
-        claim = claims.claim_next(scan_id, _worker)
+        claim = claims.claim_next(scan_id, _this_worker)
         if claim is None:
             return
         types = " ".join(claim.types)
@@ -99,7 +96,7 @@ def run_scan(scan_id: str) -> None:
             results = _visit(claim, scan_policy())
             if not _finish(claim, results, spent.cpu_s()):
                 logger.warning("scan %s was ended by another attempt", claim.scan_id)
-            release_pages(claim.organization_id)
+            place_freed.send(Scan, organization_id=claim.organization_id)
             claims.wake_next(claim)
     except (OperationalError, InterfaceError) as error:
         log_failure(error)
@@ -208,51 +205,6 @@ class _Reporter:
             return True
 
 
-@shared_task(soft_time_limit=discovering.TIME_LIMIT_S + 15, time_limit=discovering.TIME_LIMIT_S + 30)
-def discover_pages(audit_id: str) -> None:
-    """Run one attempt at finding the pages of a site, of the audit whose turn it is: messages only say that one waits.
-
-    The sweeper takes up what is interrupted.
-    """
-    try:
-        discovering.discover_pages(_worker)
-    except (OperationalError, InterfaceError) as error:
-        log_failure(error)
-        connection.close()
-    finally:
-        give_back()
-
-
-@shared_task
-def run_monitors() -> None:
-    """Every 15 seconds: what is due begins, what has ended is concluded. Any number of these at once do it once."""
-    ends_at = time.monotonic() + MONITORS_S
-    while beats.beat(timezone.now()) == beats.AT_ONCE and time.monotonic() < ends_at:
-        pass
-    starting.start_runs(timezone.now(), lambda: time.monotonic() < ends_at)
-    conclusion.conclude_missed(timezone.now())
-
-
-@shared_task(soft_time_limit=CONCLUSION_S, time_limit=CONCLUSION_S + 15)
-def conclude_run(run_id: str) -> None:
-    """Say what a run whose audit has ended has found. Being told twice is harmless; what fails is taken up again."""
-    try:
-        conclusion.conclude_run(int(run_id), timezone.now())
-    except (OperationalError, InterfaceError) as error:
-        log_failure(error)
-        connection.close()
-    finally:
-        give_back()
-
-
-@shared_task
-def start_run(run_id: str) -> None:
-    """What somebody asked for at once. Where the message is lost, `run_monitors` finds the run."""
-    run = MonitorRun.objects.filter(id=run_id).first()
-    if run is not None:
-        starting.start_run(run.id, run.monitor_id, timezone.now())
-
-
 @shared_task
 def sweep() -> None:
     """Every 15 seconds: nothing that was accepted stays behind. Also tells operators that the scheduler lives."""
@@ -260,7 +212,7 @@ def sweep() -> None:
     tallies.add_up()
     if put_back := sweep_scans(_queue_depth):
         logger.warning("%d scans were put back into the queue", put_back)
-    sweep_audits()  # after it: the places of those that it has ended are free
+    swept.send(Scan)
 
 
 def _queue_depth() -> int:
@@ -272,37 +224,13 @@ def _queue_depth() -> int:
 @shared_task
 def forget_credentials() -> None:
     """Every night: they are kept no longer than the scan's report."""
-    delete_in_batches("scans.tasks.forget_credentials", credentials.forget_credentials)
-
-
-@shared_task
-def delete_expired_audits() -> None:
-    """Every night, after their reports."""
-    delete_in_batches("scans.tasks.delete_expired_audits", retention.delete_expired)
-
-
-@shared_task
-def post_digests() -> None:
-    """On Mondays: the weekly e-mails about monitors."""
-    notices.post_digests(timezone.now())
-
-
-@shared_task
-def tell_of_certificates() -> None:
-    """Every hour: those of monitors that end in days."""
-    notices.post_certificates(timezone.now())
-
-
-@shared_task
-def delete_old_runs() -> None:
-    """Every night: runs of monitors that are older than a year."""
-    delete_in_batches("scans.tasks.delete_old_runs", retention_of_runs.delete_old)
+    delete_in_batches("scans.tasks.forget_credentials", partial(credentials.forget, Scan))
 
 
 @shared_task
 def delete_old_scans() -> None:
     """Every night: scans that their organization's plan keeps no longer."""
-    delete_in_batches("scans.tasks.delete_old_scans", retention_of_scans.delete_old)
+    delete_in_batches("scans.tasks.delete_old_scans", retention.delete_old)
 
 
 @shared_task

@@ -39,8 +39,9 @@ from scanner.net.targets import parse_target
 from scanner.report.mute_matching import host_and_path
 from scanner.result import Budget, CategoryResult, ScanResult
 from scanner.run import scan
-from scans.models import Audit, Scan
+from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
+from sites.models import Audit
 from tests.furnished_audits import furnish_audits
 from tests.furnished_monitors import furnish_monitors
 from tests.targets.sample import sample_site

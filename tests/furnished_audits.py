@@ -10,9 +10,10 @@ from typing import Any
 from accounts.usage import month_of
 from scanner.findings import HIGH, ScanType
 from scanner.result import CheckResult, ScanError, ScanResult
-from scans.audits.services import add_pages
-from scans.models import Audit, AuditPage, Scan
+from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
+from sites.audits.services import add_pages
+from sites.models import Audit, AuditPage
 from tests.world import Member, make_result
 
 TYPES = [str(each) for each in ScanType]

@@ -9,8 +9,9 @@ from typing import Any
 from accounts.models import User
 from scanner.findings import ScanType
 from scanner.result import ScanResult
-from scans.models import Badge, Monitor, MonitorRun, Scan
-from scans.monitors.requests import USUAL_ALERT
+from scans.models import Scan
+from sites.models import Badge, Monitor, MonitorRun
+from sites.monitors.requests import USUAL_ALERT
 from tests.furnished_audits import SITE, TYPES, look_at, make_audit, make_pages
 from tests.world import Member
 
@@ -39,7 +40,7 @@ def score(value: int, before: int | None = None) -> dict[str, Any]:
 
 
 def finding(title: str, *, severity: str = "high", scan: str = "", before: str = "", pages: int = 1) -> dict[str, Any]:
-    """A finding of a run's news, as `scans.monitors.news` describes it."""
+    """A finding of a run's news, as `sites.monitors.news` describes it."""
     report = {
         "report_url": f"http://localhost/report/{scan}",
         "previous_report_url": f"http://localhost/report/{before}",

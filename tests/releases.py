@@ -10,11 +10,12 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.service import free_port
 from tests.operations.stack.processes import wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
-PREVIOUS = (ROOT / "tests" / "config" / "previous_release.txt").read_text(encoding="utf-8").split()[0]
 PATIENCE_S = 120
 WEB = ["gunicorn", "config.wsgi:application", "--worker-class", "config.gunicorn.Worker", "--workers", "2"]
 WEB += ["--threads", "4", "--reuse-port", "--preload", "--no-control-socket", "--log-level", "warning"]
@@ -23,12 +24,19 @@ WORKER = ["celery", "--quiet", "-A", "config", "worker", "--queues", "scans,brow
 WORKER += ["--concurrency", "2", "--without-gossip", "--without-mingle", "--loglevel", "WARNING", "--hostname"]
 
 
-def is_known(commit: str) -> bool:
-    """Whether this is a clone whose history goes back to that commit."""
-    asked = subprocess.run(
-        ["git", "cat-file", "-e", f"{commit}^{{commit}}"], cwd=ROOT, capture_output=True, check=False
-    )
-    return asked.returncode == 0
+def _previous() -> str:
+    """The commit or tag of the release before this commit; empty where there is none, or the clone does not have it.
+
+    `PREVIOUS_RELEASE` names another one, to rehearse an upgrade from there.
+    """
+    if chosen := os.environ.get("PREVIOUS_RELEASE"):
+        return chosen
+    ask = ["git", "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD^"]
+    return subprocess.run(ask, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+
+
+PREVIOUS = _previous()
+needs_previous = pytest.mark.skipif(not PREVIOUS, reason="no release lies behind this commit, or the clone has none")
 
 
 def files_of(commit: str, folder: Path) -> Path:

@@ -115,10 +115,10 @@ def test_tasks_are_called_by_names_that_exist() -> None:
     assert called == {
         "accounts.tasks.make_export",
         "accounts.tasks.send_mails",
-        "scans.tasks.conclude_run",
-        "scans.tasks.discover_pages",
+        "sites.tasks.conclude_run",
+        "sites.tasks.discover_pages",
         "scans.tasks.run_scan",
-        "scans.tasks.start_run",
+        "sites.tasks.start_run",
         "webhooks.tasks.deliver",
     }
     scheduled = {entry["task"] for entry in celery.conf.beat_schedule.values()}

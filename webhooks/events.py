@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Model
@@ -13,12 +13,9 @@ from django.db.models import Model
 from accounts import access
 from infrastructure import queue
 from scanner.timestamps import timestamp
+from scans.models import Scan
+from scans.signals import Ended
 from webhooks.models import Delivery, Event, EventKind
-
-if TYPE_CHECKING:
-    from scans.models import Audit, Monitor, Scan
-    from scans.signals import Ended
-
 
 # Whoever deletes one of them waits for the scan's end, which therefore never fails for a receiver that is gone.
 RECEIVERS = """
@@ -34,50 +31,46 @@ def record_scan_ends(*, ended: Ended, **_: object) -> None:
 
 
 def record_scan_end(scan: Scan, *, findings: int) -> None:
-    """Write the event of a scan that has just ended, and its deliveries; inside the transaction that ends it."""
+    """Write the event of a scan that has just ended, and its deliveries; inside the transaction that ends it.
+
+    Those of a monitor's audits end without one.
+    """
+    assert scan.completed_at is not None
     kind = EventKind(f"scan.{scan.status}")
-    receivers = _receivers(scan.organization_id, kind)
-    if receivers and not (scan.audit_page and scan.audit_page.audit.of_monitor):
-        _record(receivers, scan.organization_id, kind, payload(scan, kind, findings), scan.request_id, scan=scan)
-
-
-def record_audit_end(audit: Audit) -> None:
-    """Write the event of an audit that has just ended, and its deliveries; inside the transaction that ends it.
-
-    Those of monitors end without one, as do their scans: a monitor speaks when something has changed.
-    """
-    if not audit.of_monitor:
-        kind = EventKind.AUDIT_FAILED if audit.status == "failed" else EventKind.AUDIT_COMPLETED
-        if receivers := _receivers(audit.organization_id, kind):
-            _record(receivers, audit.organization_id, kind, audit_payload(audit, kind), audit.request_id, audit=audit)
-
-
-def record_monitor_event(monitor: Monitor, kind: EventKind, data: Mapping[str, Any], at: datetime) -> None:
-    """Write what a run of a monitor has to tell, and its deliveries; inside the transaction that ends the run.
-
-    `data` is what it tells beside the monitor. Monitors that tell no webhooks write none.
-    """
-    if monitor.tells_webhooks and (receivers := _receivers(monitor.organization_id, kind)):
-        _record(receivers, monitor.organization_id, kind, monitor_payload(monitor, kind, data, at), "", monitor=monitor)
-
-
-def _receivers(organization_id: int, kind: EventKind) -> list[str]:
-    return [webhook_id for (webhook_id,) in access.fetch_rows(RECEIVERS, organization_id, kind=kind)]
-
-
-def _record(
-    receivers: list[str], organization_id: int, kind: EventKind, body: dict[str, Any], request_id: str, **of: Model
-) -> None:
-    event = Event.objects.create(
-        organization_id=organization_id, kind=kind, body=encoded(body), request_id=request_id, **of
+    record(
+        kind,
+        scan.organization_id,
+        scan.completed_at,
+        lambda: None if scan.audit_page and scan.audit_page.audit.of_monitor else scan_data(scan, findings),
+        request_id=scan.request_id,
+        scan=scan,
     )
+
+
+def record(
+    kind: EventKind,
+    organization_id: int,
+    at: datetime,
+    data: Callable[[], Mapping[str, Any] | None],
+    *,
+    request_id: str = "",
+    **of: Model,
+) -> None:
+    """Write an event about the row in `of`, and a delivery for each receiver that wants it; inside its transaction.
+
+    `data` is asked only where somebody wants it; None: there is nothing to tell.
+    """
+    receivers = [webhook_id for (webhook_id,) in access.fetch_rows(RECEIVERS, organization_id, kind=kind)]
+    if not receivers or (told := data()) is None:
+        return
+    body = encoded({"event": str(kind), "timestamp": timestamp(at), "data": told})
+    event = Event.objects.create(organization_id=organization_id, kind=kind, body=body, request_id=request_id, **of)
     Delivery.objects.bulk_create(Delivery(webhook_id=webhook_id, event=event) for webhook_id in receivers)
     wake_dispatcher(event.id)
 
 
-def payload(scan: Scan, kind: EventKind, findings: int) -> dict[str, Any]:
-    """The body of a delivery (section 6.2 of the interface)."""
-    assert scan.completed_at is not None
+def scan_data(scan: Scan, findings: int) -> dict[str, Any]:
+    """The `data` of a delivery about a scan (section 6.2 of the interface)."""
     data: dict[str, Any] = {
         "scan_id": scan.id,
         "url": scan.url,
@@ -90,35 +83,7 @@ def payload(scan: Scan, kind: EventKind, findings: int) -> dict[str, Any]:
     }
     if scan.error_code:
         data["error"] = {"code": scan.error_code, "message": scan.error_message}
-    return {"event": str(kind), "timestamp": timestamp(scan.completed_at), "data": data}
-
-
-def audit_payload(audit: Audit, kind: EventKind) -> dict[str, Any]:
-    """The body of a delivery about an audit, as docs/audits.md describes it."""
-    assert audit.completed_at is not None
-    data: dict[str, Any] = {
-        "audit_id": audit.id,
-        "target": audit.url,
-        "types": list(audit.types),
-        "status": str(audit.status),
-        "pages": {"planned": audit.pages_planned, "done": audit.pages_done, "failed": audit.pages_failed},
-        "results": audit.scores,
-        "audit_url": audit.audit_url,
-    }
-    if audit.error_code:
-        data["error"] = {"code": audit.error_code, "message": audit.error_message}
-    return {"event": str(kind), "timestamp": timestamp(audit.completed_at), "data": data}
-
-
-def monitor_payload(monitor: Monitor, kind: EventKind, data: Mapping[str, Any], at: datetime) -> dict[str, Any]:
-    """The body of a delivery about a monitor, as docs/monitors.md describes it."""
-    target = {
-        "monitor_id": monitor.id,
-        "name": monitor.name,
-        "target": monitor.url,
-        "monitor_url": monitor.monitor_url,
-    }
-    return {"event": str(kind), "timestamp": timestamp(at), "data": {**target, **data}}
+    return data
 
 
 def wake_dispatcher(row_id: str) -> None:

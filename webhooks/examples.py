@@ -10,8 +10,6 @@ from django.conf import settings
 
 from scanner.ids import new_id
 from scanner.timestamps import timestamp
-from scans.models.audit import new_audit_id
-from scans.models.monitor import new_monitor_id
 from webhooks.events import encoded
 from webhooks.models import EventKind
 
@@ -38,7 +36,7 @@ def _scan(kind: EventKind, now: datetime) -> dict[str, Any]:
 
 
 def _audit(kind: EventKind, now: datetime) -> dict[str, Any]:
-    audit_id = new_audit_id()
+    audit_id = new_id("aud")
     is_failed = kind is EventKind.AUDIT_FAILED
     data: dict[str, Any] = {
         "audit_id": audit_id,
@@ -59,9 +57,9 @@ def _audit(kind: EventKind, now: datetime) -> dict[str, Any]:
 
 
 def _monitor(kind: EventKind, now: datetime) -> dict[str, Any]:
-    monitor_id = new_monitor_id()
+    monitor_id = new_id("mon")
     monitor_url = f"{settings.BASE_URL}/o/example/monitors/{monitor_id}"
-    audit_id = new_audit_id()
+    audit_id = new_id("aud")
     data: dict[str, Any] = {
         "monitor_id": monitor_id,
         "name": "Shop",

@@ -105,10 +105,10 @@ class Event(models.Model):
     # A test event is of none of these.
     scan = models.ForeignKey("scans.Scan", on_delete=models.CASCADE, null=True, blank=True, related_name="events")
     audit = models.ForeignKey(
-        "scans.Audit", on_delete=models.CASCADE, null=True, blank=True, related_name="events", db_index=False
+        "sites.Audit", on_delete=models.CASCADE, null=True, blank=True, related_name="events", db_index=False
     )
     monitor = models.ForeignKey(
-        "scans.Monitor", on_delete=models.CASCADE, null=True, blank=True, related_name="events", db_index=False
+        "sites.Monitor", on_delete=models.CASCADE, null=True, blank=True, related_name="events", db_index=False
     )
     kind = models.CharField(max_length=32, choices=EventKind)
     body = models.BinaryField()

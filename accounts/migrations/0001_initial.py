@@ -1,4 +1,9 @@
-import accounts.models
+from pathlib import Path
+
+import accounts.models.export
+import accounts.models.mail
+import accounts.models.organizations
+import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.text
 import django.utils.timezone
@@ -16,22 +21,6 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
-            name='Tier',
-            fields=[
-                ('name', models.SlugField(max_length=40, primary_key=True, serialize=False)),
-                ('scans_per_month', models.PositiveIntegerField()),
-                ('concurrent_scans', models.PositiveIntegerField()),
-                ('requests_per_minute', models.PositiveIntegerField()),
-                ('webhooks', models.PositiveIntegerField()),
-                ('schedules', models.PositiveIntegerField(help_text='How many monitors.')),
-                ('pages_per_audit', models.PositiveIntegerField(db_default=10)),
-                ('shortest_interval', models.CharField(choices=[('hour', 'every hour'), ('6h', 'every 6 hours'), ('day', 'every day'), ('week', 'every week'), ('month', 'every month')], db_default='day', default='day', max_length=8)),
-            ],
-            options={
-                'ordering': ('scans_per_month',),
-            },
-        ),
-        migrations.CreateModel(
             name='User',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -48,14 +37,11 @@ class Migration(migrations.Migration):
                 ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
                 ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
             ],
-            options={
-                'constraints': [models.UniqueConstraint(django.db.models.functions.text.Lower('email'), name='user_email_unique', violation_error_message='There is an account with this e-mail address already.')],
-            },
         ),
         migrations.CreateModel(
             name='ApiKey',
             fields=[
-                ('id', models.CharField(default=accounts.models.new_key_id, editable=False, max_length=40, primary_key=True, serialize=False)),
+                ('id', models.CharField(default=accounts.models.organizations.new_key_id, editable=False, max_length=40, primary_key=True, serialize=False)),
                 ('name', models.CharField(max_length=100)),
                 ('scope', models.CharField(choices=[('read', 'Read'), ('scan', 'Scan'), ('manage', 'Manage')], db_default='manage', default='manage', max_length=10)),
                 ('prefix', models.CharField(max_length=20)),
@@ -75,6 +61,37 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='DataExport',
+            fields=[
+                ('id', models.CharField(default=accounts.models.export.new_export_id, editable=False, max_length=40, primary_key=True, serialize=False)),
+                ('status', models.CharField(choices=[('making', 'Making'), ('ready', 'Ready'), ('failed', 'Failed')], default='making', max_length=8)),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('ended_at', models.DateTimeField(blank=True, null=True)),
+                ('cursor', models.JSONField(blank=True, default=dict)),
+                ('claim_token', models.UUIDField(blank=True, null=True)),
+                ('lease_expires_at', models.DateTimeField(blank=True, null=True)),
+                ('requested_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
+            ],
+        ),
+        migrations.CreateModel(
+            name='DataExportPart',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('number', models.PositiveIntegerField()),
+                ('size', models.PositiveBigIntegerField(help_text='Bytes.')),
+                ('export', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='parts', to='accounts.dataexport')),
+            ],
+        ),
+        migrations.CreateModel(
+            name='DataExportChunk',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('number', models.PositiveIntegerField()),
+                ('data', models.BinaryField()),
+                ('part', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='chunks', to='accounts.dataexportpart')),
+            ],
+        ),
+        migrations.CreateModel(
             name='FormerKey',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -92,7 +109,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='LoginSession',
             fields=[
-                ('id', models.CharField(default=accounts.models.new_login_id, editable=False, max_length=40, primary_key=True, serialize=False)),
+                ('id', models.CharField(default=accounts.models.organizations.new_login_id, editable=False, max_length=40, primary_key=True, serialize=False)),
                 ('address', models.CharField(blank=True, max_length=45)),
                 ('user_agent', models.CharField(blank=True, max_length=300)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
@@ -120,10 +137,12 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=100)),
                 ('slug', models.SlugField(max_length=60, unique=True)),
                 ('shares_reports', models.BooleanField(default=False, help_text='Whether reports of new scans start shared.')),
+                ('second_factor_required', models.BooleanField(db_default=False, default=False, help_text='Members without one see no page of the organization.')),
+                ('login_provider', models.CharField(blank=True, db_default='', default='', help_text='The identity provider that members with an address of the domain below log in with.', max_length=40)),
+                ('login_domain', models.CharField(blank=True, db_default='', default='', max_length=253)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('closed_at', models.DateTimeField(blank=True, help_text='Out of use since; its rows are being deleted.', null=True)),
                 ('members', models.ManyToManyField(through='accounts.Membership', to=settings.AUTH_USER_MODEL)),
-                ('tier', models.ForeignKey(default='free', on_delete=django.db.models.deletion.PROTECT, to='accounts.tier')),
             ],
         ),
         migrations.CreateModel(
@@ -134,9 +153,6 @@ class Migration(migrations.Migration):
                 ('used', models.PositiveIntegerField(default=0)),
                 ('organization', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='accounts.organization')),
             ],
-            options={
-                'constraints': [models.UniqueConstraint(fields=('organization', 'period'), name='monthly_usage_unique')],
-            },
         ),
         migrations.AddField(
             model_name='membership',
@@ -146,7 +162,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Mail',
             fields=[
-                ('id', models.CharField(default=accounts.models.new_mail_id, editable=False, max_length=40, primary_key=True, serialize=False)),
+                ('id', models.CharField(default=accounts.models.mail.new_mail_id, editable=False, max_length=40, primary_key=True, serialize=False)),
                 ('topic', models.CharField(help_text='What the person can unsubscribe from, as “digest:17”.', max_length=100)),
                 ('subject', models.CharField(max_length=250)),
                 ('text', models.TextField()),
@@ -162,14 +178,11 @@ class Migration(migrations.Migration):
                 ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='mails', to=settings.AUTH_USER_MODEL)),
                 ('organization', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, to='accounts.organization')),
             ],
-            options={
-                'indexes': [models.Index(condition=models.Q(('given_up_at', None), ('sent_at', None)), fields=['next_attempt_at', 'id'], name='mail_waiting'), models.Index(fields=['user', 'topic', '-created_at'], name='mail_newest_of_topic')],
-            },
         ),
         migrations.CreateModel(
             name='Invitation',
             fields=[
-                ('id', models.CharField(default=accounts.models.new_invitation_id, editable=False, max_length=40, primary_key=True, serialize=False)),
+                ('id', models.CharField(default=accounts.models.organizations.new_invitation_id, editable=False, max_length=40, primary_key=True, serialize=False)),
                 ('email', models.EmailField(max_length=254, verbose_name='e-mail address')),
                 ('role', models.CharField(choices=[('owner', 'Owner'), ('admin', 'Admin'), ('member', 'Member'), ('viewer', 'Viewer')], default='member', max_length=10)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
@@ -181,30 +194,60 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ('-created_at',),
-                'constraints': [models.UniqueConstraint(models.F('organization'), django.db.models.functions.text.Lower('email'), condition=models.Q(('accepted_at', None), ('revoked_at', None)), name='invitation_open_unique')],
             },
+        ),
+        migrations.AddField(
+            model_name='dataexport',
+            name='organization',
+            field=models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='data_export', to='accounts.organization'),
         ),
         migrations.CreateModel(
             name='AuditEvent',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('actor_email', models.CharField(blank=True, help_text='Stays when the person is deleted.', max_length=254)),
+                ('actor_key', models.CharField(blank=True, db_default='', default='', help_text="An API key's ID.", max_length=40)),
                 ('action', models.CharField(max_length=60)),
                 ('target', models.CharField(blank=True, max_length=300)),
                 ('details', models.JSONField(blank=True, default=dict)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('actor', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
-                ('organization', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='accounts.organization')),
+                ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, to='accounts.organization')),
             ],
             options={
                 'ordering': ('-id',),
-                'indexes': [models.Index(fields=['organization', '-id'], name='audit_newest'), models.Index(fields=['organization', 'action', '-id'], name='audit_newest_of_action')],
             },
         ),
         migrations.AddField(
             model_name='apikey',
             name='organization',
             field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='api_keys', to='accounts.organization'),
+        ),
+        migrations.CreateModel(
+            name='Tier',
+            fields=[
+                ('name', models.SlugField(max_length=40, primary_key=True, serialize=False)),
+                ('scans_per_month', models.PositiveIntegerField()),
+                ('concurrent_scans', models.PositiveIntegerField()),
+                ('requests_per_minute', models.PositiveIntegerField()),
+                ('webhooks', models.PositiveIntegerField()),
+                ('schedules', models.PositiveIntegerField(help_text='How many monitors.')),
+                ('pages_per_audit', models.PositiveIntegerField(db_default=10)),
+                ('shortest_interval', models.CharField(choices=[('hour', 'every hour'), ('6h', 'every 6 hours'), ('day', 'every day'), ('week', 'every week'), ('month', 'every month')], db_default='day', default='day', max_length=8)),
+                ('reports_kept_days', models.PositiveSmallIntegerField(db_default=30, default=30, help_text='After their scan was created; a change holds for scans from then on.', validators=[django.core.validators.MinValueValidator(1)])),
+                ('scans_kept_days', models.PositiveSmallIntegerField(blank=True, help_text='Ended scans without a report; at least as long as reports. Empty: for ever.', null=True)),
+                ('deliveries_kept_days', models.PositiveSmallIntegerField(db_default=30, default=30, help_text='After they were delivered or had failed.', validators=[django.core.validators.MinValueValidator(1)])),
+                ('audit_kept_days', models.PositiveSmallIntegerField(blank=True, db_default=365, default=365, help_text='The entries of the audit log. Empty: for ever.', null=True, validators=[django.core.validators.MinValueValidator(30)])),
+            ],
+            options={
+                'ordering': ('scans_per_month',),
+                'constraints': [models.CheckConstraint(condition=models.Q(('scans_kept_days', None), ('scans_kept_days__gte', models.F('reports_kept_days')), _connector='OR'), name='tier_keeps_scans_of_reports', violation_error_message='Scans must be kept at least as long as their reports.')],
+            },
+        ),
+        migrations.AddField(
+            model_name='organization',
+            name='tier',
+            field=models.ForeignKey(default='free', on_delete=django.db.models.deletion.PROTECT, to='accounts.tier'),
         ),
         migrations.CreateModel(
             name='Unsubscription',
@@ -214,12 +257,58 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('user', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='unsubscriptions', to=settings.AUTH_USER_MODEL)),
             ],
-            options={
-                'constraints': [models.UniqueConstraint(fields=('user', 'topic'), name='unsubscription_unique')],
-            },
+        ),
+        migrations.AddConstraint(
+            model_name='user',
+            constraint=models.UniqueConstraint(django.db.models.functions.text.Lower('email'), name='user_email_unique', violation_error_message='There is an account with this e-mail address already.'),
+        ),
+        migrations.AddConstraint(
+            model_name='dataexportpart',
+            constraint=models.UniqueConstraint(fields=('export', 'number'), name='data_export_part_unique'),
+        ),
+        migrations.AddConstraint(
+            model_name='dataexportchunk',
+            constraint=models.UniqueConstraint(fields=('part', 'number'), name='data_export_chunk_unique'),
+        ),
+        migrations.AddConstraint(
+            model_name='monthlyusage',
+            constraint=models.UniqueConstraint(fields=('organization', 'period'), name='monthly_usage_unique'),
         ),
         migrations.AddConstraint(
             model_name='membership',
             constraint=models.UniqueConstraint(fields=('organization', 'user'), name='membership_unique'),
         ),
+        migrations.AddIndex(
+            model_name='mail',
+            index=models.Index(condition=models.Q(('given_up_at', None), ('sent_at', None)), fields=['next_attempt_at', 'id'], name='mail_waiting'),
+        ),
+        migrations.AddIndex(
+            model_name='mail',
+            index=models.Index(fields=['user', 'topic', '-created_at'], name='mail_newest_of_topic'),
+        ),
+        migrations.AddConstraint(
+            model_name='invitation',
+            constraint=models.UniqueConstraint(models.F('organization'), django.db.models.functions.text.Lower('email'), condition=models.Q(('accepted_at', None), ('revoked_at', None)), name='invitation_open_unique'),
+        ),
+        migrations.AddIndex(
+            model_name='auditevent',
+            index=models.Index(fields=['organization', '-id'], name='audit_newest'),
+        ),
+        migrations.AddIndex(
+            model_name='auditevent',
+            index=models.Index(fields=['organization', 'action', '-id'], name='audit_newest_of_action'),
+        ),
+        migrations.AddIndex(
+            model_name='auditevent',
+            index=models.Index(condition=models.Q(('actor_email', ''), _negated=True), fields=['organization', 'actor_email', '-id'], name='audit_newest_of_person'),
+        ),
+        migrations.AddIndex(
+            model_name='auditevent',
+            index=models.Index(condition=models.Q(('actor_key', ''), _negated=True), fields=['organization', 'actor_key', '-id'], name='audit_newest_of_key'),
+        ),
+        migrations.AddConstraint(
+            model_name='unsubscription',
+            constraint=models.UniqueConstraint(fields=('user', 'topic'), name='unsubscription_unique'),
+        ),
+        migrations.RunSQL(Path(__file__).with_name("tiers.sql").read_text(encoding="utf-8"), migrations.RunSQL.noop),
     ]

@@ -1,7 +1,7 @@
-import scanner.ids
-import reports.models
 import django.db.models.deletion
 import django.utils.timezone
+import reports.models
+import scanner.ids
 from django.conf import settings
 from django.db import migrations, models
 
@@ -11,8 +11,8 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('accounts', '0002_tiers'),
-        ('scans', '0002_scan_counts'),
+        ('accounts', '0001_initial'),
+        ('scans', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
@@ -25,6 +25,7 @@ class Migration(migrations.Migration):
                 ('export', models.TextField()),
                 ('facts', models.JSONField(default=dict)),
                 ('scoring', models.JSONField(blank=True, null=True)),
+                ('exhibits', models.JSONField(blank=True, null=True)),
                 ('waterfall', models.JSONField(blank=True, null=True)),
                 ('screenshot', models.BinaryField(null=True)),
                 ('page_picture', models.BinaryField(null=True)),

@@ -274,7 +274,7 @@ def _missing(places: Mapping[str, str], known: Iterable[str]) -> tuple[Place, ..
 
 
 def _fingerprints(check: Mapping[str, Any], document: Mapping[str, Any]) -> Mapping[str, str]:
-    """Of an export, or of what a monitor keeps of one (`scans.monitors.states`)."""
+    """Of an export, or of what a monitor keeps of one (`sites.monitors.states`)."""
     if "places" in check:
         places: Mapping[str, str] = check["places"]
         return places

@@ -1,13 +1,13 @@
-import scanner.ids
-import scans.models.audit
-import scans.models.badge
-import scans.models.monitor
+from pathlib import Path
+
 import django.contrib.postgres.fields
 import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.comparison
 import django.db.models.functions.text
 import django.utils.timezone
+import scanner.ids
+import scans.models.domain
 from django.conf import settings
 from django.db import migrations, models
 
@@ -18,6 +18,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0001_initial'),
+        ('sites', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
@@ -35,180 +36,26 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
-            name='Audit',
+            name='DomainTurn',
             fields=[
-                ('credential_names', models.JSONField(blank=True, help_text='What of the credentials may be shown.', null=True)),
-                ('encrypted_credentials', models.BinaryField(blank=True, null=True)),
-                ('id', models.CharField(default=scans.models.audit.new_audit_id, editable=False, max_length=40, primary_key=True, serialize=False)),
-                ('kind', models.CharField(choices=[('page', 'Page'), ('pages', 'Pages'), ('site', 'Site')], max_length=8)),
-                ('url', models.CharField(help_text='The page, the first of the pages, or where the site begins.', max_length=8192)),
-                ('types', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=16), size=None)),
-                ('discover', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=8), blank=True, default=list, size=None)),
-                ('include', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=500), blank=True, default=list, size=None)),
-                ('exclude', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=500), blank=True, default=list, size=None)),
-                ('max_pages', models.PositiveIntegerField()),
-                ('status', models.CharField(choices=[('queued', 'Queued'), ('discovering', 'Discovering'), ('running', 'Running'), ('completed', 'Completed'), ('partial', 'Partial'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='queued', max_length=16)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('started_at', models.DateTimeField(blank=True, null=True)),
-                ('completed_at', models.DateTimeField(blank=True, null=True)),
-                ('released_at', models.DateTimeField(blank=True, help_text='When the last of its pages got a place.', null=True)),
-                ('pages_found', models.PositiveIntegerField(default=0)),
-                ('pages_planned', models.PositiveIntegerField(default=0)),
-                ('pages_done', models.PositiveIntegerField(default=0)),
-                ('pages_failed', models.PositiveIntegerField(default=0)),
-                ('scans_done', models.PositiveIntegerField(default=0)),
-                ('findings_count', models.PositiveIntegerField(default=0)),
-                ('totals', models.JSONField(blank=True, default=dict)),
-                ('notes', models.JSONField(blank=True, default=list, help_text='What was seen while looking for pages.')),
-                ('error_code', models.CharField(blank=True, default='', max_length=40)),
-                ('error_message', models.TextField(blank=True, default='')),
-                ('shared_at', models.DateTimeField(blank=True, help_text='Since when anybody with the link may read it.', null=True)),
-                ('of_monitor', models.BooleanField(db_default=False, default=False, help_text="A monitor's run: nobody waits for it, and only changes are told.")),
-                ('attempts', models.PositiveSmallIntegerField(default=0)),
-                ('claim_token', models.UUIDField(blank=True, null=True)),
-                ('lease_expires_at', models.DateTimeField(blank=True, null=True)),
-                ('worker', models.CharField(blank=True, default='', max_length=100)),
-                ('enqueued_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('api_key', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, to='accounts.apikey')),
-                ('created_by', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
-                ('organization', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='audits', to='accounts.organization')),
+                ('domain', models.CharField(max_length=253, primary_key=True, serialize=False)),
+                ('taken_at', models.DateTimeField()),
+                ('free_at', models.DateTimeField(db_index=True)),
+                ('told', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=16), default=list, size=None)),
             ],
-            options={
-                'indexes': [models.Index(fields=['organization', '-created_at', '-id'], name='audit_newest_first'), models.Index(condition=models.Q(('of_monitor', False)), fields=['organization', '-created_at', '-id'], name='audit_newest_asked_for'), models.Index(fields=['organization', 'status', '-created_at', '-id'], name='audit_status'), models.Index(condition=models.Q(('status__in', ('queued', 'discovering', 'running'))), fields=['organization', 'released_at'], name='audit_unfinished'), models.Index(fields=['created_at'], name='audit_oldest'), models.Index(condition=models.Q(('encrypted_credentials__isnull', False)), fields=['created_at'], name='audit_with_credentials')],
-            },
         ),
         migrations.CreateModel(
-            name='AuditFinding',
+            name='EndedScan',
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('type', models.CharField(max_length=16)),
-                ('check_id', models.CharField(max_length=80)),
-                ('fingerprint', models.CharField(max_length=64)),
-                ('status', models.CharField(max_length=4)),
-                ('severity', models.CharField(max_length=8)),
-                ('title', models.TextField()),
-                ('message', models.TextField(help_text='Of the first page on which it was found.')),
-                ('fix', models.TextField(blank=True)),
-                ('pages_affected', models.PositiveIntegerField()),
-                ('points', models.FloatField(help_text='The sum over its pages of what mending it wins on each.')),
-                ('samples', models.JSONField(default=list, help_text='The first pages with it: {url, scan}.')),
-                ('audit', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='findings', to='scans.audit')),
+                ('status', models.CharField(max_length=16)),
+                ('error_code', models.CharField(blank=True, max_length=40)),
+                ('is_background', models.BooleanField()),
+                ('waited_ms', models.BigIntegerField(help_text='Until its last attempt began; empty: it never did.', null=True)),
+                ('duration_ms', models.BigIntegerField(null=True)),
+                ('cpu_ms', models.BigIntegerField(help_text="Its share of its visit's, the browser's included, if known.", null=True)),
             ],
-            options={
-                'indexes': [models.Index(fields=['audit', '-points', 'id'], name='audit_finding_worth')],
-                'constraints': [models.UniqueConstraint(fields=('audit', 'type', 'check_id', 'fingerprint'), name='audit_finding_unique')],
-            },
-        ),
-        migrations.CreateModel(
-            name='AuditPage',
-            fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('position', models.PositiveIntegerField()),
-                ('url', models.CharField(max_length=8192)),
-                ('origin', models.CharField(max_length=300)),
-                ('status', models.CharField(choices=[('waiting', 'Waiting'), ('released', 'Released'), ('done', 'Done'), ('failed', 'Failed'), ('left_out', 'Left Out')], default='waiting', max_length=8)),
-                ('results', models.JSONField(blank=True, default=dict)),
-                ('worst_score', models.PositiveSmallIntegerField(blank=True, null=True)),
-                ('audit', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='pages', to='scans.audit')),
-            ],
-            options={
-                'indexes': [models.Index(fields=['audit', 'status', 'position'], name='audit_page_next'), models.Index(fields=['audit', 'worst_score', 'position'], name='audit_page_worst')],
-                'constraints': [models.UniqueConstraint(fields=('audit', 'position'), name='audit_page_position')],
-            },
-        ),
-        migrations.CreateModel(
-            name='Monitor',
-            fields=[
-                ('credential_names', models.JSONField(blank=True, help_text='What of the credentials may be shown.', null=True)),
-                ('encrypted_credentials', models.BinaryField(blank=True, null=True)),
-                ('id', models.CharField(default=scans.models.monitor.new_monitor_id, editable=False, max_length=40, primary_key=True, serialize=False)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('name', models.CharField(max_length=100)),
-                ('kind', models.CharField(choices=[('page', 'Page'), ('pages', 'Pages'), ('site', 'Site')], max_length=8)),
-                ('pages', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=8192), help_text='The page, the pages, or where the site begins.', size=None)),
-                ('types', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=16), size=None)),
-                ('discover', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=8), blank=True, default=list, size=None)),
-                ('include', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=500), blank=True, default=list, size=None)),
-                ('exclude', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=500), blank=True, default=list, size=None)),
-                ('max_pages', models.PositiveIntegerField()),
-                ('every', models.CharField(choices=[('hour', 'every hour'), ('6h', 'every 6 hours'), ('day', 'every day'), ('week', 'every week'), ('month', 'every month')], max_length=8)),
-                ('at', models.TimeField(blank=True, help_text='Local time; without one the start is spread by the ID.', null=True)),
-                ('day', models.PositiveSmallIntegerField(blank=True, help_text='With a time: ISO weekday (1 is Monday) or day of the month.', null=True)),
-                ('timezone', models.CharField(default='UTC', max_length=64)),
-                ('next_run_at', models.DateTimeField(blank=True, null=True)),
-                ('paused_at', models.DateTimeField(blank=True, null=True)),
-                ('pause_reason', models.CharField(blank=True, choices=[('requested', 'by a member or a key'), ('quota', "the month's scans are used"), ('plan', 'the plan allows fewer monitors')], default='', max_length=16)),
-                ('alert', models.JSONField(help_text='What is worth a message.')),
-                ('recipients', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), blank=True, default=list, help_text='Of e-mails: IDs of people, while they are members.', size=None)),
-                ('tells_webhooks', models.BooleanField(default=True)),
-                ('failing_since', models.DateTimeField(blank=True, null=True)),
-                ('scores', models.JSONField(blank=True, default=dict)),
-                ('certificate_expires_at', models.DateTimeField(blank=True, null=True)),
-                ('certificate_host', models.CharField(blank=True, default='', max_length=300)),
-                ('memory', models.JSONField(blank=True, db_default=models.Value({}, models.JSONField()), default=dict, help_text="What the next run's scores are judged by, and which certificates were told of.")),
-                ('api_key', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, to='accounts.apikey')),
-                ('created_by', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
-                ('organization', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='monitors', to='accounts.organization')),
-            ],
-            options={
-                'indexes': [models.Index(fields=['organization', '-created_at', '-id'], name='monitor_newest_first'), models.Index(condition=models.Q(('next_run_at__isnull', False)), fields=['next_run_at'], name='monitor_due')],
-            },
-        ),
-        migrations.CreateModel(
-            name='Badge',
-            fields=[
-                ('id', models.CharField(default=scans.models.badge.new_badge_id, editable=False, max_length=40, primary_key=True, serialize=False)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('page', models.CharField(blank=True, default='', help_text="Its URL, where it is no monitor's.", max_length=8192)),
-                ('created_by', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
-                ('organization', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='badges', to='accounts.organization')),
-                ('monitor', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='badge', to='scans.monitor')),
-            ],
-            options={
-                'indexes': [models.Index(fields=['organization', '-created_at', '-id'], name='badge_newest_first')],
-                'constraints': [models.CheckConstraint(condition=models.Q(('monitor', None), ('page', ''), _connector='XOR'), name='badge_of_one_thing'), models.UniqueConstraint(models.F('organization'), django.db.models.functions.text.MD5('page'), condition=models.Q(('page', ''), _negated=True), name='badge_of_page')],
-            },
-        ),
-        migrations.CreateModel(
-            name='MonitorRun',
-            fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('due_at', models.DateTimeField()),
-                ('is_requested', models.BooleanField(default=False, help_text='Somebody asked for it, beside the schedule.')),
-                ('status', models.CharField(choices=[('due', 'Due'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed'), ('skipped', 'Skipped')], default='due', max_length=8)),
-                ('not_before', models.DateTimeField(help_text='When it may start, or start again.')),
-                ('attempts', models.PositiveSmallIntegerField(default=0)),
-                ('started_at', models.DateTimeField(blank=True, null=True)),
-                ('ended_at', models.DateTimeField(blank=True, null=True)),
-                ('error_code', models.CharField(blank=True, default='', max_length=40)),
-                ('error_message', models.TextField(blank=True, default='')),
-                ('scores', models.JSONField(blank=True, default=dict)),
-                ('news', models.JSONField(blank=True, default=dict)),
-                ('is_told', models.BooleanField(default=False, help_text='Whether it was worth a message.')),
-                ('audit', models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='run', to='scans.audit')),
-                ('monitor', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='runs', to='scans.monitor')),
-            ],
-            options={
-                'indexes': [models.Index(condition=models.Q(('status', 'due')), fields=['not_before', 'id'], name='monitor_run_due'), models.Index(condition=models.Q(('status__in', ('due', 'running'))), fields=['monitor'], name='monitor_run_unfinished'), models.Index(condition=models.Q(('status', 'running')), fields=['started_at'], name='monitor_run_running'), models.Index(fields=['due_at'], name='monitor_run_oldest'), models.Index(condition=models.Q(('news', {}), _negated=True), fields=['monitor', '-due_at'], name='monitor_run_news')],
-                'constraints': [models.UniqueConstraint(fields=('monitor', 'due_at'), name='monitor_run_once')],
-            },
-        ),
-        migrations.CreateModel(
-            name='MonitorState',
-            fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('page', models.CharField(help_text='SHA-256 of the URL, which may be longer than an index takes.', max_length=64)),
-                ('url', models.CharField(max_length=8192)),
-                ('type', models.CharField(max_length=16)),
-                ('scan_id', models.CharField(help_text='Whose report it is; that may have expired.', max_length=40)),
-                ('confirmed_at', models.DateTimeField()),
-                ('document', models.JSONField()),
-                ('doubts', models.JSONField(blank=True, default=dict)),
-                ('monitor', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='states', to='scans.monitor')),
-            ],
-            options={
-                'constraints': [models.UniqueConstraint(fields=('monitor', 'page', 'type'), name='monitor_state_unique')],
-            },
         ),
         migrations.CreateModel(
             name='Scan',
@@ -219,6 +66,7 @@ class Migration(migrations.Migration):
                 ('type', models.CharField(choices=[('security', 'Security'), ('performance', 'Performance'), ('accessibility', 'Accessibility'), ('seo', 'SEO')], max_length=16)),
                 ('url', models.CharField(help_text='Canonical, so it may be longer than what was sent.', max_length=8192)),
                 ('host', models.GeneratedField(db_persist=True, expression=django.db.models.functions.comparison.Coalesce(models.Func(models.F('url'), models.Value('^https?://([^/?#]+)'), function='substring'), models.Value('')), help_text="The URL's host, with its port where that is not the scheme's own: the site.", output_field=models.TextField())),
+                ('domain', scans.models.domain.DomainField(blank=True, db_default='', default='', help_text='What politeness is counted by.', max_length=253)),
                 ('status', models.CharField(choices=[('queued', 'Queued'), ('scanning', 'Scanning'), ('completed', 'Completed'), ('partial', 'Partial'), ('failed', 'Failed')], default='queued', max_length=16)),
                 ('score', models.PositiveSmallIntegerField(blank=True, null=True, validators=[django.core.validators.MaxValueValidator(100)])),
                 ('grade', models.CharField(blank=True, max_length=2, null=True)),
@@ -227,6 +75,7 @@ class Migration(migrations.Migration):
                 ('started_at', models.DateTimeField(blank=True, null=True)),
                 ('completed_at', models.DateTimeField(blank=True, null=True)),
                 ('period', models.DateField(help_text='The month whose quota the scan was taken from.')),
+                ('kept_days', models.PositiveSmallIntegerField(db_default=30, default=30, help_text='How long its report is kept, as the plan was when the scan was created.')),
                 ('percent', models.PositiveSmallIntegerField(default=0)),
                 ('phase', models.CharField(default='queued', max_length=16)),
                 ('checks_done', models.PositiveSmallIntegerField(default=0)),
@@ -238,18 +87,15 @@ class Migration(migrations.Migration):
                 ('attempts', models.PositiveSmallIntegerField(default=0)),
                 ('worker', models.CharField(blank=True, db_default='', help_text='Whose the last attempt was.', max_length=100)),
                 ('is_background', models.BooleanField(db_default=False, default=False, help_text='Of an audit of several pages: what somebody waits for goes first.')),
+                ('request_id', models.CharField(blank=True, db_default='', default='', help_text='Of the request that asked for it, if any.', max_length=128)),
                 ('claim_token', models.UUIDField(blank=True, null=True)),
                 ('lease_expires_at', models.DateTimeField(blank=True, null=True)),
                 ('api_key', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, to='accounts.apikey')),
-                ('audit_page', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='scans', to='scans.auditpage')),
+                ('audit_page', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='scans', to='sites.auditpage')),
                 ('created_by', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
                 ('lead', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='companions', to='scans.scan')),
                 ('organization', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='scans', to='accounts.organization')),
             ],
-            options={
-                'indexes': [models.Index(fields=['organization', '-created_at', '-id'], name='scan_newest'), models.Index(fields=['organization', 'status', '-created_at', '-id'], name='scan_status'), models.Index(fields=['organization', 'type', '-created_at', '-id'], name='scan_type'), models.Index(fields=['organization', 'host', 'type', '-created_at', '-id'], name='scan_of_site'), models.Index(models.F('organization'), django.db.models.functions.text.MD5('url'), models.F('type'), models.OrderBy(models.F('created_at'), descending=True), condition=models.Q(('status__in', ('completed', 'partial'))), name='scan_of_page'), models.Index(models.F('organization'), models.F('host'), django.db.models.functions.text.Left('url', 1000), condition=models.Q(('lead', None)), name='scan_page_of_site'), models.Index(condition=models.Q(('audit_page', None), ('is_background', False), ('lead', None)), fields=['organization', '-created_at', '-id'], name='scan_newest_single'), models.Index(fields=['-created_at', '-id'], name='scan_newest_of_all'), models.Index(condition=models.Q(('status__in', ('partial', 'failed'))), fields=['status', '-created_at', '-id'], name='scan_not_completed'), models.Index(condition=models.Q(('status__in', ('queued', 'scanning'))), fields=['status', 'enqueued_at'], name='scan_unfinished'), models.Index(condition=models.Q(('lead', None), ('status__in', ('queued', 'scanning'))), fields=['organization'], name='scan_running_visits'), models.Index(condition=models.Q(('lead', None), ('status', 'queued')), fields=['organization', 'is_background', 'created_at', 'id'], name='scan_waiting_visits'), models.Index(condition=models.Q(('lead__isnull', False)), fields=['lead'], name='scan_companions'), models.Index(condition=models.Q(('audit_page__isnull', False)), fields=['audit_page'], name='scan_of_audit_page'), models.Index(condition=models.Q(('encrypted_credentials__isnull', False)), fields=['created_at'], name='scan_with_credentials')],
-                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('score__isnull', False), ('status__in', ('completed', 'partial'))), models.Q(('score__isnull', True), ('status__in', ('queued', 'scanning', 'failed'))), _connector='OR'), name='scan_score_with_result')],
-            },
         ),
         migrations.CreateModel(
             name='IdempotencyRecord',
@@ -259,15 +105,11 @@ class Migration(migrations.Migration):
                 ('request_digest', models.CharField(max_length=64)),
                 ('response', models.TextField(help_text='JSON; jsonb would lose its order.')),
                 ('created_at', models.DateTimeField(db_index=True, default=django.utils.timezone.now)),
-                ('audit', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, to='scans.audit')),
+                ('audit', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, to='sites.audit')),
+                ('monitor', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, to='sites.monitor')),
                 ('organization', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='accounts.organization')),
-                ('monitor', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, to='scans.monitor')),
                 ('scan', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, to='scans.scan')),
             ],
-            options={
-                'indexes': [models.Index(condition=models.Q(('monitor__isnull', False)), fields=['monitor'], name='idempotency_of_monitor')],
-                'constraints': [models.UniqueConstraint(fields=('organization', 'key'), name='idempotency_unique')],
-            },
         ),
         migrations.CreateModel(
             name='ScanCount',
@@ -284,6 +126,18 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='ScanTally',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=40)),
+                ('labels', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=40), size=None)),
+                ('value', models.BigIntegerField()),
+            ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('name', 'labels'), name='scan_tally_unique')],
+            },
+        ),
+        migrations.CreateModel(
             name='Turn',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
@@ -291,8 +145,90 @@ class Migration(migrations.Migration):
                 ('taken_at', models.DateTimeField()),
                 ('organization', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, to='accounts.organization')),
             ],
-            options={
-                'constraints': [models.UniqueConstraint(fields=('organization', 'queue'), name='turn_unique')],
-            },
         ),
+        migrations.AddIndex(
+            model_name='scan',
+            index=models.Index(fields=['organization', '-created_at', '-id'], name='scan_newest'),
+        ),
+        migrations.AddIndex(
+            model_name='scan',
+            index=models.Index(fields=['organization', 'status', '-created_at', '-id'], name='scan_status'),
+        ),
+        migrations.AddIndex(
+            model_name='scan',
+            index=models.Index(fields=['organization', 'type', '-created_at', '-id'], name='scan_type'),
+        ),
+        migrations.AddIndex(
+            model_name='scan',
+            index=models.Index(fields=['organization', 'host', 'type', '-created_at', '-id'], name='scan_of_site'),
+        ),
+        migrations.AddIndex(
+            model_name='scan',
+            index=models.Index(models.F('organization'), django.db.models.functions.text.MD5('url'), models.F('type'), models.OrderBy(models.F('created_at'), descending=True), condition=models.Q(('status__in', ('completed', 'partial'))), name='scan_of_page'),
+        ),
+        migrations.AddIndex(
+            model_name='scan',
+            index=models.Index(models.F('organization'), models.F('host'), django.db.models.functions.text.Left('url', 1000), condition=models.Q(('lead', None)), name='scan_page_of_site'),
+        ),
+        migrations.AddIndex(
+            model_name='scan',
+            index=models.Index(condition=models.Q(('audit_page', None), ('is_background', False), ('lead', None)), fields=['organization', '-created_at', '-id'], name='scan_newest_single'),
+        ),
+        migrations.AddIndex(
+            model_name='scan',
+            index=models.Index(fields=['-created_at', '-id'], name='scan_newest_of_all'),
+        ),
+        migrations.AddIndex(
+            model_name='scan',
+            index=models.Index(condition=models.Q(('status__in', ('partial', 'failed'))), fields=['status', '-created_at', '-id'], name='scan_not_completed'),
+        ),
+        migrations.AddIndex(
+            model_name='scan',
+            index=models.Index(condition=models.Q(('status__in', ('queued', 'scanning'))), fields=['status', 'enqueued_at'], name='scan_unfinished'),
+        ),
+        migrations.AddIndex(
+            model_name='scan',
+            index=models.Index(condition=models.Q(('lead', None), ('status__in', ('queued', 'scanning'))), fields=['organization'], name='scan_running_visits'),
+        ),
+        migrations.AddIndex(
+            model_name='scan',
+            index=models.Index(condition=models.Q(('lead', None), ('status', 'queued')), fields=['organization', 'is_background', 'created_at', 'id'], name='scan_waiting_visits'),
+        ),
+        migrations.AddIndex(
+            model_name='scan',
+            index=models.Index(condition=models.Q(('lead', None), ('status', 'queued')), fields=['domain', 'type'], name='scan_waiting_of_domain'),
+        ),
+        migrations.AddIndex(
+            model_name='scan',
+            index=models.Index(condition=models.Q(('is_background', False), ('lead', None), ('status', 'queued')), fields=['type', 'created_at'], name='scan_waiting_longest'),
+        ),
+        migrations.AddIndex(
+            model_name='scan',
+            index=models.Index(condition=models.Q(('lead__isnull', False)), fields=['lead'], name='scan_companions'),
+        ),
+        migrations.AddIndex(
+            model_name='scan',
+            index=models.Index(condition=models.Q(('audit_page__isnull', False)), fields=['audit_page'], name='scan_of_audit_page'),
+        ),
+        migrations.AddIndex(
+            model_name='scan',
+            index=models.Index(condition=models.Q(('encrypted_credentials__isnull', False)), fields=['created_at'], name='scan_with_credentials'),
+        ),
+        migrations.AddConstraint(
+            model_name='scan',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('score__isnull', False), ('status__in', ('completed', 'partial'))), models.Q(('score__isnull', True), ('status__in', ('queued', 'scanning', 'failed'))), _connector='OR'), name='scan_score_with_result'),
+        ),
+        migrations.AddIndex(
+            model_name='idempotencyrecord',
+            index=models.Index(condition=models.Q(('monitor__isnull', False)), fields=['monitor'], name='idempotency_of_monitor'),
+        ),
+        migrations.AddConstraint(
+            model_name='idempotencyrecord',
+            constraint=models.UniqueConstraint(fields=('organization', 'key'), name='idempotency_unique'),
+        ),
+        migrations.AddConstraint(
+            model_name='turn',
+            constraint=models.UniqueConstraint(fields=('organization', 'queue'), name='turn_unique'),
+        ),
+        migrations.RunSQL(Path(__file__).with_name("scan_counts.sql").read_text(encoding="utf-8"), migrations.RunSQL.noop),
     ]

@@ -7,9 +7,7 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models import Organization
-from scans.models.audit import Audit
 from scans.models.domain import LONGEST_NAME
-from scans.models.monitor import Monitor
 from scans.models.scan import Scan
 
 
@@ -45,7 +43,7 @@ class DomainTurn(models.Model):
 class ScanCount(models.Model):
     """How many scans an organization has, by month, type and status.
 
-    Kept by triggers on the scan table (migration 0002), so that a list's `total` never counts rows.
+    Kept by triggers on the scan table (`migrations/scan_counts.sql`), so that a list's `total` never counts rows.
     """
 
     organization_id = models.BigIntegerField()
@@ -117,8 +115,8 @@ class IdempotencyRecord(models.Model):
     key = models.CharField(max_length=255)
     request_digest = models.CharField(max_length=64)
     scan = models.ForeignKey(Scan, on_delete=models.CASCADE, null=True, blank=True)
-    audit = models.ForeignKey(Audit, on_delete=models.CASCADE, null=True, blank=True)
-    monitor = models.ForeignKey(Monitor, on_delete=models.CASCADE, null=True, blank=True, db_index=False)
+    audit = models.ForeignKey("sites.Audit", on_delete=models.CASCADE, null=True, blank=True)
+    monitor = models.ForeignKey("sites.Monitor", on_delete=models.CASCADE, null=True, blank=True, db_index=False)
     response = models.TextField(help_text="JSON; jsonb would lose its order.")
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
 

@@ -135,7 +135,7 @@ class Scan(Keyed):
         "self", on_delete=models.CASCADE, null=True, blank=True, related_name="companions", db_index=False
     )
     audit_page = models.ForeignKey(
-        "AuditPage", on_delete=models.SET_NULL, null=True, blank=True, related_name="scans", db_index=False
+        "sites.AuditPage", on_delete=models.SET_NULL, null=True, blank=True, related_name="scans", db_index=False
     )
     is_background = models.BooleanField(
         default=False, db_default=False, help_text="Of an audit of several pages: what somebody waits for goes first."

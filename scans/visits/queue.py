@@ -71,7 +71,7 @@ NEXT = f"""
         WHERE status = 'scanning' AND lead_id IS NULL AND NOT {RUN_OUT} AND type = ANY(%(types)s)
         GROUP BY organization_id
     ), discovering AS (
-        SELECT count(*) AS places FROM scans_audit  -- who looks for pages has a place, too
+        SELECT count(*) AS places FROM sites_audit  -- who looks for pages has a place, too
         WHERE status = 'discovering' AND worker = %(worker)s AND lease_expires_at > statement_timestamp()
     ), taken AS (
         SELECT count(*) + (SELECT places FROM discovering) AS places FROM scans_scan

@@ -24,7 +24,8 @@ from accounts.tenant_admin import UncountedAdmin
 from accounts.usage import month_of
 from infrastructure import encryption
 from reports.models import Mute, Report
-from scans.models import Audit, Badge, BlockedDomain, Monitor, Scan
+from scans.models import BlockedDomain, Scan
+from sites.models import Audit, Badge, Monitor
 from tests.furnished_monitors import add_runs, make_monitor
 from tests.world import Member, browser_of, finished_scan, make_scan, person_of
 from webhooks.delivery.signing import new_secret

@@ -11,7 +11,7 @@ from django.urls import URLPattern, get_resolver
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Tier
-from scans.models import Audit
+from sites.models import Audit
 from tests.targets.server import Answer, Site
 from tests.world import Member, attempt_deliveries, finished_scan
 from webhooks.models import Delivery

@@ -17,10 +17,12 @@ from accounts.tasks import delete_old_events
 from reports.models import Report
 from reports.tasks import delete_expired
 from scans import tasks
-from scans.models import Audit, IdempotencyRecord, Scan, ScanCount
+from scans.models import IdempotencyRecord, Scan, ScanCount
 from scans.visits import retention as of_scans
+from sites.models import Audit
+from sites.tasks import delete_expired_audits
 from tests.queries import counted
-from tests.scans.audits.test_life import created, visit
+from tests.sites.audits.test_life import created, visit
 from tests.targets.server import Site
 from tests.webhooks.conftest import receiver  # noqa: F401
 from tests.world import Member, attempt_deliveries, browser_of, finished_scan, make_scan, member_of, person_of
@@ -91,7 +93,7 @@ def test_an_audit_is_kept_as_long_as_its_reports(home: Member, target: str) -> N
     assert home.api.get(f"/v1/audits/{short['id']}").status_code == 404
     assert home.api.get(f"/v1/audits/{long['id']}").status_code == 200
     assert [each["id"] for each in home.api.get("/v1/audits").json()["audits"]] == [long["id"]]
-    tasks.delete_expired_audits()
+    delete_expired_audits()
     assert [each.id for each in Audit.objects.all()] == [long["id"]]
 
 
@@ -153,12 +155,12 @@ def test_scans_of_an_audit_stay_as_long_as_it_does(home: Member, target: str) ->
     old = timezone.now() - timedelta(days=31)
     Scan.objects.update(created_at=old)
     Audit.objects.update(created_at=old)  # its last page was released later
-    tasks.delete_expired_audits()
+    delete_expired_audits()
     tasks.delete_old_scans()
     assert home.api.get(f"/v1/audits/{audit_id}/pages").json()["pages"][0]["results"]["seo"]["status"] == "completed"
     assert Scan.objects.count() == 2
     Audit.objects.update(released_at=old)
-    tasks.delete_expired_audits()
+    delete_expired_audits()
     tasks.delete_old_scans()
     assert not Scan.objects.exists()
 

@@ -13,7 +13,7 @@ import pytest
 from django.core.management import call_command
 
 from infrastructure.api.pagination import MAX_OFFSET
-from reports.serializers import GRADES
+from scans.serializers import GRADES
 from tests.generated import as_json_schema, description
 
 ROOT = Path(__file__).resolve().parents[2]

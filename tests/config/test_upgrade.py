@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.releases import PREVIOUS, is_known
+from tests.releases import needs_previous
 from tests.upgrade import rehearse
 
-pytestmark = pytest.mark.skipif(not is_known(PREVIOUS), reason="the history does not go back to the previous release")
 
-
+@needs_previous
 @pytest.mark.slow
 @pytest.mark.timeout(900)  # eight starts of the service, on a machine that others keep busy
 @pytest.mark.xdist_group("service")

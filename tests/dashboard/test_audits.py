@@ -13,7 +13,8 @@ from django.utils import timezone
 from accounts.closing.services import close_organization
 from accounts.models import AuditEvent, Membership, MonthlyUsage, Tier, User
 from scanner.result import ScanError
-from scans.models import Audit, AuditPage, Scan
+from scans.models import Scan
+from sites.models import Audit, AuditPage
 from tests.dashboard.test_pages import browser_of, page_of, rows_of, text_of, used
 from tests.furnished_audits import FAILED, SITE, look_at, make_audit, make_pages, release
 from tests.world import Member, finished_scan, make_result, member_of

@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from accounts.models import AuditEvent, Tier, User
 from infrastructure.api import idempotency
-from scans.models import Audit, Monitor, MonitorRun, Scan
+from scans.models import Scan
+from sites.models import Audit, Monitor, MonitorRun
 from tests.dashboard.test_pages import browser_of, page_of, rows_of, text_of
 from tests.furnished_audits import SITE, look_at, make_audit, make_pages
 from tests.furnished_monitors import add_runs, finding, make_monitor, news, score

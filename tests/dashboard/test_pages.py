@@ -16,9 +16,10 @@ from lxml import html
 from accounts.models import AuditEvent, Membership, MonthlyUsage, Tier, User
 from accounts.usage import month_of
 from reports.models import Report
-from scans.models import Audit, Scan
+from scans.models import Scan
 from scans.visits.claims import claim_scan
 from scans.visits.queue import running_visits
+from sites.models import Audit
 from tests.targets.sample import sample_site
 from tests.targets.server import Answer, Site
 from tests.world import Member, finished_scan, make_scan, member_of, person_of, register_webhook

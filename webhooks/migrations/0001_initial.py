@@ -1,14 +1,10 @@
+from pathlib import Path
+
 import django.contrib.postgres.fields
 import django.db.models.deletion
 import django.utils.timezone
 import webhooks.models
 from django.db import migrations, models
-
-# Not deferred: a statement that deletes deliveries deletes their attempts.
-CASCADE = """
-    ALTER TABLE webhooks_attempt ADD CONSTRAINT webhooks_attempt_delivery
-    FOREIGN KEY (delivery_id) REFERENCES webhooks_delivery (id) ON DELETE CASCADE;
-"""
 
 
 class Migration(migrations.Migration):
@@ -18,6 +14,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ('accounts', '0001_initial'),
         ('scans', '0001_initial'),
+        ('sites', '0001_initial'),
     ]
 
     operations = [
@@ -61,15 +58,13 @@ class Migration(migrations.Migration):
                 ('id', models.CharField(default=webhooks.models.new_event_id, editable=False, max_length=40, primary_key=True, serialize=False)),
                 ('kind', models.CharField(choices=[('scan.completed', 'Scan Completed'), ('scan.failed', 'Scan Failed'), ('scan.partial', 'Scan Partial'), ('audit.completed', 'Audit Completed'), ('audit.failed', 'Audit Failed'), ('monitor.changed', 'Monitor Changed'), ('monitor.failed', 'Monitor Failed'), ('monitor.recovered', 'Monitor Recovered')], max_length=32)),
                 ('body', models.BinaryField()),
+                ('request_id', models.CharField(blank=True, db_default='', default='', help_text='Of the request that led to it, if any.', max_length=128)),
                 ('created_at', models.DateTimeField(db_index=True, default=django.utils.timezone.now)),
-                ('audit', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='events', to='scans.audit')),
-                ('monitor', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='events', to='scans.monitor')),
+                ('audit', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='events', to='sites.audit')),
+                ('monitor', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='events', to='sites.monitor')),
                 ('organization', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='accounts.organization')),
                 ('scan', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='events', to='scans.scan')),
             ],
-            options={
-                'indexes': [models.Index(condition=models.Q(('audit__isnull', False)), fields=['audit'], name='event_of_audit'), models.Index(condition=models.Q(('monitor__isnull', False)), fields=['monitor'], name='event_of_monitor')],
-            },
         ),
         migrations.AddField(
             model_name='delivery',
@@ -112,6 +107,14 @@ class Migration(migrations.Migration):
             field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='deliveries', to='webhooks.webhook'),
         ),
         migrations.AddIndex(
+            model_name='event',
+            index=models.Index(condition=models.Q(('audit__isnull', False)), fields=['audit'], name='event_of_audit'),
+        ),
+        migrations.AddIndex(
+            model_name='event',
+            index=models.Index(condition=models.Q(('monitor__isnull', False)), fields=['monitor'], name='event_of_monitor'),
+        ),
+        migrations.AddIndex(
             model_name='delivery',
             index=models.Index(condition=models.Q(('is_held', False), ('status', 'pending')), fields=['webhook', 'next_attempt_at', 'id'], name='delivery_waiting'),
         ),
@@ -127,5 +130,5 @@ class Migration(migrations.Migration):
             model_name='delivery',
             index=models.Index(condition=models.Q(('status', 'pending'), _negated=True), fields=['finished_at'], name='delivery_finished'),
         ),
-        migrations.RunSQL(CASCADE, migrations.RunSQL.noop),
+        migrations.RunSQL(Path(__file__).with_name("attempts_of_delivery.sql").read_text(encoding="utf-8"), migrations.RunSQL.noop),
     ]

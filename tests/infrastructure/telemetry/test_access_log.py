@@ -11,7 +11,8 @@ import pytest
 from django.test import Client
 
 from scans import tasks
-from scans.models import Audit, AuditPage, Scan
+from scans.models import Scan
+from sites.models import Audit, AuditPage
 from tests.targets.server import Answer, Site
 from tests.world import Member, attempt_deliveries, make_result, make_scan, register_webhook
 
@@ -134,7 +135,7 @@ def test_pages_of_an_audit_carry_it_too(home: Member, target: str) -> None:
     assert created.status_code == 202, created.json()
     audit = Audit.objects.get(id=created.json()["id"])
     assert audit.request_id == ASKED_BY
-    from scans.audits.release import release_pages
+    from sites.audits.release import release_pages
 
     release_pages(home.organization.id)
     scan = Scan.objects.get(audit_page__in=AuditPage.objects.filter(audit=audit))

@@ -11,7 +11,7 @@ import pytest
 from accounts.templatetags.mails import SEVERITY_COLORS
 from infrastructure.web.colours import GRADES, Colours, of_grade
 from scanner.report.templating import STATIC
-from scans.badges.drawing import LABEL, NEUTRAL
+from sites.badges.drawing import LABEL, NEUTRAL
 
 CSS = (STATIC / "css" / "site.css").read_text()
 LIGHT, DARK = (dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", each)) for each in CSS.split("@media", 2)[:2])

@@ -9,9 +9,9 @@ import pytest
 from django.utils import timezone
 
 from scans.models import DomainTurn, Scan, Turn
-from scans.monitors.starting import start_run
 from scans.visits.overload import queue_age_s
-from tests.scans.monitors.cast import make_monitor
+from sites.monitors.starting import start_run
+from tests.sites.monitors.cast import make_monitor
 from tests.world import Member, make_scan, member_of
 
 

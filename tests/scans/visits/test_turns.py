@@ -12,10 +12,11 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from scans.audits.services import claim_discovery
-from scans.models import Audit, Scan
+from scans.models import Scan
 from scans.visits.claims import PASSED_ON_AFTER_S, claim_next, finish_scan, wake_next
 from scans.visits.queue import Worker
+from sites.audits.services import claim_discovery
+from sites.models import Audit
 from tests.world import Member, make_result, make_scan, member_of
 
 WORKER = Worker("one", 4)

@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from infrastructure import encryption
-from tests.scans.monitors.cast import make_monitor
+from tests.sites.monitors.cast import make_monitor
 from tests.world import Member, key_caller, make_scan
 from webhooks import services
 from webhooks.delivery.claims import LEASE, PER_RECEIVER, DeliveryClaim, claim, hold, next_due

@@ -71,6 +71,9 @@ def migrate(using: str = DEFAULT_DB_ALIAS) -> None:
             if not tries_left or not isinstance(error.__cause__, GAVE_WAY):
                 raise
             logger.warning("A migration gave way to queries, and is tried again: %s", " ".join(str(error).split()))
+            # Django leaves the transaction open when the statements that it defers to a migration's end fail.
+            connections[using].close()
+            del connections[using]
             time.sleep(PAUSE_S)
 
 

@@ -1,0 +1,1 @@
+"""Many pages over time: audits, monitors and badges."""

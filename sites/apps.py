@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class SitesConfig(AppConfig):
+    """Connects audits to the end of scans and organizations, and monitors to the end of audits."""
+
+    name = "sites"
+
+    def ready(self) -> None:
+        from accounts.closing.services import organization_closed  # models can't be imported before all apps are there
+        from accounts.models import Organization
+        from scans.signals import place_freed, scan_ended, swept
+        from sites import closing, events
+        from sites.audits import release, settling, sweeping
+        from sites.monitors import conclusion
+        from sites.signals import audit_ended
+
+        scan_ended.connect(settling.settle_page, dispatch_uid="sites.audits.settling")
+        place_freed.connect(release.give_place, dispatch_uid="sites.audits.release")
+        swept.connect(sweeping.sweep_audits, dispatch_uid="sites.audits.sweeping")
+        audit_ended.connect(events.record_audit_end, dispatch_uid="sites.events")
+        audit_ended.connect(conclusion.conclude_soon, dispatch_uid="sites.monitors.conclusion")
+        organization_closed.connect(closing.stop_audits, sender=Organization, dispatch_uid="sites.closing")

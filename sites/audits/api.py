@@ -1,0 +1,279 @@
+"""The audit endpoints of /v1."""
+
+from __future__ import annotations
+
+from django.db.models import F
+from django.http import StreamingHttpResponse
+from django.utils import timezone
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts import access
+from accounts.authentication import caller_of
+from infrastructure.api import idempotency
+from infrastructure.api.pagination import choice, page_of
+from infrastructure.api.parsing import LongJSONParser
+from infrastructure.api.schema import (
+    FORMAT,
+    PAGE_PARAMETERS,
+    creation_parameters,
+    headers,
+    id_parameter,
+    operation,
+    responses,
+)
+from infrastructure.api.scopes import Scope
+from infrastructure.api.views import ApiView, json_body
+from reports.mutes.services import active_mutes
+from scanner.report.exports import FORMATS
+from scans.models import Scan
+from sites.audits import services
+from sites.audits.exports import MEDIA_TYPES, export
+from sites.audits.muting import AuditMutes
+from sites.audits.serializers import (
+    AuditExportSerializer,
+    AuditFindingListSerializer,
+    AuditFindingSerializer,
+    AuditListSerializer,
+    AuditPageListSerializer,
+    AuditPageSerializer,
+    AuditRequestSerializer,
+    AuditSerializer,
+    AuditSummarySerializer,
+)
+from sites.models import Audit, AuditPage
+
+POLL_AFTER_S = 2
+NOT_FOUND = "`AUDIT_NOT_FOUND`: no such audit, or another organization's."
+
+
+class AuditCollection(ApiView):
+    """POST and GET /v1/audits."""
+
+    parser_classes = [LongJSONParser]
+    scopes = {"POST": Scope.SCAN}
+
+    @operation(
+        operation_id="create_audit",
+        summary="Create an audit of a page, a list of pages or a site",
+        tags=["Audits"],
+        request=AuditRequestSerializer,
+        parameters=creation_parameters(202, "audit"),
+        responses=responses(
+            {202: AuditSerializer},
+            e400="`INVALID_URL`, `INVALID_PAGES`, `URL_NOT_REACHABLE` or `INVALID_PARAMS`.",
+            e403="`DOMAIN_BLOCKED`: the target is not publicly accessible, or blocked here.",
+            e409="`IDEMPOTENCY_CONFLICT`: a request with this key is still in progress.",
+            e413="`PAYLOAD_TOO_LARGE`: over 1 MiB.",
+            e415="`UNSUPPORTED_MEDIA_TYPE`: the body is not JSON.",
+            e422="`IDEMPOTENCY_MISMATCH`: the key was used with another body.",
+            e429="`RATE_LIMITED`, `QUOTA_EXCEEDED`, or `CONCURRENT_LIMIT`: too many audits are under way.",
+        ),
+    )
+    def post(self, request: Request) -> Response:
+        """Looks at pages for several types at once, as places of the organization get free."""
+        created = services.create_audit(
+            caller=caller_of(request), body=json_body(request), idempotency_key=idempotency.key_of(request.headers)
+        )
+        return Response(created.response, status=202, headers=created.headers("/v1/audits"))
+
+    @operation(
+        operation_id="list_audits",
+        summary="List audits",
+        tags=["Audits"],
+        parameters=[*PAGE_PARAMETERS, OpenApiParameter("status", str, enum=Audit.Status.values)],
+        responses=responses({200: AuditListSerializer}, e400="`INVALID_PARAMS`."),
+    )
+    def get(self, request: Request) -> Response:
+        """The organization's audits, newest first."""
+        limit, offset = page_of(request.query_params)
+        audits = access.rows(Audit, caller_of(request).organization_id)
+        audits = audits.exclude(id__in=audits.expired().values("id"))  # type: ignore[attr-defined]  # AuditQuerySet
+        if (status := choice(request.query_params, "status", Audit.Status.values)) is not None:
+            audits = audits.filter(status=status)
+        found = audits.order_by("-created_at", "-id")[offset : offset + limit]
+        return Response(
+            {
+                "audits": AuditSummarySerializer(found, many=True).data,
+                "total": audits.count(),
+                "limit": limit,
+                "offset": offset,
+            }
+        )
+
+
+class AuditItem(ApiView):
+    """GET and DELETE /v1/audits/:id."""
+
+    scopes = {"DELETE": Scope.SCAN}
+
+    @operation(
+        operation_id="get_audit",
+        summary="Get the status, progress and scores of an audit",
+        tags=["Audits"],
+        parameters=[
+            id_parameter("audit_id", "aud"),
+            *headers([200], Retry_After=(int, "Seconds to wait before asking again; absent once final.")),
+        ],
+        responses=responses({200: AuditSerializer}, e404=NOT_FOUND),
+    )
+    def get(self, request: Request, audit_id: str) -> Response:
+        """Poll this until the status is `completed`, `partial`, `failed` or `cancelled`."""
+        audit = services.find_audit(caller_of(request).organization_id, audit_id)
+        waiting = {} if audit.is_final else {"Retry-After": str(POLL_AFTER_S)}
+        return Response(AuditSerializer(audit).data, headers=waiting)
+
+    @operation(
+        operation_id="cancel_audit",
+        summary="Cancel an audit",
+        tags=["Audits"],
+        parameters=[id_parameter("audit_id", "aud")],
+        responses=responses({200: AuditSerializer}, e404=NOT_FOUND),
+    )
+    def delete(self, request: Request, audit_id: str) -> Response:
+        """What runs ends, and what waits does not begin. One that has ended stays as it is."""
+        return Response(AuditSerializer(services.cancel_audit(caller=caller_of(request), audit_id=audit_id)).data)
+
+
+EXPORT_ERRORS = {"e404": NOT_FOUND, "e409": "`AUDIT_NOT_COMPLETE`: the audit is still under way."}
+EXPORT_PARAMETERS = [
+    id_parameter("audit_id", "aud"),
+    *headers(
+        [200],
+        Content_Disposition=(str, "A file name for the download."),
+        Cache_Control=(str, "`private, no-cache`."),
+        Vary=(str, "`Authorization`."),
+    ),
+]
+
+
+class AuditExport(ApiView):
+    """GET /v1/audits/:id/export."""
+
+    @operation(
+        operation_id="export_audit",
+        summary="Export an audit that has ended as JSON",
+        tags=["Audits"],
+        parameters=[*EXPORT_PARAMETERS, FORMAT],
+        responses=responses({200: AuditExportSerializer}, e400="`INVALID_PARAMS`: an unknown format.", **EXPORT_ERRORS),
+    )
+    def get(self, request: Request, audit_id: str) -> StreamingHttpResponse:
+        """All findings and pages in one document.
+
+        `?format=sarif` and `?format=csv` answer as `/export/sarif` and `/export/csv` do.
+        """
+        return _export(request, audit_id, choice(request.query_params, "format", FORMATS) or "json")
+
+
+class AuditSarif(ApiView):
+    """GET /v1/audits/:id/export/sarif."""
+
+    @operation(
+        operation_id="export_audit_sarif",
+        summary="Export the findings of an audit that has ended as SARIF 2.1.0",
+        tags=["Audits"],
+        parameters=EXPORT_PARAMETERS,
+        responses=responses({(200, "application/sarif+json"): OpenApiTypes.OBJECT}, **EXPORT_ERRORS),
+    )
+    def get(self, request: Request, audit_id: str) -> StreamingHttpResponse:
+        """One run for each type."""
+        return _export(request, audit_id, "sarif")
+
+
+class AuditCsv(ApiView):
+    """GET /v1/audits/:id/export/csv."""
+
+    @operation(
+        operation_id="export_audit_csv",
+        summary="Export the findings of an audit that has ended as CSV",
+        tags=["Audits"],
+        parameters=EXPORT_PARAMETERS,
+        responses=responses({(200, "text/csv"): OpenApiTypes.STR}, **EXPORT_ERRORS),
+    )
+    def get(self, request: Request, audit_id: str) -> StreamingHttpResponse:
+        """One line for each finding."""
+        return _export(request, audit_id, "csv")
+
+
+class AuditPages(ApiView):
+    """GET /v1/audits/:id/pages."""
+
+    @operation(
+        operation_id="list_audit_pages",
+        summary="List the pages of an audit with their scans and scores",
+        tags=["Audits"],
+        parameters=[
+            id_parameter("audit_id", "aud"),
+            *PAGE_PARAMETERS,
+            OpenApiParameter("status", str, enum=AuditPage.Status.values),
+        ],
+        responses=responses({200: AuditPageListSerializer}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
+    )
+    def get(self, request: Request, audit_id: str) -> Response:
+        """In the order in which they were named or found."""
+        limit, offset = page_of(request.query_params)
+        audit = services.find_audit(caller_of(request).organization_id, audit_id)
+        pages = audit.pages.all()
+        if (status := choice(request.query_params, "status", AuditPage.Status.values)) is not None:
+            pages = pages.filter(status=status)
+        found = pages.order_by("position")[offset : offset + limit]
+        return Response(
+            {
+                "pages": AuditPageSerializer(found, many=True).data,
+                "total": pages.count(),
+                "limit": limit,
+                "offset": offset,
+            }
+        )
+
+
+class AuditFindings(ApiView):
+    """GET /v1/audits/:id/findings."""
+
+    @operation(
+        operation_id="list_audit_findings",
+        summary="List what is wrong, each finding once for all its pages",
+        tags=["Audits"],
+        parameters=[
+            id_parameter("audit_id", "aud"),
+            *PAGE_PARAMETERS,
+            OpenApiParameter("type", str, enum=Scan.Type.values),
+        ],
+        responses=responses({200: AuditFindingListSerializer}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
+    )
+    def get(self, request: Request, audit_id: str) -> Response:
+        """First what wins most on the audit's score where it is mended on all pages; each says where it is muted."""
+        limit, offset = page_of(request.query_params)
+        audit = services.find_audit(caller_of(request).organization_id, audit_id)
+        context = {"totals": audit.totals, "mutes": _mutes_of(audit)}
+        findings = audit.findings.all()
+        if (scan_type := choice(request.query_params, "type", Scan.Type.values)) is not None:
+            findings = findings.filter(type=scan_type)
+        order = (F("points").desc(), "id")
+        # What is passed over is read from the index alone.
+        found = findings.filter(id__in=findings.order_by(*order).values("id")[offset : offset + limit]).order_by(*order)
+        return Response(
+            {
+                "findings": AuditFindingSerializer(found, many=True, context=context).data,
+                "total": findings.count(),
+                "limit": limit,
+                "offset": offset,
+            }
+        )
+
+
+def _export(request: Request, audit_id: str, export_format: str) -> StreamingHttpResponse:
+    audit = services.find_ended_audit(caller_of(request).organization_id, audit_id)
+    response = StreamingHttpResponse(
+        export(audit, export_format, _mutes_of(audit)), content_type=MEDIA_TYPES[export_format]
+    )
+    response["Content-Disposition"] = f'attachment; filename="{audit.id}.{export_format}"'
+    response["Cache-Control"] = "private, no-cache"
+    response["Vary"] = "Authorization"
+    return response
+
+
+def _mutes_of(audit: Audit) -> AuditMutes:
+    return AuditMutes(audit, active_mutes(audit.organization_id, timezone.now()))

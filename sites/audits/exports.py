@@ -1,0 +1,212 @@
+"""An audit in other formats: JSON with all of its pages and findings, CSV for spreadsheets, SARIF for code scanning.
+
+Written a batch of rows at a time, so that an audit of 10,000 pages takes little more memory than one of ten.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any
+
+from django.db.models import Q
+
+from documentation.checks import check_pages
+from infrastructure.web.downloads import TIME_LIMIT_S, in_time
+from scanner import __version__
+from scanner.report.exports import (
+    FORMATS,
+    INFORMATION_URI,
+    SARIF_LEVELS,
+    SARIF_SCHEMA,
+    SECURITY_SEVERITY,
+    location,
+    rule_help,
+    sarif_text,
+    suppressions,
+)
+from scanner.report.references import page_url
+from scanner.report.spreadsheets import MEDIA_TYPE as CSV
+from scanner.report.spreadsheets import cell, lines
+from scanner.timestamps import timestamp
+from sites.audits.muting import ALL, AuditMutes
+from sites.audits.serializers import AuditFindingSerializer, AuditPageSerializer, AuditSerializer
+from sites.models import Audit, AuditFinding, AuditPage
+
+MEDIA_TYPES = {"json": "application/json", "csv": CSV, "sarif": "application/sarif+json"}
+assert MEDIA_TYPES.keys() == set(FORMATS)
+
+BATCH = 100
+
+CSV_COLUMNS = (
+    *("type", "check", "status", "severity", "title", "pages_affected", "points", "message", "fix", "place"),
+    *("sample_pages", "fingerprint"),
+)
+
+
+def export(
+    audit: Audit,
+    export_format: str,
+    mutes: AuditMutes,
+    clock: Callable[[], float] = time.monotonic,
+    limit_s: float = TIME_LIMIT_S,
+) -> Iterator[bytes]:
+    """The pieces of an export of an audit that has ended, in one of FORMATS, in UTF-8.
+
+    Raises ConnectionResetError between two pieces when the client has not taken them in time.
+    """
+    pieces = {"json": _json, "csv": _csv, "sarif": _sarif}[export_format](audit, mutes)
+    return in_time(map(str.encode, pieces), clock, limit_s)
+
+
+def _json(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
+    """`audit` as GET /v1/audits/:id has it, and `findings` and `pages` as their lists have them, whole."""
+    yield f'{{"audit": {_text(AuditSerializer(audit).data)}, "findings": ['
+    yield from _joined(_findings(audit, mutes))
+    yield '], "pages": ['
+    yield from _joined(list(AuditPageSerializer(batch, many=True).data) for batch in _pages(audit))
+    yield "]}"
+
+
+def _csv(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
+    """One line for each finding, with its first pages in one cell, after a line of headers."""
+    yield lines([CSV_COLUMNS])
+    for batch in _findings(audit, mutes):
+        rows = []
+        for finding in batch:
+            samples = finding["sample_pages"]
+            row = finding | {
+                "place": samples[0]["place"] if samples else "",
+                "sample_pages": " ".join(sample["url"] for sample in samples),
+            }
+            rows.append([cell(row[column]) for column in CSV_COLUMNS])
+        yield lines(rows)
+
+
+def _sarif(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
+    """SARIF 2.1.0 (OASIS): a run for each type, a result for each finding, at the first of its pages."""
+    yield f'{{"$schema": {_text(SARIF_SCHEMA)}, "version": "2.1.0", "runs": ['
+    for number, scan_type in enumerate(audit.types):
+        yield ", " * (number > 0)
+        yield from _run(audit, scan_type, mutes)
+    yield "]}"
+
+
+def _run(audit: Audit, scan_type: str, mutes: AuditMutes) -> Iterator[str]:
+    of_type = AuditFinding.objects.filter(audit=audit, type=scan_type)
+    # The worst finding of each check stands for it.
+    rules = list(of_type.order_by("check_id", "-points", "id").distinct("check_id"))
+    indexes = {rule.check_id: index for index, rule in enumerate(rules)}
+    driver = {
+        "name": "Website Scan Service",
+        "version": __version__,
+        "informationUri": INFORMATION_URI,
+        "rules": [_rule(each) for each in rules],
+    }
+    automation = {"id": f"website-scan/{scan_type}/{audit.url}/"}
+    properties = {"audit_id": audit.id, "url": audit.url, "pages": audit.pages_done, **audit.scores[scan_type]}
+    yield f'{{"tool": {{"driver": {_text(driver)}}}, "automationDetails": {_text(automation)}, '
+    yield f'"invocations": [{_text(_invocation(audit, scan_type))}], '
+    yield f'"properties": {_text(properties)}, "results": ['
+    yield from _joined(
+        [_result(indexes, each) | _suppressed(each, mutes) for each in batch]
+        for batch in _findings(audit, mutes, scan_type)
+    )
+    yield "]}"
+
+
+def _rule(finding: AuditFinding) -> dict[str, Any]:
+    properties: dict[str, Any] = {"tags": [finding.type]}
+    # On a rule with this property code scanning calls every result a security alert.
+    if finding.type == "security":
+        properties["security-severity"] = SECURITY_SEVERITY[finding.severity]
+    return {
+        "id": finding.check_id,
+        "shortDescription": {"text": finding.title},
+        "fullDescription": {"text": f"{finding.title}."},
+        "properties": properties,
+        "help": rule_help(finding.fix or f"{finding.title}."),
+        "helpUri": page_url(check_pages(), finding.check_id) or INFORMATION_URI,
+    }
+
+
+def _invocation(audit: Audit, scan_type: str) -> dict[str, Any]:
+    invocation: dict[str, Any] = {
+        "executionSuccessful": audit.scores[scan_type]["score"] is not None,
+        "startTimeUtc": timestamp(audit.created_at),
+    }
+    if audit.completed_at:
+        invocation["endTimeUtc"] = timestamp(audit.completed_at)
+    notes = [{"level": "note", "message": {"text": sarif_text(note)}} for note in audit.notes]
+    if audit.error_code:
+        text = sarif_text(f"{audit.error_code}: {audit.error_message}")
+        notes.append(
+            {"level": "error" if audit.status == Audit.Status.FAILED else "warning", "message": {"text": text}}
+        )
+    return invocation | ({"toolExecutionNotifications": notes} if notes else {})
+
+
+def _result(indexes: dict[str, int], finding: dict[str, Any]) -> dict[str, Any]:
+    samples = finding["sample_pages"]
+    place = samples[0]["place"] if samples else ""
+    return {
+        "ruleId": finding["check"],
+        "ruleIndex": indexes[finding["check"]],
+        "level": SARIF_LEVELS[finding["severity"]],
+        "kind": "fail",  # any other kind may have no level (section 3.27.9); `status` tells a warning apart
+        "message": {"text": sarif_text(f"{finding['message']} {place}".rstrip())},
+        "locations": [location(each["url"]) for each in samples],
+        "occurrenceCount": finding["pages_affected"],
+        "partialFingerprints": {"place/v1": finding["fingerprint"]},
+        "properties": {
+            "status": finding["status"],
+            "severity": finding["severity"],
+            "pages_affected": finding["pages_affected"],
+            "points": finding["points"],
+        },
+    }
+
+
+def _suppressed(finding: dict[str, Any], mutes: AuditMutes) -> dict[str, Any]:
+    """All results of a run say whether they are suppressed, or none does (section 3.27.23)."""
+    if not mutes:
+        return {}
+    # Strangers learn of no rule, and so of no reason.
+    reasons = dict.fromkeys(rule["reason"] for rule in finding["mutes"]) or ("",)
+    return {"suppressions": suppressions(reasons if finding["muted"] == ALL else ())}
+
+
+def _findings(audit: Audit, mutes: AuditMutes, scan_type: str = "") -> Iterator[list[dict[str, Any]]]:
+    """In the order of GET /v1/audits/:id/findings, as it has them. No cursor is open while a client is waited for."""
+    rows = AuditFinding.objects.filter(audit=audit).order_by("-points", "id")
+    if scan_type:
+        rows = rows.filter(type=scan_type)
+    after = Q()
+    while batch := list(rows.filter(after)[:BATCH]):
+        yield list(AuditFindingSerializer(batch, many=True, context={"totals": audit.totals, "mutes": mutes}).data)
+        last = batch[-1]
+        after = Q(points__lt=last.points) | Q(points=last.points, id__gt=last.id)
+
+
+def _pages(audit: Audit) -> Iterator[list[AuditPage]]:
+    rows = AuditPage.objects.filter(audit=audit).order_by("position")
+    last = -1
+    while batch := list(rows.filter(position__gt=last)[:BATCH]):
+        yield batch
+        last = batch[-1].position
+
+
+def _joined(batches: Iterator[list[Any]]) -> Iterator[str]:
+    """What stands between the brackets of a JSON list."""
+    first = next(batches, None)
+    if first is None:
+        return
+    yield ", ".join(map(_text, first))
+    for batch in batches:
+        yield "".join(chain.from_iterable((", ", _text(each)) for each in batch))
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

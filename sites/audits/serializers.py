@@ -1,0 +1,240 @@
+"""Audits as the API shows them, and openapi.yaml describes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from reports.mutes.serializers import MuteSerializer
+from reports.serializers import CHECK_STATUSES, SEVERITIES
+from scans.models import Scan
+from scans.serializers import GRADE, CredentialNamesSerializer, CredentialsSerializer, ScanFailureSerializer
+from sites.audits.muting import ALL, NONE, SOME, AuditMutes
+from sites.audits.requests import DISCOVER, MAX_LISTED, MAX_PATTERNS, PATTERN_LENGTH
+from sites.models import Audit, AuditFinding, AuditPage
+
+AUDIT_ID = r"^aud_[0-9A-Za-z]{22}$"
+SCAN_ID = r"^scan_[0-9A-Za-z]{22}$"
+WORST_PAGES = 5
+
+
+class AuditRequestSerializer(serializers.Serializer):
+    """The body of POST /v1/audits: exactly one of `page`, `pages` and `site`."""
+
+    page = serializers.CharField(required=False, help_text="One page.")
+    pages = serializers.ListField(child=serializers.CharField(), max_length=MAX_LISTED, required=False)
+    site = serializers.CharField(required=False, help_text="Where a site begins; its pages are looked for.")
+    types = serializers.ListField(child=serializers.ChoiceField(Scan.Type.choices), required=False)
+    discover = serializers.ListField(child=serializers.ChoiceField(DISCOVER), required=False)
+    max_pages = serializers.IntegerField(min_value=1, required=False)
+    include = serializers.ListField(
+        child=serializers.CharField(max_length=PATTERN_LENGTH), max_length=MAX_PATTERNS, required=False
+    )
+    exclude = serializers.ListField(
+        child=serializers.CharField(max_length=PATTERN_LENGTH), max_length=MAX_PATTERNS, required=False
+    )
+    request = CredentialsSerializer(required=False)
+
+
+class AuditPagesCountSerializer(serializers.Serializer):
+    """How many pages were found, are looked at, and have been."""
+
+    found = serializers.IntegerField(min_value=0)
+    planned = serializers.IntegerField(min_value=0)
+    done = serializers.IntegerField(min_value=0)
+    failed = serializers.IntegerField(min_value=0)
+
+
+class AuditScansCountSerializer(serializers.Serializer):
+    """How many scans there will be, and how many have ended."""
+
+    planned = serializers.IntegerField(min_value=0)
+    done = serializers.IntegerField(min_value=0)
+
+
+class WorstPageSerializer(serializers.Serializer):
+    """One of the pages with the lowest scores."""
+
+    url = serializers.CharField()
+    scan_id = serializers.RegexField(SCAN_ID)
+    score = serializers.IntegerField(min_value=0, max_value=100)
+
+
+class AuditScoreSerializer(serializers.Serializer):
+    """The mean of the scores of a type's pages, as far as they are known."""
+
+    score = serializers.IntegerField(min_value=0, max_value=100, allow_null=True)
+    grade = serializers.RegexField(GRADE, allow_null=True)
+
+
+class AuditResultSerializer(AuditScoreSerializer):
+    """What is known of one type."""
+
+    worst_pages = WorstPageSerializer(many=True)
+
+
+class AuditSummarySerializer(serializers.Serializer):
+    """An audit in a list."""
+
+    id = serializers.RegexField(AUDIT_ID)
+    kind = serializers.ChoiceField(Audit.Kind.choices)
+    target = serializers.CharField(source="url")
+    types = serializers.ListField(child=serializers.ChoiceField(Scan.Type.choices))
+    status = serializers.ChoiceField(Audit.Status.choices)
+    created_at = serializers.DateTimeField()
+    completed_at = serializers.DateTimeField(allow_null=True)
+    pages = serializers.SerializerMethodField()
+    scans = serializers.SerializerMethodField()
+    results = serializers.SerializerMethodField()
+    audit_url = serializers.URLField()
+    error = ScanFailureSerializer(source="failure", allow_null=True)
+
+    @extend_schema_field(AuditPagesCountSerializer)
+    def get_pages(self, audit: Audit) -> dict[str, int]:
+        return {
+            "found": audit.pages_found,
+            "planned": audit.pages_planned,
+            "done": audit.pages_done,
+            "failed": audit.pages_failed,
+        }
+
+    @extend_schema_field(AuditScansCountSerializer)
+    def get_scans(self, audit: Audit) -> dict[str, int]:
+        return {"planned": audit.pages_planned * len(audit.types), "done": audit.scans_done}
+
+    @extend_schema_field(serializers.DictField(child=AuditScoreSerializer()))
+    def get_results(self, audit: Audit) -> Mapping[str, Any]:
+        return audit.scores
+
+
+class AuditSerializer(AuditSummarySerializer):
+    """The answer of POST /v1/audits and GET /v1/audits/:id."""
+
+    discover = serializers.ListField(child=serializers.ChoiceField(DISCOVER))
+    include = serializers.ListField(child=serializers.CharField())
+    exclude = serializers.ListField(child=serializers.CharField())
+    max_pages = serializers.IntegerField(min_value=1)
+    notes = serializers.ListField(child=serializers.CharField())
+    request = CredentialNamesSerializer(source="credential_names", required=False)
+
+    def to_representation(self, audit: Audit) -> dict[str, Any]:
+        shown: dict[str, Any] = super().to_representation(audit)
+        if shown["request"] is None:
+            del shown["request"]
+        return shown
+
+    @extend_schema_field(serializers.DictField(child=AuditResultSerializer()))
+    def get_results(self, audit: Audit) -> Mapping[str, Any]:
+        worst = _worst_pages(audit)
+        return {each: {**score, "worst_pages": worst[each]} for each, score in audit.scores.items()}
+
+
+class PageScanSerializer(serializers.Serializer):
+    """A scan of a page of an audit."""
+
+    scan = serializers.RegexField(SCAN_ID)
+    status = serializers.ChoiceField(Scan.Status.choices)
+    score = serializers.IntegerField(min_value=0, max_value=100, allow_null=True)
+    grade = serializers.RegexField(GRADE, allow_null=True)
+
+
+class AuditPageSerializer(serializers.Serializer):
+    """A page of an audit, with its scans by type once they have ended."""
+
+    url = serializers.CharField()
+    status = serializers.ChoiceField(AuditPage.Status.choices)
+    results = serializers.SerializerMethodField()
+
+    @extend_schema_field(serializers.DictField(child=PageScanSerializer()))
+    def get_results(self, page: AuditPage) -> dict[str, Any]:
+        return page.results  # as it was written
+
+
+class SamplePageSerializer(serializers.Serializer):
+    """A page on which a finding was made, and the place there that it names."""
+
+    url = serializers.CharField()
+    scan = serializers.RegexField(SCAN_ID)
+    place = serializers.CharField()
+
+
+class AuditFindingSerializer(serializers.Serializer):
+    """The same finding on pages of an audit; `points` is what the audit's score wins where all of them are mended."""
+
+    type = serializers.ChoiceField(Scan.Type.choices)
+    check = serializers.CharField(source="check_id")
+    fingerprint = serializers.CharField()
+    status = serializers.ChoiceField(CHECK_STATUSES)
+    severity = serializers.ChoiceField(SEVERITIES)
+    title = serializers.CharField()
+    message = serializers.CharField()
+    fix = serializers.CharField()
+    pages_affected = serializers.IntegerField(min_value=1)
+    points = serializers.SerializerMethodField()
+    sample_pages = serializers.SerializerMethodField()
+    muted = serializers.ChoiceField((ALL, SOME, NONE), help_text="On how many of its pages it is muted now.")
+    mutes = MuteSerializer(many=True, help_text="What mutes it; empty for those who only hold the link.")
+
+    def to_representation(self, finding: AuditFinding) -> dict[str, Any]:
+        mutes: AuditMutes = self.context["mutes"]
+        on = mutes.on(finding)
+        finding.muted, finding.mutes = on.pages, on.rules if mutes.shows_rules else ()  # type: ignore[attr-defined]  # for the fields
+        shown: dict[str, Any] = super().to_representation(finding)
+        return shown
+
+    def get_points(self, finding: AuditFinding) -> float:
+        judged = self.context["totals"].get(finding.type, {}).get("pages", 0)
+        return round(finding.points / judged, 1) if judged else 0.0
+
+    @extend_schema_field(SamplePageSerializer(many=True))
+    def get_sample_pages(self, finding: AuditFinding) -> list[dict[str, str]]:
+        return finding.samples  # as they were written
+
+
+class _ListSerializer(serializers.Serializer):
+    total = serializers.IntegerField(min_value=0)
+    limit = serializers.IntegerField(min_value=1)
+    offset = serializers.IntegerField(min_value=0)
+
+
+class AuditListSerializer(_ListSerializer):
+    """The answer of GET /v1/audits."""
+
+    audits = AuditSummarySerializer(many=True)
+
+
+class AuditPageListSerializer(_ListSerializer):
+    """The answer of GET /v1/audits/:id/pages."""
+
+    pages = AuditPageSerializer(many=True)
+
+
+class AuditFindingListSerializer(_ListSerializer):
+    """The answer of GET /v1/audits/:id/findings."""
+
+    findings = AuditFindingSerializer(many=True)
+
+
+class AuditExportSerializer(serializers.Serializer):
+    """The JSON export of an audit: all of it in one document."""
+
+    audit = AuditSerializer()
+    findings = AuditFindingSerializer(many=True)
+    pages = AuditPageSerializer(many=True)
+
+
+def _worst_pages(audit: Audit) -> dict[str, list[dict[str, Any]]]:
+    """Those with the lowest scores, by type, lowest first; of the pages that are worst for any type."""
+    judged = AuditPage.objects.filter(audit=audit, worst_score__isnull=False).order_by("worst_score", "position")
+    pages = list(judged.values_list("url", "results")[: WORST_PAGES * len(audit.types) * 5])
+    found: dict[str, list[dict[str, Any]]] = {}
+    for each in audit.types:
+        scored = [(url, results[each]) for url, results in pages if results.get(each, {}).get("score") is not None]
+        scored.sort(key=lambda pair: pair[1]["score"])
+        found[each] = [
+            {"url": url, "scan_id": result["scan"], "score": result["score"]} for url, result in scored[:WORST_PAGES]
+        ]
+    return found

@@ -1,0 +1,315 @@
+"""The life of an audit: created, its pages found, cancelled. Every step is one transaction."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Coalesce, Now
+from django.utils import timezone
+
+from accounts import access, usage
+from accounts import audit as audit_log
+from accounts.authentication import Caller
+from accounts.models import Organization
+from infrastructure import queue
+from infrastructure.logging import request_id
+from scanner.errors import Refusal
+from scanner.ids import is_id
+from scanner.result import ScanError
+from scans.idempotency_records import Created, created_once
+from scans.models import Scan, sealed
+from scans.policy import scan_policy
+from scans.reachability import refuse_unreachable
+from scans.visits.claims import fail_visit
+from scans.visits.overload import SHARE_OF_AUDITS, refuse_when_overloaded
+from scans.visits.queue import Worker, wait_in_line
+from sites.audits.release import release_pages
+from sites.audits.requests import AuditRequest, parse_audit
+from sites.audits.serializers import AuditSerializer
+from sites.audits.settling import end_if_done
+from sites.models import Audit, AuditPage
+from sites.signals import audit_ended
+
+DISCOVERY_LEASE_S = 60
+MAX_ATTEMPTS = 3
+# Of one organization, for each of its places: more would only wait.
+UNFINISHED_PER_PLACE = 5
+# Looking for pages costs nothing of the quota, so it has a bound of its own, which also holds for who cancels.
+SITES_PER_HOUR_AND_PLACE = 10
+CANCELLED = ScanError(
+    "SCAN_CANCELLED", "The audit was cancelled before it started. It does not count against your quota."
+)
+
+
+class AuditNotFound(Refusal):
+    code = "AUDIT_NOT_FOUND"
+    status = 404
+
+
+class AuditNotComplete(Refusal):
+    code = "AUDIT_NOT_COMPLETE"
+    status = 409
+
+
+class AuditLimit(Refusal):
+    """As many audits of the organization are under way as may be."""
+
+    code = "CONCURRENT_LIMIT"
+    status = 429
+
+
+@dataclass(frozen=True, slots=True)
+class DiscoveryClaim:
+    """The right to look for an audit's pages until the lease runs out."""
+
+    audit_id: str
+    token: uuid.UUID
+
+
+def create_audit(*, caller: Caller, body: Mapping[str, Any], idempotency_key: str | None) -> Created:
+    """Accept an audit, or raise the refusal that comes first; the order is that of `scans.services.create_scan`."""
+    policy = scan_policy()
+    request = parse_audit(body, policy, caller.limits.pages_per_audit)
+    created = created_once(
+        caller.organization_id,
+        idempotency_key,
+        {"audit": {name: body[name] for name in body if name != "request"}},
+        request.credentials,
+        lambda: _create(caller, request),
+        "audit",
+    )
+    if created.replayed:
+        return created
+    # In transactions of its own, each of which locks only what one visit needs.
+    release_pages(caller.organization_id)
+    return created
+
+
+def _create(caller: Caller, request: AuditRequest) -> dict[str, Any]:
+    refuse_when_overloaded(request.types, SHARE_OF_AUDITS)
+    now = timezone.now()
+    known = 1 if request.kind == Audit.Kind.SITE else len(request.targets)
+    usage.refuse_more_than_left(caller.organization_id, caller.limits, known * len(request.types), now)
+    if request.kind != Audit.Kind.PAGES:
+        refuse_unreachable(request.targets[0], caller.organization_id)
+    with transaction.atomic():
+        organization = usage.lock(caller.organization_id)
+        _refuse_too_many(organization, request.kind)
+        audit = insert_audit(
+            organization,
+            request,
+            api_key_id=caller.key_id,
+            created_by_id=caller.member.user_id if caller.member else None,
+            **sealed(request.credentials),
+        )
+        audit_log.record_call(caller, "audit.created", audit.url, audit=audit.id, kind=str(audit.kind))
+    return dict(AuditSerializer(audit).data)
+
+
+def insert_audit(organization: Organization, request: AuditRequest, **columns: Any) -> Audit:
+    """Write an audit that was accepted, with its pages or to have them looked for; the caller has locked its row."""
+    now = timezone.now()
+    audit = Audit.objects.create(
+        organization=organization,
+        kind=request.kind,
+        url=request.targets[0].url,
+        types=[str(each) for each in request.types],
+        discover=list(request.discover),
+        include=list(request.include),
+        exclude=list(request.exclude),
+        max_pages=request.max_pages,
+        shared_at=now if organization.shares_reports else None,
+        created_at=now,
+        kept_days=organization.tier.reports_kept_days,
+        request_id=request_id(),
+        **columns,
+    )
+    if request.kind == Audit.Kind.SITE:
+        transaction.on_commit(lambda: enqueue_discovery(audit.id))
+    else:
+        add_pages(audit, [(each.url, each.origin) for each in request.targets])
+        audit.save()
+    return audit
+
+
+def _refuse_too_many(organization: Organization, kind: str) -> None:
+    places = organization.tier.concurrent_scans
+    audits = access.rows(Audit, organization.id)
+    if audits.unfinished().count() >= (most := UNFINISHED_PER_PLACE * places):  # type: ignore[attr-defined]  # AuditQuerySet
+        raise AuditLimit(f"{most} audits are in progress, which is the most your plan allows at once.")
+    if kind == Audit.Kind.SITE and has_enough_sites(organization):
+        most = SITES_PER_HOUR_AND_PLACE * places
+        raise AuditLimit(f"{most} site audits were requested within an hour, which is the most your plan allows.")
+
+
+def has_enough_sites(organization: Organization) -> bool:
+    """Whether as many sites were asked for within the last hour as the plan allows."""
+    sites = access.rows(Audit, organization.id).filter(kind=Audit.Kind.SITE)
+    lately = sites.filter(created_at__gt=timezone.now() - timedelta(hours=1))
+    return lately.count() >= SITES_PER_HOUR_AND_PLACE * organization.tier.concurrent_scans
+
+
+def add_pages(audit: Audit, pages: Sequence[tuple[str, str]]) -> None:
+    """Have these addresses, each with its origin, wait for places; the caller saves the audit."""
+    AuditPage.objects.bulk_create(
+        AuditPage(audit=audit, position=position, url=url, origin=origin[:300])
+        for position, (url, origin) in enumerate(pages)
+    )
+    audit.status = Audit.Status.RUNNING
+    audit.pages_planned = len(pages)
+    audit.pages_found = max(audit.pages_found, len(pages))
+
+
+def find_audit(organization_id: int, audit_id: str) -> Audit:
+    """Raises AuditNotFound (unknown, another organization's, or retained no longer)."""
+    found = access.rows(Audit, organization_id).filter(id=audit_id).first() if is_id("aud", audit_id) else None
+    if found is None or not found.is_kept:
+        raise AuditNotFound("There is no audit with this ID.")
+    return found
+
+
+def find_ended_audit(organization_id: int, audit_id: str) -> Audit:
+    """Raises AuditNotFound, or AuditNotComplete while the audit is under way."""
+    audit = find_audit(organization_id, audit_id)
+    if not audit.is_final:
+        raise AuditNotComplete("The audit is still in progress. Poll it until it has ended, or cancel it.")
+    return audit
+
+
+def cancel_audit(*, caller: Caller, audit_id: str) -> Audit:
+    """End an audit: what runs goes on and is counted, what waits does not begin. One that has ended stays as it is.
+
+    Raises AuditNotFound.
+    """
+    with transaction.atomic():
+        usage.lock(caller.organization_id)  # nothing of it is released meanwhile
+        find_audit(caller.organization_id, audit_id)
+        audit = Audit.objects.select_for_update(no_key=True).get(id=audit_id)
+        if audit.is_final:
+            return audit
+        cancel(audit)
+        audit_log.record_call(caller, "audit.cancelled", audit.url, audit=audit.id)
+    cancel_visits(Scan.objects.filter(audit_page__audit=audit))
+    audit.refresh_from_db()
+    return audit
+
+
+def cancel(audit: Audit) -> None:
+    """Have none of its pages begin that waits for a place; the caller holds its lock."""
+    left_out = AuditPage.objects.filter(audit=audit, status=AuditPage.Status.WAITING)
+    audit.pages_planned -= left_out.update(status=AuditPage.Status.LEFT_OUT)
+    audit.status = Audit.Status.CANCELLED
+    audit.completed_at = timezone.now()
+    audit.claim_token = audit.lease_expires_at = None
+    audit.save()
+    audit_ended.send(Audit, audit=audit)
+
+
+def cancel_visits(scans: QuerySet[Scan]) -> int:
+    """End those of these visits that no worker has taken, and give them back to the quota; how many there were."""
+    cancelled = 0
+    waiting = scans.filter(status=Scan.Status.QUEUED, lead=None)
+    for lead_id in waiting.values_list("id", flat=True):
+        with transaction.atomic():
+            if waiting.select_for_update(no_key=True, of=("self",)).filter(id=lead_id).exists():
+                fail_visit(Scan.objects.of_visit(lead_id), CANCELLED)
+                cancelled += 1
+    return cancelled
+
+
+def enqueue_discovery(audit_id: str) -> None:
+    """Tell the workers that a site's pages are to be found. When the queue does not take it, the sweeper will."""
+    queue.enqueue("sites.tasks.discover_pages", audit_id)
+
+
+def waiting_discoveries() -> QuerySet[Audit]:
+    """Audits of sites whose pages nobody looks for yet, or any more."""
+    unclaimed = Q(status=Audit.Status.QUEUED) | Q(status=Audit.Status.DISCOVERING, lease_expires_at__lt=Now())
+    return Audit.objects.filter(unclaimed, kind=Audit.Kind.SITE, attempts__lt=MAX_ATTEMPTS)
+
+
+def claim_discovery(worker: Worker) -> DiscoveryClaim | None:
+    """Take the audit whose turn it is to have its pages found; None when none may.
+
+    It is the turn of the organization that has fewest looked into, and of its oldest. Half of a worker's places, at
+    least one, may look for pages at a time: the others are for scans. One organization has half of those.
+    """
+    token = uuid.uuid4()
+    with transaction.atomic():
+        wait_in_line()  # so that each sees how many there are
+        under_way = Audit.objects.filter(status=Audit.Status.DISCOVERING, lease_expires_at__gt=Now())
+        here = under_way.filter(worker=worker.name[:100])
+        if worker.name and here.count() >= max(1, worker.places // 2):
+            return None
+        same = under_way.filter(organization=OuterRef("organization")).order_by().values("organization")
+        share = Coalesce(Subquery(same.annotate(number=Count("*")).values("number")), 0)
+        waiting = waiting_discoveries().annotate(share=share).order_by("share", "created_at", "id")
+        if worker.name:
+            waiting = waiting.filter(share__lt=max(1, worker.places // 4))
+        chosen = waiting.values_list("id", flat=True).first()
+        claimed = (
+            waiting_discoveries()
+            .filter(id=chosen)
+            .update(
+                status=Audit.Status.DISCOVERING,
+                attempts=F("attempts") + 1,
+                claim_token=token,
+                lease_expires_at=Now() + timedelta(seconds=DISCOVERY_LEASE_S),
+                started_at=Now(),
+                worker=worker.name[:100],
+            )
+        )
+    return DiscoveryClaim(chosen, token) if chosen and claimed else None
+
+
+def wake_next_discovery() -> None:
+    """After a discovery: its place may go to one that had none when its message came."""
+    for audit_id in waiting_discoveries().order_by("created_at").values_list("id", flat=True)[:1]:
+        enqueue_discovery(audit_id)
+
+
+def renew_discovery(claim: DiscoveryClaim, found: int) -> bool:
+    """Extend the lease and say how many pages were found; False when the claim was lost."""
+    held = Audit.objects.filter(id=claim.audit_id, claim_token=claim.token, status=Audit.Status.DISCOVERING)
+    lease = Now() + timedelta(seconds=DISCOVERY_LEASE_S)
+    return bool(held.update(lease_expires_at=lease, pages_found=found))
+
+
+def finish_discovery(
+    claim: DiscoveryClaim,
+    pages: Sequence[tuple[str, str]],
+    *,
+    found: int,
+    notes: Sequence[str],
+    error: ScanError | None,
+) -> bool:
+    """Write which pages were found, as URL and origin; without any the audit has failed. False: the claim was lost."""
+    with transaction.atomic():
+        held = Audit.objects.select_for_update(no_key=True).filter(id=claim.audit_id, claim_token=claim.token)
+        audit = held.filter(status=Audit.Status.DISCOVERING).first()
+        if audit is None:
+            return False
+        audit.claim_token = audit.lease_expires_at = None
+        audit.notes = list(notes)
+        audit.pages_found = found
+        if error is not None:
+            audit.error_code, audit.error_message = error.code, error.message
+        if pages:
+            add_pages(audit, pages)
+            audit.save()
+        else:
+            fail_audit(audit)
+    release_pages(audit.organization_id)
+    return True
+
+
+def fail_audit(audit: Audit) -> None:
+    """End an audit of which no page was found; the caller holds its lock, and has named the error."""
+    audit.status = Audit.Status.RUNNING
+    end_if_done(audit)

@@ -1,0 +1,158 @@
+"""What an audit learns when a visit to one of its pages ends, in the transaction that ends it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+
+from scanner.fingerprints import fingerprints
+from scanner.result import ScanResult
+from scans.models import Scan
+from scans.signals import Ended
+from sites.models import Audit, AuditFinding, AuditPage
+from sites.signals import audit_ended
+
+# A site that never shows the same fault twice must not fill the table; what is known is counted on.
+MAX_GROUPS = 20_000
+
+COUNT_FINDINGS = """
+    INSERT INTO sites_auditfinding AS known
+        (audit_id, type, check_id, fingerprint, status, severity, title, message, fix, pages_affected, points, samples)
+    SELECT %(audit)s, found.type, found.check_id, found.fingerprint, found.status, found.severity, found.title,
+        found.message, found.fix, 1, found.points, jsonb_build_array(found.sample)
+    FROM jsonb_to_recordset(%(found)s::jsonb) AS found (
+        type text, check_id text, fingerprint text, status text, severity text, title text, message text, fix text,
+        points float, sample jsonb
+    )
+    WHERE %(has_room)s OR EXISTS (
+        SELECT FROM sites_auditfinding AS other WHERE other.audit_id = %(audit)s AND other.type = found.type
+            AND other.check_id = found.check_id AND other.fingerprint = found.fingerprint
+    )
+    ON CONFLICT (audit_id, type, check_id, fingerprint) DO UPDATE SET
+        pages_affected = known.pages_affected + 1,
+        points = known.points + excluded.points,
+        status = least(known.status, excluded.status),  -- fail comes before warn
+        severity = CASE
+            WHEN array_position({severities}, known.severity::text)
+                <= array_position({severities}, excluded.severity::text) THEN known.severity
+            ELSE excluded.severity
+        END,
+        samples = CASE
+            WHEN jsonb_array_length(known.samples) < %(samples)s THEN known.samples || excluded.samples
+            ELSE known.samples
+        END
+    RETURNING pages_affected
+""".replace("{severities}", "ARRAY['critical', 'high', 'medium', 'low']")
+
+
+def settle_page(*, ended: Ended, **_: object) -> None:
+    """Count the ended scans of a visit for their audit; nothing outside of one. Receives `scan_ended`."""
+    if ended[0][0].audit_page_id is None:
+        return
+    page = AuditPage.objects.get(id=ended[0][0].audit_page_id)
+    # Who ends another page of it waits here, so that each is counted once.
+    audit = Audit.objects.select_for_update(no_key=True).get(id=page.audit_id)
+    for scan, result in ended:
+        page.results[scan.type] = {
+            "scan": scan.id,
+            "status": str(scan.status),
+            "score": scan.score,
+            "grade": scan.grade,
+        }
+        if scan.score is not None:
+            _add_score(audit, scan, result)
+    scores = [scan.score for scan, _ in ended if scan.score is not None]
+    page.status = AuditPage.Status.DONE if scores else AuditPage.Status.FAILED
+    page.worst_score = min(scores, default=None)
+    page.save(update_fields=["results", "status", "worst_score"])
+    audit.pages_done += bool(scores)
+    audit.pages_failed += not scores
+    audit.scans_done += len(ended)
+    audit.findings_count += _count_findings(audit, page, ended)
+    end_if_done(audit)
+    audit.save()
+
+
+def end_if_done(audit: Audit) -> None:
+    """End an audit whose pages have all been looked at; the caller holds its lock and saves it."""
+    if audit.status != Audit.Status.RUNNING or audit.pages_done + audit.pages_failed < audit.pages_planned:
+        return
+    audit.completed_at = timezone.now()
+    if not audit.pages_done:
+        audit.status = Audit.Status.FAILED
+        if not audit.error_code:
+            audit.error_code, audit.error_message = _first_failure(audit)
+    elif audit.error_code or audit.pages_failed or _has_gaps(audit):
+        audit.status = Audit.Status.PARTIAL
+    else:
+        audit.status = Audit.Status.COMPLETED
+    audit.save()
+    audit_ended.send(Audit, audit=audit)
+
+
+def _add_score(audit: Audit, scan: Scan, result: ScanResult | None) -> None:
+    total = audit.totals.setdefault(scan.type, {"pages": 0, "sum": 0, "flawless": 0, "gaps": 0, "cap": None})
+    total["pages"] += 1
+    total["sum"] += scan.score
+    total["flawless"] += scan.grade == "A+"
+    total["gaps"] += scan.status != Scan.Status.COMPLETED
+    for cap in result.caps if result else ():
+        if cap.is_of_origin:
+            total["cap"] = cap.limit if total["cap"] is None else min(total["cap"], cap.limit)
+
+
+def _has_gaps(audit: Audit) -> bool:
+    """Whether a scan of it is partial, or failed beside others of its page."""
+    judged = sum(total["pages"] for total in audit.totals.values())
+    return judged < audit.scans_done or any(total["gaps"] for total in audit.totals.values())
+
+
+def _first_failure(audit: Audit) -> tuple[str, str]:
+    failed = Scan.objects.filter(audit_page__audit=audit, error_code__gt="").order_by("audit_page__position", "id")
+    code, message = failed.values_list("error_code", "error_message").first() or ("NO_PAGE", "No page was looked at.")
+    return code, f"No page could be judged. {message}"
+
+
+def _count_findings(audit: Audit, page: AuditPage, ended: Ended) -> int:
+    """Count each finding at each place; how many were new."""
+    rows = [row for scan, result in ended if result is not None for row in _rows(scan, result, page.url)]
+    if not rows:
+        return 0
+    parameters: dict[str, Any] = {
+        "audit": audit.id,
+        "found": json.dumps(rows),
+        "has_room": audit.findings_count < MAX_GROUPS,
+        "samples": AuditFinding.SAMPLES,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(COUNT_FINDINGS, parameters)
+        return sum(1 for (pages,) in cursor.fetchall() if pages == 1)
+
+
+def _rows(scan: Scan, result: ScanResult, url: str) -> Iterator[dict[str, Any]]:
+    for check in result.checks:
+        if check.status == "pass":
+            continue
+        places = fingerprints(check.id, check.evidence, url)
+        for fingerprint, place in places.items():
+            yield {
+                "type": str(scan.type),
+                "check_id": check.id,
+                "fingerprint": fingerprint,
+                "status": check.status,
+                "severity": str(check.severity),
+                "title": _storable(check.title),
+                "message": _storable(check.message),
+                "fix": _storable(check.fix or ""),
+                "points": check.points / len(places),
+                "sample": {"url": url, "scan": scan.id, "place": _storable(place)},
+            }
+
+
+def _storable(text: str) -> str:
+    """Without what PostgreSQL's jsonb refuses; a report is text, and may have it."""
+    return text.replace("\0", "")

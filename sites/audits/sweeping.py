@@ -1,0 +1,58 @@
+"""What audits wait for comes: pages that are to be found, places that are free, the end of what was cancelled."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from scans.models import Scan
+from sites.audits.release import release_pages
+from sites.audits.services import MAX_ATTEMPTS, cancel_visits, enqueue_discovery, fail_audit, waiting_discoveries
+from sites.models import Audit, AuditPage
+
+logger = logging.getLogger(__name__)
+
+REQUEUE_AFTER = timedelta(seconds=30)
+AT_ONCE = 200
+INTERRUPTED = "The search for its pages was interrupted several times on our side."
+
+
+def sweep_audits(**_: object) -> None:
+    """Every 15 seconds; idempotent, and harmless beside another sweeper. Receives `swept`."""
+    _enqueue_lost()
+    _fail_interrupted()
+    for organization_id in _organizations_with_waiting_pages():
+        release_pages(organization_id)
+    cancel_visits(Scan.objects.filter(audit_page__audit__status=Audit.Status.CANCELLED))
+
+
+def _enqueue_lost() -> None:
+    now = timezone.now()
+    lost = waiting_discoveries().filter(enqueued_at__lt=now - REQUEUE_AFTER)
+    for audit_id, enqueued_at in lost.order_by("enqueued_at").values_list("id", "enqueued_at")[:AT_ONCE]:
+        # Conditional, so that two sweepers at once put it back once.
+        if Audit.objects.filter(id=audit_id, enqueued_at=enqueued_at).update(enqueued_at=now):
+            enqueue_discovery(audit_id)
+
+
+def _fail_interrupted() -> None:
+    dead = Audit.objects.filter(status=Audit.Status.DISCOVERING, lease_expires_at__lt=Now(), attempts__gte=MAX_ATTEMPTS)
+    for audit_id in dead.values_list("id", flat=True)[:AT_ONCE]:
+        with transaction.atomic():
+            audit = dead.select_for_update(no_key=True, skip_locked=True).filter(id=audit_id).first()
+            if audit is not None:
+                audit.claim_token = audit.lease_expires_at = None
+                audit.error_code, audit.error_message = "SCAN_INTERRUPTED", INTERRUPTED
+                fail_audit(audit)
+                logger.error("the pages of %s were looked for %d times, giving up", audit_id, MAX_ATTEMPTS)
+
+
+def _organizations_with_waiting_pages() -> list[int]:
+    waiting = AuditPage.objects.filter(audit=OuterRef("pk"), status=AuditPage.Status.WAITING)
+    audits = Audit.objects.filter(Exists(waiting), status=Audit.Status.RUNNING)
+    return list(audits.order_by().values_list("organization_id", flat=True).distinct())

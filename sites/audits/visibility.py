@@ -1,0 +1,68 @@
+"""Who may see an audit: members of its organization, and anybody with the link while it is shared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.http import HttpRequest
+from django.utils import timezone
+
+from accounts import access, roles
+from accounts import audit as audit_log
+from accounts.identity import requirements
+from accounts.models import Membership
+from scanner.ids import is_id
+from sites.models import Audit
+
+
+@dataclass(frozen=True, slots=True)
+class SeenAudit:
+    """An audit that somebody may look at; without a membership they only hold the link of a shared one."""
+
+    audit: Audit
+    membership: Membership | None
+    now: datetime
+
+
+def seen_by(request: HttpRequest, audit_id: str) -> SeenAudit | None:
+    """The audit with that ID as who asks may see it; strangers see what is shared, and as long as it is kept.
+
+    Raises `Unmet` for members who have not logged in as the organization requires it.
+    """
+    if not is_id("aud", audit_id):
+        return None
+    now = timezone.now()
+    unmet = None
+    audit = access.rows_of_member(Audit, request.user).filter(id=audit_id).first()
+    if audit is not None:
+        membership = roles.membership_in(request, audit.organization_id)
+        # It may have ended since the last query: then they are a stranger.
+        unmet = requirements.missing(request.user, membership.organization) if membership else None
+        if membership is not None and unmet is None:
+            return SeenAudit(audit, membership, now)
+    shared = access.shared_rows(Audit).filter(id=audit_id).first()
+    if shared is not None and shared.is_kept:
+        return SeenAudit(shared, None, now)
+    if unmet is not None:
+        raise unmet
+    return None
+
+
+def set_sharing(seen: SeenAudit, *, is_shared: bool) -> bool:
+    """Share an audit and its reports with anybody who has the link, or stop; False when it was so already.
+
+    Raises PermissionDenied for strangers and for members who only view.
+    """
+    if seen.membership is None or not seen.membership.is_member:
+        raise PermissionDenied
+    audit = seen.audit
+    with transaction.atomic():
+        other_way = access.rows(Audit, audit.organization_id).filter(id=audit.id, shared_at__isnull=is_shared)
+        changed = bool(other_way.update(shared_at=seen.now if is_shared else None))
+        if changed:
+            action = "audit.shared" if is_shared else "audit.unshared"
+            audit_log.record_by(seen.membership, action, audit.url, audit=audit.id)
+    return changed

@@ -1,0 +1,70 @@
+"""The badge endpoints of /v1."""
+
+from __future__ import annotations
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.authentication import caller_of
+from infrastructure.api.pagination import page_of
+from infrastructure.api.parsing import LongJSONParser
+from infrastructure.api.schema import PAGE_PARAMETERS, id_parameter, operation, responses
+from infrastructure.api.views import ApiView, json_body
+from sites.badges import services
+from sites.badges.serializers import BadgeListSerializer, BadgeRequestSerializer, BadgeSerializer
+
+
+class BadgeCollection(ApiView):
+    """POST and GET /v1/badges."""
+
+    parser_classes = [LongJSONParser]
+
+    @operation(
+        operation_id="create_badge",
+        summary="Switch on the badge of a monitor or a page",
+        tags=["Badges"],
+        request=BadgeRequestSerializer,
+        responses=responses(
+            {200: BadgeSerializer, 201: BadgeSerializer},
+            e400="`INVALID_PARAMS`: also for a page that has no report. `INVALID_URL`.",
+            e403="`DOMAIN_BLOCKED`: the page is not publicly accessible, or blocked here.",
+            e404="`MONITOR_NOT_FOUND`: no such monitor, or another organization's.",
+            e409=f"`BADGE_LIMIT`: an organization may have {services.MAX_BADGES:,}.",
+            e413="`PAYLOAD_TOO_LARGE`: over 1 MiB.",
+            e415="`UNSUPPORTED_MEDIA_TYPE`: the body is not JSON.",
+        ),
+    )
+    def post(self, request: Request) -> Response:
+        """There is one of each: where it is on already, the answer is 200 with the badge that there is."""
+        badge, is_new = services.create_badge(caller=caller_of(request), body=json_body(request))
+        return Response(BadgeSerializer(badge).data, status=201 if is_new else 200)
+
+    @operation(
+        operation_id="list_badges",
+        summary="List badges",
+        tags=["Badges"],
+        parameters=PAGE_PARAMETERS,
+        responses=responses({200: BadgeListSerializer}, e400="`INVALID_PARAMS`."),
+    )
+    def get(self, request: Request) -> Response:
+        """Those that are on, newest first."""
+        limit, offset = page_of(request.query_params)
+        badges = services.badges_of(caller_of(request).organization_id)
+        shown = BadgeSerializer(badges[offset : offset + limit], many=True).data
+        return Response({"badges": shown, "total": badges.count(), "limit": limit, "offset": offset})
+
+
+class BadgeItem(ApiView):
+    """DELETE /v1/badges/:id."""
+
+    @operation(
+        operation_id="delete_badge",
+        summary="Switch off a badge",
+        tags=["Badges"],
+        parameters=[id_parameter("badge_id", "bdg")],
+        responses=responses({204: None}, e404="`BADGE_NOT_FOUND`: no such badge, or another organization's."),
+    )
+    def delete(self, request: Request, badge_id: str) -> Response:
+        """Its address shows nothing from then on. Switched on again, it has another one."""
+        services.delete_badge(caller=caller_of(request), badge_id=badge_id)
+        return Response(status=204)

@@ -1,0 +1,41 @@
+"""Badges as the API shows them, and openapi.yaml describes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from sites.models import Badge
+from sites.monitors.serializers import MONITOR_ID
+
+BADGE_ID = r"^bdg_[0-9A-Za-z]{22}$"
+
+
+class BadgeRequestSerializer(serializers.Serializer):
+    """The body of POST /v1/badges: exactly one of the two."""
+
+    monitor = serializers.RegexField(MONITOR_ID, required=False, help_text="The ID of one of your monitors.")
+    page = serializers.CharField(required=False, help_text="The URL of a page that has a report.")
+
+
+class BadgeSerializer(serializers.Serializer):
+    """A badge, of a monitor or of a page."""
+
+    id = serializers.RegexField(BADGE_ID)
+    monitor = serializers.RegexField(MONITOR_ID, source="monitor_id", required=False)
+    page = serializers.CharField(required=False)
+    badge_url = serializers.URLField(help_text="The picture, for anyone who has its address; with `?type=` of one.")
+    created_at = serializers.DateTimeField()
+
+    def to_representation(self, badge: Badge) -> dict[str, Any]:
+        shown: dict[str, Any] = super().to_representation(badge)
+        shown.pop("page" if badge.monitor_id else "monitor")
+        return shown
+
+
+class BadgeListSerializer(serializers.Serializer):
+    badges = BadgeSerializer(many=True)
+    total = serializers.IntegerField(min_value=0)
+    limit = serializers.IntegerField()
+    offset = serializers.IntegerField()

@@ -1,0 +1,175 @@
+"""Badges are switched on and off here, and what each of them shows is looked up."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.db.models.functions import MD5
+
+from accounts import access
+from accounts import audit as audit_log
+from accounts.authentication import Caller
+from infrastructure.api.errors import InvalidParams
+from infrastructure.postgresql.statements import fetch
+from scanner.errors import Refusal
+from scanner.ids import is_id
+from scanner.net.targets import parse_target
+from scans.models import Scan
+from scans.policy import scan_policy
+from sites.models import Badge, Monitor
+from sites.monitors.services import MonitorNotFound
+
+# Of an organization. Several at the same moment may go a little beyond it, which harms nobody.
+MAX_BADGES = 1_000
+
+# A badge with all that it shows: of a monitor what was confirmed last, of a page its last complete scans.
+SHOWN = """
+    SELECT monitor.types, (
+        SELECT jsonb_object_agg(confirmed.key, confirmed.value || jsonb_build_object('day', (
+            SELECT (run.ended_at AT TIME ZONE 'UTC')::date FROM sites_monitorrun AS run
+            WHERE run.monitor_id = monitor.id AND run.scores ? confirmed.key ORDER BY run.due_at DESC LIMIT 1
+        )))
+        FROM jsonb_each(monitor.scores) AS confirmed
+    ), (
+        SELECT jsonb_object_agg(kind.type, jsonb_build_object(
+            'score', result.score, 'grade', result.grade, 'day', (result.completed_at AT TIME ZONE 'UTC')::date
+        ))
+        FROM jsonb_array_elements_text(%(types)s::jsonb) AS kind (type)
+        CROSS JOIN LATERAL (
+            SELECT score, grade, completed_at FROM scans_scan AS scan
+            WHERE scan.organization_id = badge.organization_id AND md5(scan.url) = md5(badge.page)
+                AND scan.url = badge.page AND scan.type = kind.type AND scan.status = 'completed'
+            ORDER BY scan.created_at DESC LIMIT 1
+        ) AS result
+    )
+    FROM sites_badge AS badge
+    JOIN accounts_organization AS organization
+        ON organization.id = badge.organization_id AND organization.closed_at IS NULL
+    LEFT JOIN sites_monitor AS monitor ON monitor.id = badge.monitor_id
+    WHERE badge.id = %(id)s
+"""
+
+
+class BadgeNotFound(Refusal):
+    code = "BADGE_NOT_FOUND"
+    status = 404
+
+
+class BadgeLimit(Refusal):
+    """As many badges as an organization may have."""
+
+    code = "BADGE_LIMIT"
+    status = 409
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a badge shows: its types in their order, and by type `score`, `grade` and `day`, as far as there are any.
+
+    `day` is when that was found, as `2026-11-21` in UTC.
+    """
+
+    types: tuple[str, ...]
+    results: Mapping[str, Mapping[str, Any]]
+
+
+def shown_by(badge_id: str) -> Shown | None:
+    """What anybody with its address sees; None for a badge that there is not, or not any more. One query."""
+    if not is_id("bdg", badge_id):
+        return None
+    found = fetch(SHOWN, {"id": badge_id, "types": json.dumps(Scan.Type.values)})
+    if not found:
+        return None
+    types, of_monitor, of_page = found[0]
+    results = json.loads(of_monitor or of_page or "{}")
+    named = [each for each in Scan.Type.values if each in (types if types is not None else results)]
+    return Shown(tuple(named), results)
+
+
+def create_badge(*, caller: Caller, body: Mapping[str, Any]) -> tuple[Badge, bool]:
+    """The badge of `monitor` or `page`, and whether it is new: there is one of each.
+
+    Raises InvalidParams, MonitorNotFound, BadgeLimit, or what is wrong with a URL.
+    """
+    if len(body) != 1:
+        raise InvalidParams("Send exactly one of monitor and page.")
+    if "monitor" in body:
+        return _of_monitor(caller, body["monitor"])
+    return _of_page(caller, body["page"])
+
+
+def badges_of(organization_id: int) -> QuerySet[Badge]:
+    """All of an organization, newest first."""
+    return access.rows(Badge, organization_id).order_by("-created_at", "-id")
+
+
+def badge_of_page(organization_id: int, url: str) -> Badge | None:
+    """`url` is canonical."""
+    rows = access.rows(Badge, organization_id).alias(digest=MD5("page"))
+    return rows.exclude(page="").filter(digest=_digest(url), page=url).first()
+
+
+def badge_of_monitor(monitor: Monitor) -> Badge | None:
+    return access.rows(Badge, monitor.organization_id).filter(monitor=monitor).first()
+
+
+def delete_badge(*, caller: Caller, badge_id: str) -> None:
+    """Its address shows nothing from then on, and never again. Raises BadgeNotFound."""
+    with transaction.atomic():
+        rows = access.rows(Badge, caller.organization_id).select_related("monitor")
+        badge = rows.filter(id=badge_id).first() if is_id("bdg", badge_id) else None
+        if badge is None or not rows.filter(id=badge_id).delete()[0]:
+            raise BadgeNotFound("There is no badge with this ID.")
+        _note(caller, "badge.deleted", badge)
+
+
+def _of_monitor(caller: Caller, monitor_id: object) -> tuple[Badge, bool]:
+    with transaction.atomic():
+        monitors = access.rows(Monitor, caller.organization_id)
+        is_known = isinstance(monitor_id, str) and is_id("mon", monitor_id)
+        # Before its organization, whose row a new badge holds.
+        monitor = monitors.select_for_update(no_key=True).filter(id=monitor_id).first() if is_known else None
+        if monitor is None:
+            raise MonitorNotFound("There is no monitor with this ID.")
+        return _made(caller, badge_of_monitor(monitor), monitor=monitor)
+
+
+def _of_page(caller: Caller, page: object) -> tuple[Badge, bool]:
+    if not isinstance(page, str):
+        raise InvalidParams("page must be an address.")
+    url = parse_target(page, scan_policy()).url
+    results = access.rows(Scan, caller.organization_id).alias(digest=MD5("url"))
+    if not results.filter(digest=_digest(url), url=url, status__in=sorted(Scan.REPORTED)).exists():
+        raise InvalidParams("page has no report yet. Scan it first.")
+    with transaction.atomic():
+        return _made(caller, badge_of_page(caller.organization_id, url), page=url)
+
+
+def _made(caller: Caller, known: Badge | None, **columns: Any) -> tuple[Badge, bool]:
+    if known is not None:
+        return known, False
+    if access.rows(Badge, caller.organization_id).count() >= MAX_BADGES:
+        raise BadgeLimit(f"An organization may have {MAX_BADGES:,} badges. Switch one off.")
+    values = {"organization_id": caller.organization_id, **columns}
+    created_by = caller.member.user_id if caller.member else None
+    # Two at the same moment get the same one.
+    badge, is_new = Badge.objects.get_or_create(**values, defaults={"created_by_id": created_by})
+    if is_new:
+        _note(caller, "badge.created", badge)
+    return badge, is_new
+
+
+def _note(caller: Caller, action: str, badge: Badge) -> None:
+    target = badge.monitor.name if badge.monitor else badge.page
+    audit_log.record_call(caller, action, target, badge=badge.id)
+
+
+def _digest(url: str) -> str:
+    """As the index has it; it keeps no secret."""
+    return hashlib.md5(url.encode(), usedforsecurity=False).hexdigest()

@@ -1,0 +1,94 @@
+"""The picture for everybody who has its address, and the switch for it on the pages of members."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import date
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import BadRequest
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotModified
+from django.shortcuts import redirect
+from django.template.loader import render_to_string
+from django.utils.http import parse_etags, urlencode
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.authentication import member_caller
+from accounts.limits import client
+from accounts.models import Membership
+from accounts.roles import MemberRequest, page_of, requires
+from infrastructure.api import throttling
+from infrastructure.web.csp import csp_override
+from scanner.errors import Refusal
+from scans.models import Scan
+from sites.badges.drawing import Drawing, draw, draw_note
+from sites.badges.services import badge_of_page, create_badge, delete_badge, shown_by
+
+# A page may have dozens, and the proxy of a code host asks for all who look at them.
+PER_MINUTE = 600
+LABELS = dict(Scan.Type.choices)
+
+
+@require_safe
+@csp_override({"default-src": ["'none'"], "frame-ancestors": ["'none'"], "sandbox": []})
+def badge(request: HttpRequest, badge_id: str) -> HttpResponse:
+    """Grades as a picture: of one `type`, or of all there are. One that was switched off is as one that never was."""
+    rate = throttling.count(f"badges:{client(request)}", PER_MINUTE)
+    if rate.used > rate.limit:
+        response = _picture(draw_note("too many requests"), 429)
+        response["Retry-After"] = str(throttling.WINDOW_S)
+        return response
+    type = request.GET.get("type", "")
+    if type and type not in LABELS:
+        return _picture(draw_note("no such type"), 400)
+    shown = shown_by(badge_id)
+    if shown is None:
+        return _picture(draw_note("no such badge"), 404)
+    results: list[tuple[str, dict[str, Any]]] = [
+        (str(LABELS[each]), dict(shown.results.get(each) or {})) for each in ([type] if type else shown.types)
+    ]
+    days = [date.fromisoformat(each["day"]) for _, each in results if each.get("grade") and each.get("day")]
+    drawing = draw(((label, each.get("grade"), each.get("score")) for label, each in results), max(days, default=None))
+    return _kept(request, _picture(drawing if results else draw_note("no result yet"), 200))
+
+
+@require_POST
+@requires(Membership.Role.MEMBER)
+def page_badge(request: MemberRequest, host: str) -> HttpResponse:
+    """The switch of a page's badge: `page` is its URL, `badge` is `on` or `off`. Back to the page of its site."""
+    page, switch = request.POST.get("page", ""), request.POST.get("badge", "")
+    caller = member_caller(request.membership)
+    try:
+        if switch == "on":
+            create_badge(caller=caller, body={"page": page})
+            messages.success(request, "The badge is on. Anyone with its address can see the grades.")
+        elif switch == "off":
+            found = badge_of_page(caller.organization_id, page) if "\0" not in page else None
+            if found is None:
+                raise Http404
+            delete_badge(caller=caller, badge_id=found.id)
+            messages.success(request, "The badge is off. Its address no longer shows anything.")
+        else:
+            raise BadRequest
+    except Refusal as refusal:
+        messages.error(request, f"The badge was not turned on. {refusal}")
+    return redirect(f"{page_of(request.membership, 'site', host)}?{urlencode({'page': page})}")
+
+
+def _picture(drawing: Drawing, status: int) -> HttpResponse:
+    """Other sites may show it, which is what it is for; nothing of an error is kept."""
+    body = render_to_string("badge.svg", {"drawing": drawing}, using="jinja2")
+    response = HttpResponse(body, content_type="image/svg+xml; charset=utf-8", status=status)
+    response["Cross-Origin-Resource-Policy"] = "cross-origin"
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def _kept(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    etag = f'"{hashlib.sha256(response.content).hexdigest()[:32]}"'
+    if etag in parse_etags(request.headers.get("If-None-Match", "")):
+        response = HttpResponseNotModified(headers={"Cross-Origin-Resource-Policy": "cross-origin"})
+    response["ETag"] = etag
+    response["Cache-Control"] = "max-age=300"
+    return response

@@ -1,0 +1,19 @@
+"""What becomes of an organization's audits and monitors when it is closed."""
+
+from __future__ import annotations
+
+from accounts import access
+from accounts.models import Organization
+from sites.audits.services import cancel
+from sites.models import Audit, Monitor
+
+
+def stop_audits(*, organization: Organization, **_: object) -> None:
+    """Cancel what is under way and plan nothing more; after scans, as who ends a visit locks these first."""
+    audits = access.rows(Audit, organization.id)
+    for audit in audits.unfinished().select_for_update(no_key=True).order_by("id"):  # type: ignore[attr-defined]  # AuditQuerySet
+        cancel(audit)
+    monitors = access.rows(Monitor, organization.id)
+    monitors.update(next_run_at=None)
+    for rows in (audits, monitors):
+        rows.filter(encrypted_credentials__isnull=False).update(encrypted_credentials=None)

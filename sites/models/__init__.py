@@ -1,0 +1,7 @@
+"""The tables of audits, monitors and badges."""
+
+from sites.models.audit import UNFINISHED, Audit, AuditFinding, AuditPage
+from sites.models.badge import Badge
+from sites.models.monitor import Monitor, MonitorRun, MonitorState
+
+__all__ = ["UNFINISHED", "Audit", "AuditFinding", "AuditPage", "Badge", "Monitor", "MonitorRun", "MonitorState"]

@@ -1,0 +1,156 @@
+"""The monitor endpoints of /v1."""
+
+from __future__ import annotations
+
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts import access
+from accounts.authentication import caller_of
+from infrastructure.api import idempotency
+from infrastructure.api.pagination import page_of
+from infrastructure.api.parsing import LongJSONParser
+from infrastructure.api.schema import PAGE_PARAMETERS, creation_parameters, id_parameter, operation, responses
+from infrastructure.api.views import ApiView, json_body
+from sites.models import Monitor
+from sites.monitors import services
+from sites.monitors.serializers import (
+    MonitorChangeSerializer,
+    MonitorListSerializer,
+    MonitorRequestSerializer,
+    MonitorRunListSerializer,
+    MonitorRunSerializer,
+    MonitorSerializer,
+)
+
+NOT_FOUND = "`MONITOR_NOT_FOUND`: no such monitor, or another organization's."
+INVALID = "`INVALID_URL`, `INVALID_PAGES`, `URL_NOT_REACHABLE` or `INVALID_PARAMS`, which names the field."
+BLOCKED = "`DOMAIN_BLOCKED`: the target is not publicly accessible, or blocked here."
+
+
+class MonitorCollection(ApiView):
+    """POST and GET /v1/monitors."""
+
+    parser_classes = [LongJSONParser]
+
+    @operation(
+        operation_id="create_monitor",
+        summary="Create a monitor of a page, a list of pages or a site",
+        tags=["Monitors"],
+        request=MonitorRequestSerializer,
+        parameters=creation_parameters(201, "monitor"),
+        responses=responses(
+            {201: MonitorSerializer},
+            e400=INVALID,
+            e403=BLOCKED,
+            e409="`MONITOR_LIMIT`: as many as the plan allows. `IDEMPOTENCY_CONFLICT`: a request with this key is "
+            "still in progress.",
+            e413="`PAYLOAD_TOO_LARGE`: over 1 MiB.",
+            e415="`UNSUPPORTED_MEDIA_TYPE`: the body is not JSON.",
+            e422="`IDEMPOTENCY_MISMATCH`: the key was used with another body.",
+        ),
+    )
+    def post(self, request: Request) -> Response:
+        """An audit that repeats. Its first run begins when its schedule says; `POST …/runs` begins one at once."""
+        created = services.create_monitor(
+            caller=caller_of(request), body=json_body(request), idempotency_key=idempotency.key_of(request.headers)
+        )
+        return Response(created.response, status=201, headers=created.headers("/v1/monitors"))
+
+    @operation(
+        operation_id="list_monitors",
+        summary="List monitors",
+        tags=["Monitors"],
+        parameters=PAGE_PARAMETERS,
+        responses=responses({200: MonitorListSerializer}, e400="`INVALID_PARAMS`."),
+    )
+    def get(self, request: Request) -> Response:
+        """The organization's monitors, newest first."""
+        limit, offset = page_of(request.query_params)
+        monitors = access.rows(Monitor, caller_of(request).organization_id)
+        found = monitors.select_related("organization").order_by("-created_at", "-id")[offset : offset + limit]
+        shown = MonitorSerializer(found, many=True).data
+        return Response({"monitors": shown, "total": monitors.count(), "limit": limit, "offset": offset})
+
+
+class MonitorItem(ApiView):
+    """GET, PATCH and DELETE /v1/monitors/:id."""
+
+    parser_classes = [LongJSONParser]
+
+    @operation(
+        operation_id="get_monitor",
+        summary="Get a monitor, its last scores and when it looks next",
+        tags=["Monitors"],
+        parameters=[id_parameter("monitor_id", "mon")],
+        responses=responses({200: MonitorSerializer}, e404=NOT_FOUND),
+    )
+    def get(self, request: Request, monitor_id: str) -> Response:
+        """`GET …/runs` says what its runs found."""
+        return Response(MonitorSerializer(services.find_monitor(caller_of(request).organization_id, monitor_id)).data)
+
+    @operation(
+        operation_id="change_monitor",
+        summary="Change, pause or resume a monitor",
+        tags=["Monitors"],
+        request=MonitorChangeSerializer,
+        parameters=[id_parameter("monitor_id", "mon")],
+        responses=responses(
+            {200: MonitorSerializer},
+            e400=INVALID,
+            e403=BLOCKED,
+            e404=NOT_FOUND,
+            e413="`PAYLOAD_TOO_LARGE`: over 1 MiB.",
+            e415="`UNSUPPORTED_MEDIA_TYPE`: the body is not JSON.",
+        ),
+    )
+    def patch(self, request: Request, monitor_id: str) -> Response:
+        """What is not named stays. Credentials are dropped when the target moves to another origin without new ones."""
+        monitor = services.change_monitor(caller=caller_of(request), monitor_id=monitor_id, body=json_body(request))
+        return Response(MonitorSerializer(monitor).data)
+
+    @operation(
+        operation_id="delete_monitor",
+        summary="Delete a monitor",
+        tags=["Monitors"],
+        parameters=[id_parameter("monitor_id", "mon")],
+        responses=responses({204: None}, e404=NOT_FOUND),
+    )
+    def delete(self, request: Request, monitor_id: str) -> Response:
+        """Reports of its runs stay as long as reports do."""
+        services.delete_monitor(caller=caller_of(request), monitor_id=monitor_id)
+        return Response(status=204)
+
+
+class MonitorRuns(ApiView):
+    """GET and POST /v1/monitors/:id/runs."""
+
+    @operation(
+        operation_id="list_monitor_runs",
+        summary="List the runs of a monitor, and what changed",
+        tags=["Monitors"],
+        parameters=[id_parameter("monitor_id", "mon"), *PAGE_PARAMETERS],
+        responses=responses({200: MonitorRunListSerializer}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
+    )
+    def get(self, request: Request, monitor_id: str) -> Response:
+        """Newest first."""
+        limit, offset = page_of(request.query_params)
+        runs = services.find_monitor(caller_of(request).organization_id, monitor_id).runs.all()
+        found = runs.order_by("-due_at")[offset : offset + limit]
+        shown = MonitorRunSerializer(found, many=True).data
+        return Response({"runs": shown, "total": runs.count(), "limit": limit, "offset": offset})
+
+    @operation(
+        operation_id="run_monitor",
+        summary="Run a monitor at once",
+        tags=["Monitors"],
+        request=None,
+        parameters=[id_parameter("monitor_id", "mon")],
+        responses=responses(
+            {202: MonitorRunSerializer}, e404=NOT_FOUND, e409="`MONITOR_RUNNING`: a run of it is under way already."
+        ),
+    )
+    def post(self, request: Request, monitor_id: str) -> Response:
+        """Beside its schedule, which stays."""
+        run = services.run_now(caller=caller_of(request), monitor_id=monitor_id)
+        return Response(MonitorRunSerializer(run).data, status=202)

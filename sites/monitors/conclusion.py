@@ -1,0 +1,218 @@
+"""How a run of a monitor ends: what it found is compared with what is known, and told where it is worth a message.
+
+All that takes long is done before anything is locked, since an audit that has ended changes no more. Then one
+transaction locks the monitor and its run, in this order as everywhere, and writes what is known, the run and its event.
+Whoever dies before it has done nothing; after it there is nothing left to do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import logging
+import tempfile
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
+from django.db.models import Q
+
+from infrastructure import queue
+from scanner.timestamps import timestamp
+from scans.visits.claims import REFUNDED
+from sites.events import record_monitor_event
+from sites.models import Audit, Monitor, MonitorRun
+from sites.monitors import news, notices
+from sites.monitors.looking import Looking, look
+from sites.monitors.requests import USUAL_ALERT
+from sites.monitors.scores import Run, Scored, scored
+from webhooks.models import EventKind
+
+logger = logging.getLogger(__name__)
+
+RETRY_AFTER = timedelta(minutes=5)
+ATTEMPTS = 2
+# What says nothing of the site.
+NOT_OF_SITE = REFUNDED | {"QUOTA_EXCEEDED", "AUDIT_GONE"}
+FAULT = "The comparison failed because of an error on our side. The next run compares with the same state."
+MISSED_AFTER = timedelta(minutes=1)
+MISSED_AT_ONCE = 20
+# Bytes of what is to be written; what is beyond waits in a file.
+IN_MEMORY = 4 * 1024 * 1024
+# Of PostgreSQL's advisory locks: the first of two numbers, the second being the run's.
+LOCK = 0x6D6F6E
+
+
+def conclude_soon(*, audit: Audit, **_: object) -> None:
+    """Have the run of a monitor whose audit has just ended concluded. Receives `audit_ended`.
+
+    A lost message is made up for by `conclude_missed`.
+    """
+    if audit.of_monitor:
+        for run_id in MonitorRun.objects.filter(audit=audit).values_list("id", flat=True):
+            transaction.on_commit(functools.partial(queue.enqueue, "sites.tasks.conclude_run", str(run_id)))
+
+
+def conclude_missed(now: datetime) -> int:
+    """Hand those runs to the workers that should have been concluded by now; how many there were."""
+    over = Q(audit=None) | Q(audit__status__in=Audit.FINAL, audit__completed_at__lt=now - MISSED_AFTER)
+    missed = MonitorRun.objects.filter(over, status=MonitorRun.Status.RUNNING).order_by("started_at")
+    ids = list(missed.values_list("id", flat=True)[:MISSED_AT_ONCE])
+    for run_id in ids:
+        queue.enqueue("sites.tasks.conclude_run", str(run_id))
+    return len(ids)
+
+
+def conclude_run(run_id: int, now: datetime) -> bool:
+    """End a run whose audit has ended, or that has none; False where there was nothing to do."""
+    # Nothing depends on it but work that is not done twice: it goes with the connection of whoever dies.
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [LOCK, run_id % 2**31])
+        if not cursor.fetchone()[0]:
+            return False
+    try:
+        return _conclude(run_id, now)
+    except (OperationalError, InterfaceError):
+        raise  # it is taken up again
+    except Exception:
+        # A run that never ended would keep all later ones from beginning.
+        logger.exception("run %d of a monitor could not be concluded", run_id)
+        running = MonitorRun.objects.filter(id=run_id, status=MonitorRun.Status.RUNNING)
+        ended = {"status": MonitorRun.Status.FAILED, "ended_at": now}
+        return bool(running.update(error_code="INTERNAL_ERROR", error_message=FAULT, **ended))
+    finally:
+        with contextlib.suppress(DatabaseError, InterfaceError), connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [LOCK, run_id % 2**31])
+
+
+def _conclude(run_id: int, now: datetime) -> bool:
+    runs = MonitorRun.objects.filter(status=MonitorRun.Status.RUNNING)
+    run = runs.filter(id=run_id).select_related("monitor__organization", "audit").first()
+    if run is None or (run.audit is not None and not run.audit.is_final):
+        return False
+    with tempfile.SpooledTemporaryFile(max_size=IN_MEMORY) as changed:
+        looking = look(run.monitor, run.audit, changed, now)
+        with transaction.atomic():
+            monitors = Monitor.objects.select_for_update(no_key=True, of=("self",)).select_related("organization")
+            monitor = monitors.filter(id=run.monitor_id).first()
+            same = runs.filter(id=run_id, attempts=run.attempts, audit=run.audit)
+            found = same.select_for_update(no_key=True).first() if monitor else None
+            if monitor is None or found is None:
+                return False
+            run.status, run.ended_at = MonitorRun.Status.DONE, now
+            if (failure := _failure(run, looking)) is not None:
+                _fail(monitor, run, *failure, now)
+            else:
+                _end(monitor, run, looking, now)
+            run.save()
+        return True
+
+
+def _failure(run: MonitorRun, looking: Looking) -> tuple[str, str] | None:
+    """Code and message where nothing of what the monitor watches could be judged; None where something was."""
+    if run.audit is None:
+        gone = ("AUDIT_GONE", "The audit of this run was deleted before it could be compared.")
+        return (run.error_code, run.error_message) if run.error_code else gone
+    if run.audit.status == Audit.Status.CANCELLED:
+        return "SCAN_CANCELLED", "The audit of this run was cancelled."
+    if looking.judged:
+        return None
+    if looking.error is not None:
+        return looking.error
+    return run.audit.error_code or "NO_PAGE", run.audit.error_message or "No page could be judged."
+
+
+def _fail(monitor: Monitor, run: MonitorRun, code: str, message: str, now: datetime) -> None:
+    """What cannot be reached is tried a second time before it is believed, but for what is known to be failing."""
+    is_of_site = code not in NOT_OF_SITE
+    if is_of_site and run.audit is not None and monitor.failing_since is None and run.attempts < ATTEMPTS:
+        run.status, run.ended_at, run.not_before = MonitorRun.Status.DUE, None, now + RETRY_AFTER
+        return
+    run.status, run.error_code, run.error_message = MonitorRun.Status.FAILED, code, news.cut(message, 1_000)
+    if not is_of_site or monitor.failing_since is not None:
+        return
+    monitor.failing_since = run.started_at or now
+    monitor.save(update_fields=["failing_since"])
+    run.is_told = bool(_alert(monitor)["unreachable"])
+    if run.is_told:
+        error = {"code": code, "message": run.error_message}
+        data = {**_run(run), "since": timestamp(monitor.failing_since), "error": error}
+        record_monitor_event(monitor, EventKind.MONITOR_FAILED, data, now)
+        notices.post_failed(monitor, data)
+
+
+def _alert(monitor: Monitor) -> dict[str, Any]:
+    """What is worth a message; what a monitor was made without is as usual."""
+    return {**USUAL_ALERT, **monitor.alert}
+
+
+def _end(monitor: Monitor, run: MonitorRun, looking: Looking, now: datetime) -> None:
+    alert = _alert(monitor)
+    looking.write(monitor, now)
+    scores = _scores(monitor, alert, run, looking)
+    certificate = _certificate(monitor, alert, looking, now)
+    why = news.reasons(alert, looking.news, scores, certificate)
+    down_since, monitor.failing_since = monitor.failing_since, None
+    monitor.save(
+        update_fields=["scores", "memory", "failing_since", "certificate_expires_at", "certificate_host"],
+    )
+    run.scores = {
+        name: {"before": each.before, "score": each.score, "grade": each.grade} for name, each in scores.items()
+    }
+    run.news = news.described(looking.news, scores, certificate, why)
+    run.error_code = run.error_message = ""
+    if down_since is not None and alert["recovered"]:
+        times = {"down_since": timestamp(down_since), "recovered_at": timestamp(now)}
+        data = {**_run(run), **times, "changes": run.news or None}
+        record_monitor_event(monitor, EventKind.MONITOR_RECOVERED, data, now)
+        notices.post_recovered(monitor, data)
+        run.is_told = True
+    elif why:
+        data = {**_run(run), **run.news}
+        record_monitor_event(monitor, EventKind.MONITOR_CHANGED, data, now)
+        notices.post_changed(run, data)
+        run.is_told = True
+
+
+def _run(run: MonitorRun) -> dict[str, Any]:
+    audit = run.audit
+    told = {"audit_id": audit.id if audit else None, "audit_url": audit.audit_url if audit else None}
+    return {"run": {**told, "due_at": timestamp(run.due_at)}}
+
+
+def _scores(monitor: Monitor, alert: dict[str, Any], run: MonitorRun, looking: Looking) -> dict[str, Scored]:
+    """Those of the types that were judged; what the monitor knows of scores afterwards is that."""
+    assert run.audit is not None
+    memory = monitor.memory.get("scores", {})
+    counts = monitor.memory.get("pages", {})
+    found: dict[str, Scored] = {}
+    remembered: dict[str, Any] = {}
+    for name, shown in run.audit.scores.items():
+        if shown["score"] is None or name not in looking.types or not looking.types[name].pages:
+            remembered[name] = memory.get(name, {})
+            continue
+        of_type = looking.types[name]
+        known = monitor.scores.get(name, {}).get("score")
+        # Other pages have another mean, though none of them may have changed.
+        has_others = name in counts and (of_type.has_new_pages or counts[name] != of_type.pages)
+        has_gaps = of_type.has_gaps or has_others
+        judged = Run(shown["score"], shown["grade"], of_type.basis, of_type.is_measured, has_gaps)
+        drop, below = alert["score_drop"], alert["score_below"].get(name)
+        found[name], remembered[name] = scored(judged, known, memory.get(name, {}), drop=drop, below=below)
+    latest = {name: {"score": each.score, "grade": each.grade} for name, each in found.items()}
+    monitor.scores = {name: each for name, each in (monitor.scores | latest).items() if name in run.audit.types}
+    pages = counts | {name: each.pages for name, each in looking.types.items()}
+    monitor.memory = monitor.memory | {"scores": remembered, "pages": pages}
+    return found
+
+
+def _certificate(monitor: Monitor, alert: dict[str, Any], looking: Looking, now: datetime) -> dict[str, Any] | None:
+    """The one to be told of, if any; the one that ends first is what the monitor shows."""
+    ends = looking.certificates
+    told = monitor.memory.get("certificates", {})
+    shown, told = news.ending_certificate(ends, told, alert, now)
+    monitor.memory = monitor.memory | {"certificates": told}
+    host = min(ends, key=lambda each: ends[each], default=None)
+    monitor.certificate_host = host[:300] if host else ""
+    monitor.certificate_expires_at = datetime.fromisoformat(ends[host]) if host else None
+    return shown

@@ -1,0 +1,229 @@
+"""Read what the audit of a run has found, page by page, beside what is known of its pages.
+
+A few pages at a time, so that an audit of thousands takes little memory; what is to be written waits compressed.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import IO, Any
+
+from django.conf import settings
+from django.db import connection
+
+from reports.models import Report
+from reports.mutes.services import active_mutes
+from scanner.catalogue import measured_checks
+from scanner.findings import ScanType
+from scans.models import Scan
+from scans.visits.claims import REFUNDED
+from sites.models import Audit, AuditPage, Monitor, MonitorState
+from sites.monitors.comparing import Compared, compare, is_down, runs_down
+from sites.monitors.news import IsMuted, Looked, News, cut
+from sites.monitors.states import has_browser, page_key, reduced
+
+# With four reports of some 100 KB each.
+PAGES_AT_ONCE = 20
+ROWS_AT_ONCE = 50
+# A page that is away for once comes back; away a second time it is news.
+RUNS_DOWN = 2
+
+CONFIRM = """
+    UPDATE sites_monitorstate SET scan_id = seen.scan_id, confirmed_at = %s
+    FROM unnest(%s::bigint[], %s::text[]) AS seen (id, scan_id) WHERE sites_monitorstate.id = seen.id
+"""
+
+
+@dataclass(slots=True)
+class OfType:
+    """What is known of a type in this run: pages that were judged, by which rules, and whether something is missing."""
+
+    is_measured: bool
+    pages: int = 0
+    bases: set[str] = field(default_factory=set)
+    has_gaps: bool = False
+    has_new_pages: bool = False
+
+    @property
+    def basis(self) -> str:
+        return " ".join(sorted(self.bases))
+
+
+@dataclass(slots=True)
+class Looking:
+    """What a run has found. `error` is code and message of the first page that could not be judged, by its own fault.
+
+    `judged` are the pages of which at least one type was compared, `certificates` the end of each host's.
+    """
+
+    news: News
+    _changed: IO[bytes]  # the rows that are to be written, one after the other, compressed
+    types: dict[str, OfType] = field(default_factory=dict)
+    judged: int = 0
+    error: tuple[str, str] | None = None
+    certificates: dict[str, str] = field(default_factory=dict)
+    _seen: dict[int, str] = field(default_factory=dict)
+
+    def keep(self, url: str, type: str, scan_id: str, document: Mapping[str, Any], doubts: Mapping[str, Any]) -> None:
+        """Have this written as what is known from now on."""
+        row = {"url": url, "type": type, "scan_id": scan_id, "document": document, "doubts": doubts}
+        packed = zlib.compress(json.dumps(row).encode(), 1)
+        self._changed.write(len(packed).to_bytes(4, "big") + packed)
+
+    def confirm(self, state_id: int, scan_id: str) -> None:
+        """What is known of it is what this scan found, too."""
+        self._seen[state_id] = scan_id
+
+    def write(self, monitor: Monitor, now: datetime) -> None:
+        """Into the table; inside the transaction that ends the run."""
+        changed = self._read()
+        while rows := list(islice(changed, ROWS_AT_ONCE)):
+            MonitorState.objects.bulk_create(
+                (MonitorState(monitor=monitor, page=page_key(row["url"]), confirmed_at=now, **row) for row in rows),
+                update_conflicts=True,
+                unique_fields=["monitor", "page", "type"],
+                update_fields=["scan_id", "confirmed_at", "document", "doubts"],
+            )
+        if self._seen:
+            with connection.cursor() as cursor:
+                cursor.execute(CONFIRM, [now, list(self._seen), list(self._seen.values())])
+
+    def _read(self) -> Iterator[dict[str, Any]]:
+        self._changed.seek(0)
+        while length := int.from_bytes(self._changed.read(4), "big"):
+            yield json.loads(zlib.decompress(self._changed.read(length)))
+
+
+def look(monitor: Monitor, audit: Audit | None, changed: IO[bytes], now: datetime) -> Looking:
+    """What the audit, which has ended, says of what the monitor knows.
+
+    Nothing is written yet: what will be waits in the file `changed`.
+    """
+    looking = Looking(News(_is_muted(monitor.organization_id, now)), changed)
+    if audit is None or audit.status in (Audit.Status.CANCELLED, Audit.Status.FAILED):
+        return looking
+    for batch in _pages(audit):
+        _look_at(looking, monitor, batch, audit.kept_days, now)
+    return looking
+
+
+def _is_muted(organization_id: int, now: datetime) -> IsMuted:
+    mutes = active_mutes(organization_id, now)
+    return lambda check, url, fingerprint: mutes.of(check, url, fingerprint) is not None
+
+
+def _pages(audit: Audit) -> Iterator[list[AuditPage]]:
+    pages = AuditPage.objects.filter(audit=audit).exclude(results={}).order_by("position")
+    position = -1
+    while batch := list(pages.filter(position__gt=position)[:PAGES_AT_ONCE]):
+        yield batch
+        position = batch[-1].position
+
+
+def _look_at(looking: Looking, monitor: Monitor, pages: list[AuditPage], kept_days: int, now: datetime) -> None:
+    keys = {page.url: page_key(page.url) for page in pages}
+    states: dict[str, dict[str, MonitorState]] = {}
+    for state in MonitorState.objects.filter(monitor=monitor, page__in=keys.values()):
+        states.setdefault(state.page, {})[state.type] = state
+    scan_ids = [result["scan"] for page in pages for result in page.results.values()]
+    found = Report.objects.filter(scan__in=scan_ids).values_list("scan_id", "export", "facts")
+    reports = {scan_id: (export, facts) for scan_id, export, facts in found}
+    failed = [each for each in scan_ids if each not in reports]
+    rows = Scan.objects.filter(id__in=failed).values_list("id", "error_code", "error_message") if failed else ()
+    errors = {id: (code, message) for id, code, message in rows}
+    for page in pages:
+        _Page(looking, page, states.get(keys[page.url], {}), kept_days, now).look(reports, errors)
+
+
+class _Page:
+    """One page of the audit, and what is known of it."""
+
+    def __init__(
+        self, looking: Looking, page: AuditPage, states: dict[str, MonitorState], kept_days: int, now: datetime
+    ) -> None:
+        self._looking = looking
+        self._kept_days = kept_days
+        self._url = page.url
+        self._scans = {name: result["scan"] for name, result in page.results.items()}
+        self._states = states
+        self._now = now
+
+    def look(self, reports: dict[str, tuple[str, dict[str, Any]]], errors: dict[str, tuple[str, str]]) -> None:
+        """Compare it type by type; `reports` and `errors` are by scan."""
+        error: tuple[str, str] | None = None
+        is_judged = False
+        for name, scan_id in self._scans.items():
+            of_type = self._looking.types.setdefault(name, OfType(bool(measured_checks(ScanType(name)))))
+            if scan_id not in reports:
+                of_type.has_gaps = True
+                error = error or errors.get(scan_id)
+                continue
+            export, facts = json.loads(reports[scan_id][0]), reports[scan_id][1]
+            report = reduced(export, facts)
+            known = self._states[name].document if name in self._states else {}
+            if is_down(known, report):
+                of_type.has_gaps = True
+                error = error or ("TARGET_STATUS", f"The page answers with status {report['answer']}.")
+                continue
+            is_judged = True
+            self._compare(name, export, report, of_type)
+        if is_judged:
+            self._back()
+        elif error is not None and error[0] not in REFUNDED:
+            self._away(error)
+
+    def _compare(self, name: str, export: dict[str, Any], report: dict[str, Any], of_type: OfType) -> None:
+        state = self._states.get(name)
+        known, doubts = (state.document, state.doubts) if state else ({}, {})
+        is_partial = export["status"] == "partial"
+        compared = compare(known, doubts, report, is_partial=is_partial, measured=measured_checks(ScanType(name)))
+        of_type.pages += 1
+        of_type.bases.add(f"{report['catalogue_version']}{'+' if has_browser(report) else ''}")
+        of_type.has_gaps |= is_partial
+        of_type.has_new_pages |= not known
+        if state is None or compared.document != known or compared.doubts != doubts:
+            is_waiting = "checks" in compared.doubts or "other" in compared.doubts
+            scan_id = state.scan_id if state and known and is_waiting else self._scans[name]
+            self._looking.keep(self._url, name, scan_id, compared.document, compared.doubts)
+        else:
+            self._looking.confirm(state.id, self._scans[name])
+        if (certificate := compared.document["certificate"]) is not None:
+            host, end = certificate
+            ends = self._looking.certificates
+            ends[host] = min(end, ends.get(host, end))
+        self._tell(name, export, compared)
+
+    def _tell(self, name: str, export: dict[str, Any], compared: Compared) -> None:
+        if not compared.changes:
+            return
+        state = self._states[name]
+        is_kept = state.confirmed_at > self._now - timedelta(days=self._kept_days)
+        looked = Looked(self._url, name, _report_url(self._scans[name]), _report_url(state.scan_id) if is_kept else "")
+        checks = (check for category in export["categories"] for check in category["checks"])
+        self._looking.news.add(looked, compared, {each["id"]: each.get("fix") or "" for each in checks})
+
+    def _back(self) -> None:
+        self._looking.judged += 1
+        if runs_down(each.doubts for each in self._states.values()) >= RUNS_DOWN:
+            self._looking.news.reachable.append({"url": cut(self._url, 1_000)})
+
+    def _away(self, error: tuple[str, str]) -> None:
+        self._looking.error = self._looking.error or error
+        runs = 1 + runs_down(each.doubts for each in self._states.values())
+        if runs == RUNS_DOWN:
+            self._looking.news.unreachable.append({"url": cut(self._url, 1_000), "message": cut(error[1], 300)})
+        for name, scan_id in self._scans.items():
+            state = self._states.get(name)
+            document, doubts = (state.document, state.doubts) if state else ({}, {})
+            is_known = state is not None and bool(document)
+            doubts = {**doubts, "down": min(runs, RUNS_DOWN + 1)}
+            self._looking.keep(self._url, name, state.scan_id if state and is_known else scan_id, document, doubts)
+
+
+def _report_url(scan_id: str) -> str:
+    return f"{settings.BASE_URL}/report/{scan_id}"

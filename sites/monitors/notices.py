@@ -1,0 +1,200 @@
+"""The e-mails of a monitor, written in the transaction that ends its run, to those whom it is to tell; and weekly ones.
+
+`data` is that of the event with the same name (docs/webhooks.md): mails and webhooks say the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from django.urls import reverse
+
+from accounts import access
+from accounts.mailing import outbox
+from accounts.models import Organization, User
+from documentation.checks import check_pages
+from scanner.messages import counted
+from scanner.report.references import page_url
+from scanner.timestamps import timestamp
+from sites.models import Monitor, MonitorRun
+
+# Of each kind of change, and of the pages of a finding.
+MOST_FINDINGS = 10
+PAGES = (("unreachable_pages", "Unreachable"), ("reachable_pages", "Reachable again"))
+CHANGES = (("new", "New"), ("worse", "Worse"), ("fixed", "Fixed"), ("better", "Better"))
+WEEK = timedelta(days=7)
+# More of them nobody reads; the page of the monitors has all.
+MOST_MONITORS = 50
+# Days before a certificate ends.
+LAST_CALLS = (3, 14)
+# What is kept of runs may be large, so that the database counts in it.
+WEEK_OF_RUNS = """
+    SELECT run.monitor_id, (array_agg(run.scores ORDER BY run.due_at))[1],
+        sum(jsonb_array_length(coalesce(run.news->'new', '[]')) + coalesce((run.news->'more'->>'new')::int, 0)),
+        sum(jsonb_array_length(coalesce(run.news->'fixed', '[]')) + coalesce((run.news->'more'->>'fixed')::int, 0))
+    FROM sites_monitorrun AS run JOIN sites_monitor AS monitor ON monitor.id = run.monitor_id
+    WHERE monitor.organization_id = %(organization)s AND run.status = 'done' AND run.due_at >= %(since)s
+    GROUP BY run.monitor_id
+"""
+
+
+def post_changed(run: MonitorRun, data: Mapping[str, Any]) -> int:
+    """What one run found changed, once for each person; returns to how many it goes.
+
+    Nothing but a certificate that ends soon has a mail of its own.
+    """
+    if data["reasons"] == ["certificate"]:
+        certificate = data["certificate"]
+        said = f"the certificate of {certificate['host']} expires in {counted(certificate['days_left'], 'day')}"
+        return _post(run.monitor, "certificate_expiring", said, f"changed:{run.pk}", data)
+    changes = list(_changes(data, run.monitor))
+    counts = _counts(changes)
+    said = counts or ("the certificate expires soon" if data["certificate"] else "the score has changed")
+    return _post(
+        run.monitor, "monitor_changed", said, f"changed:{run.pk}", {**data, "changes": changes, "counts": counts}
+    )
+
+
+def post_failed(monitor: Monitor, data: Mapping[str, Any]) -> int:
+    """What it watches can't be reached, after a second try; once for each outage."""
+    return _post(monitor, "monitor_failed", "unreachable", f"failed:{data['since']}", data)
+
+
+def post_recovered(monitor: Monitor, data: Mapping[str, Any]) -> int:
+    """It can be reached again, and what has changed meanwhile."""
+    counts = _counts(_changes(data["changes"], monitor)) if data["changes"] else ""
+    said, key = "reachable again", f"recovered:{data['down_since']}"
+    return _post(monitor, "monitor_recovered", said, key, {**data, "counts": counts})
+
+
+def post_paused(monitor: Monitor, now: datetime) -> int:
+    """The month's scans are used: once for each month."""
+    said, key = "paused, because this month's scans are used up", f"paused:{now:%Y-%m}"
+    return _post(monitor, "monitor_paused", said, key, {"goes_on_at": monitor.next_run_at})
+
+
+def post_certificates(now: datetime) -> int:
+    """The last calls before certificates end, each once; returns how many e-mails were written.
+
+    They come whether a run is due or not, and say when the certificate was seen. Who was told by a run within a day is
+    not told again.
+    """
+    ending = Monitor.objects.filter(
+        certificate_expires_at__gt=now, certificate_expires_at__lt=now + timedelta(days=max(LAST_CALLS)), paused_at=None
+    ).exclude(alert__certificate_days=None)
+    return sum(_post_certificate(each, now) for each in ending.select_related("organization"))
+
+
+def _post_certificate(monitor: Monitor, now: datetime) -> int:
+    assert monitor.certificate_expires_at is not None
+    left = monitor.certificate_expires_at - now
+    call = min(days for days in LAST_CALLS if left < timedelta(days=days))
+    runs = monitor.runs.filter(status=MonitorRun.Status.DONE)
+    seen_at = runs.order_by("-due_at").values_list("ended_at", flat=True).first()
+    told = runs.filter(ended_at__gt=now - timedelta(days=1), news__certificate__host=monitor.certificate_host)
+    # The alert's own days are told by the run that sees them.
+    if call == monitor.alert["certificate_days"] or told.exists():
+        return 0
+    ends = timestamp(monitor.certificate_expires_at)
+    said = f"the certificate of {monitor.certificate_host} expires in {counted(left.days, 'day')}"
+    certificate = {"host": monitor.certificate_host, "expires_at": ends, "days_left": left.days}
+    data = {"certificate": certificate, "seen_at": timestamp(seen_at) if seen_at else None}
+    return _post(monitor, "certificate_expiring", said, f"certificate:{ends}:{call}", data)
+
+
+def _post(monitor: Monitor, template: str, said: str, key: str, data: Mapping[str, Any]) -> int:
+    """One topic for each monitor, so that one that is too loud can be stopped alone."""
+    return outbox.post(
+        to=User.objects.filter(pk__in=monitor.recipients),
+        template=template,
+        subject=f"{monitor.name}: {said}",
+        topic=f"monitor:{monitor.id}",
+        organization=monitor.organization,
+        key=f"{monitor.id}:{key}",
+        context={"name": monitor.name, "target": monitor.url, "monitor_url": monitor.monitor_url, **data},
+    )
+
+
+def _counts(changes: Iterable[Mapping[str, Any]]) -> str:
+    """As in "2 new problems, 1 fixed, 1 page can't be reached"."""
+    said: list[str] = []
+    for change in changes:
+        number, title = change["count"], str(change["title"]).lower()
+        if "urls" in change:
+            said.append(f"{counted(number, 'page')} {title}")
+        else:
+            said.append(f"{number} {title}" if said else counted(number, f"{title} problem"))
+    return ", ".join(said)
+
+
+def _changes(data: Mapping[str, Any], monitor: Monitor) -> Iterator[dict[str, Any]]:
+    """News by kind: `title`, `count`, `findings` or `urls` of pages, and how many `more` there are than these."""
+    for name, title in CHANGES:
+        if findings := data[name]:
+            yield {
+                "title": title,
+                "count": len(findings) + data["more"][name],
+                "findings": [_finding(each, name, monitor) for each in findings[:MOST_FINDINGS]],
+                "more": max(0, len(findings) + data["more"][name] - MOST_FINDINGS),
+            }
+    for name, title in PAGES:
+        if pages := data[name]:
+            count = len(pages) + data["more"][name]
+            shown = [each["url"] for each in pages[:MOST_FINDINGS]]
+            yield {"title": title, "count": count, "urls": shown, "more": max(0, count - MOST_FINDINGS)}
+
+
+def _finding(finding: Mapping[str, Any], change: str, monitor: Monitor) -> dict[str, Any]:
+    """With the first of its pages, and for what is new or worse the page on which it is muted."""
+    page = finding["pages"][0] if finding["pages"] else None
+    mute_url = ""
+    if page and change in ("new", "worse"):
+        path = reverse("mute-new", args=[monitor.organization.slug])
+        scan_id = page["report_url"].rpartition("/")[2]
+        mute_url = f"{settings.BASE_URL}{path}?scan={scan_id}&check={finding['check']}"
+    check_url = page_url(check_pages(), finding["check"])
+    return {**finding, "page": page, "mute_url": mute_url, "check_url": check_url}
+
+
+def post_digests(now: datetime) -> int:
+    """Write the summaries of the week before `now`, each person's once for each ISO week; returns how many."""
+    wanted = Organization.objects.filter(closed_at=None, membership__weekly_digest=True, monitors__isnull=False)
+    return sum(_post_digest(organization, now) for organization in wanted.distinct().order_by("pk"))
+
+
+def _post_digest(organization: Organization, now: datetime) -> int:
+    week = now.isocalendar()
+    monitors = access.rows(Monitor, organization.pk).order_by("name", "id")[:MOST_MONITORS]
+    found = access.fetch_rows(WEEK_OF_RUNS, organization.pk, since=now - WEEK)
+    runs = {monitor_id: (json.loads(first), new, fixed) for monitor_id, first, new, fixed in found}
+    return outbox.post(
+        to=User.objects.filter(membership__organization=organization, membership__weekly_digest=True),
+        template="digest",
+        subject=f"{organization.name}: weekly summary of your monitors",
+        topic=f"digest:{organization.pk}",
+        organization=organization,
+        key=f"digest:{organization.pk}:{week.year}-{week.week}",
+        context={
+            "since": now - WEEK,
+            "until": now,
+            "monitors": [_digest_row(each, *runs.get(each.id, ({}, 0, 0))) for each in monitors],
+            "settings_url": f"{settings.BASE_URL}{reverse('organization-settings', args=[organization.slug])}",
+        },
+    )
+
+
+def _digest_row(monitor: Monitor, first: dict[str, Any], new: int, fixed: int) -> dict[str, Any]:
+    """`scores` by type: before the week's first run, and now."""
+    return {
+        "monitor": monitor,
+        "new": new,
+        "fixed": fixed,
+        "scores": {
+            name: {"before": first.get(name, {}).get("before"), "after": now["score"], "grade": now["grade"]}
+            for name, now in monitor.scores.items()
+        },
+    }

@@ -1,0 +1,203 @@
+"""The life of a monitor: created, changed, paused, run at once, deleted. Every step is one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from accounts import access, usage
+from accounts import audit as audit_log
+from accounts.authentication import Caller
+from accounts.models import Interval, Organization, Tier
+from infrastructure import queue
+from scanner.errors import Refusal
+from scanner.ids import is_id
+from scans.idempotency_records import Created, created_once
+from scans.models import sealed
+from scans.policy import scan_policy
+from scans.reachability import refuse_unreachable
+from sites.audits.requests import AuditRequest
+from sites.models import Monitor, MonitorRun
+from sites.models.monitor import new_monitor_id
+from sites.monitors.requests import MonitorRequest, audit_columns, is_shorter, parse_change, parse_new
+from sites.monitors.schedule import Schedule
+from sites.monitors.serializers import MonitorSerializer
+
+
+class MonitorNotFound(Refusal):
+    code = "MONITOR_NOT_FOUND"
+    status = 404
+
+
+class MonitorLimit(Refusal):
+    """As many monitors as the plan allows."""
+
+    code = "MONITOR_LIMIT"
+    status = 409
+
+
+class MonitorBusy(Refusal):
+    """A run of it has not ended."""
+
+    code = "MONITOR_RUNNING"
+    status = 409
+
+
+def schedule_of(monitor: Monitor, tier: Tier) -> Schedule:
+    """When it is due; after a change of the plan no more often than that allows."""
+    every = allowed(monitor.every, tier.shortest_interval)
+    return Schedule(every, monitor.id, monitor.at, monitor.day, monitor.timezone)
+
+
+def allowed(every: str, shortest: str) -> Interval:
+    """What becomes of the interval `every` under a plan whose shortest one is `shortest`."""
+    return Interval(shortest if is_shorter(every, shortest) else every)
+
+
+def create_monitor(*, caller: Caller, body: Mapping[str, Any], idempotency_key: str | None) -> Created:
+    """Accept a monitor, or raise the refusal that comes first; its first run is due when its schedule says."""
+    tier = Tier.objects.get(organization=caller.organization_id)
+    request = parse_new(body, scan_policy(), tier, caller.organization_id)
+    assert request.audit is not None
+    return created_once(
+        caller.organization_id,
+        idempotency_key,
+        {"monitor": {name: body[name] for name in body if name != "request"}},
+        request.audit.credentials,
+        lambda: _create(caller, request),
+        "monitor",
+    )
+
+
+def _create(caller: Caller, request: MonitorRequest) -> dict[str, Any]:
+    audit, now = request.audit, timezone.now()
+    assert audit is not None
+    if audit.kind != "pages":
+        refuse_unreachable(audit.targets[0], caller.organization_id)
+    with transaction.atomic():
+        organization = usage.lock(caller.organization_id)
+        _refuse_too_many(organization)
+        monitor = Monitor(
+            id=new_monitor_id(),
+            organization=organization,
+            api_key_id=caller.key_id,
+            created_by_id=caller.member.user_id if caller.member else None,
+            created_at=now,
+            recipients=[caller.member.user_id] if caller.member else [],
+            **audit_columns(audit),
+            **sealed(audit.credentials),
+        )
+        _change(monitor, request.columns)
+        _plan(monitor, organization.tier, now, is_paused=bool(request.is_paused))
+        monitor.save()
+        audit_log.record_call(caller, "monitor.created", monitor.name, monitor=monitor.id, url=monitor.url)
+    return dict(MonitorSerializer(monitor).data)
+
+
+def _refuse_too_many(organization: Organization) -> None:
+    most = organization.tier.schedules
+    if access.rows(Monitor, organization.id).count() >= most:
+        monitors = "1 monitor" if most == 1 else f"{most} monitors"
+        raise MonitorLimit(f"Your plan allows {monitors}. Delete one, or change the plan.")
+
+
+def find_monitor(organization_id: int, monitor_id: str) -> Monitor:
+    """Raises MonitorNotFound (unknown, or another organization's)."""
+    monitors = access.rows(Monitor, organization_id).select_related("organization__tier")
+    monitor = monitors.filter(id=monitor_id).first() if is_id("mon", monitor_id) else None
+    if monitor is None:
+        raise MonitorNotFound("There is no monitor with this ID.")
+    return monitor
+
+
+def change_monitor(*, caller: Caller, monitor_id: str, body: Mapping[str, Any]) -> Monitor:
+    """Change what is named; raises as `create_monitor`, and MonitorNotFound."""
+    monitor = find_monitor(caller.organization_id, monitor_id)
+    tier = monitor.organization.tier
+    request = parse_change(body, scan_policy(), tier, monitor)
+    with transaction.atomic():
+        monitor = _locked(monitor)
+        before = {name: getattr(monitor, name) for name in request.columns}
+        _change(monitor, request.columns)
+        changed = [name for name, value in before.items() if value != getattr(monitor, name)]
+        if request.audit is not None:
+            changed += _watch(monitor, request.audit, keeps_credentials="request" not in body)
+        is_paused = monitor.is_paused if request.is_paused is None else request.is_paused
+        if is_paused != monitor.is_paused:
+            changed.append("paused")
+        if {"paused", "every", "at", "day", "timezone"} & set(changed):
+            _plan(monitor, tier, timezone.now(), is_paused=is_paused)
+        monitor.save()
+        if changed:
+            action = _action(changed, is_paused=is_paused)
+            audit_log.record_call(caller, action, monitor.name, monitor=monitor.id, changed=sorted(changed))
+    return monitor
+
+
+def _action(changed: list[str], *, is_paused: bool) -> str:
+    if changed != ["paused"]:
+        return "monitor.changed"
+    return "monitor.paused" if is_paused else "monitor.resumed"
+
+
+def _change(monitor: Monitor, columns: Mapping[str, Any]) -> None:
+    for name, value in columns.items():
+        setattr(monitor, name, value)
+
+
+def _watch(monitor: Monitor, audit: AuditRequest, *, keeps_credentials: bool) -> list[str]:
+    """Have it look at something else. What is known of pages and types that stay is kept; what was changed."""
+    columns = audit_columns(audit)
+    changed = [name for name, value in columns.items() if value != getattr(monitor, name)]
+    # What was meant for one origin is never shown to another one.
+    is_same = all(monitor.url.startswith((f"{each.origin}/", f"{each.origin}?")) for each in audit.targets)
+    has_credentials = monitor.credential_names is not None or audit.credentials is not None
+    if has_credentials and not (keeps_credentials and is_same):
+        _change(monitor, sealed(audit.credentials))
+        changed.append("request")
+    _change(monitor, columns)
+    if {"kind", "pages"} & set(changed):
+        monitor.failing_since = None
+    return changed
+
+
+def _plan(monitor: Monitor, tier: Tier, now: datetime, *, is_paused: bool) -> None:
+    monitor.paused_at = (monitor.paused_at or now) if is_paused else None
+    monitor.pause_reason = Monitor.Pause.REQUESTED if is_paused else ""
+    monitor.next_run_at = None if is_paused else schedule_of(monitor, tier).after(now)
+
+
+def run_now(*, caller: Caller, monitor_id: str) -> MonitorRun:
+    """Have it look at once, beside its schedule; raises MonitorNotFound or MonitorBusy."""
+    monitor = find_monitor(caller.organization_id, monitor_id)
+    now = timezone.now()
+    with transaction.atomic():
+        monitor = _locked(monitor)
+        if monitor.runs.filter(status__in=MonitorRun.UNFINISHED).exists():
+            raise MonitorBusy("A run of this monitor is already in progress.")
+        run = monitor.runs.create(due_at=now, not_before=now, is_requested=True)
+        audit_log.record_call(caller, "monitor.run", monitor.name, monitor=monitor.id)
+        transaction.on_commit(lambda: queue.enqueue("sites.tasks.start_run", str(run.id)))
+    return run
+
+
+def delete_monitor(*, caller: Caller, monitor_id: str) -> None:
+    """Delete it with its runs and what it knows; reports of its runs stay. Raises MonitorNotFound."""
+    monitor = find_monitor(caller.organization_id, monitor_id)
+    with transaction.atomic():
+        monitor = _locked(monitor)
+        audit_log.record_call(caller, "monitor.deleted", monitor.name, monitor=monitor.id, url=monitor.url)
+        monitor.delete()
+
+
+def _locked(monitor: Monitor) -> Monitor:
+    """Before its runs and its organization, as everywhere."""
+    rows = access.rows(Monitor, monitor.organization_id).select_related("organization__tier")
+    found = rows.select_for_update(of=("self",)).filter(id=monitor.id).first()
+    if found is None:
+        raise MonitorNotFound("There is no monitor with this ID.")
+    return found

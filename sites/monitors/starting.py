@@ -1,0 +1,145 @@
+"""Runs that are due become audits, each in one transaction with its audit."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+from django.db import transaction
+
+from accounts import usage
+from infrastructure import queue
+from scanner.errors import Refusal
+from scanner.findings import ScanType
+from scans.policy import scan_policy
+from scans.visits.overload import SHARE_OF_AUDITS, overload_s
+from sites.audits.release import release_pages
+from sites.audits.requests import AuditRequest, parse_audit
+from sites.audits.services import has_enough_sites, insert_audit
+from sites.models import UNFINISHED, Audit, Monitor, MonitorRun
+from sites.monitors import notices
+from sites.monitors.requests import audit_body
+from sites.monitors.services import schedule_of
+
+logger = logging.getLogger(__name__)
+
+AT_ONCE = 200
+# Audits of monitors that an organization has under way, for each of its places: the others wait here.
+UNFINISHED_PER_PLACE = 2
+LATER = timedelta(minutes=1)
+
+
+def start_runs(now: datetime, has_time: Callable[[], bool]) -> int:
+    """Start what is due, the longest waiting first, until there is nothing more or no time; how many were started."""
+    started = 0
+    while has_time():
+        due = MonitorRun.objects.filter(status=MonitorRun.Status.DUE, not_before__lte=now)
+        runs = list(due.order_by("not_before", "id").values_list("id", "monitor_id")[:AT_ONCE])
+        done = sum(start_run(run_id, monitor_id, now) for run_id, monitor_id in runs if has_time())
+        started += done
+        if not done:
+            break
+    return started
+
+
+def start_run(run_id: int, monitor_id: str, now: datetime) -> bool:
+    """Make the audit of a run that is due; False where there was nothing to do, or somebody else does it."""
+    with transaction.atomic():
+        monitors = Monitor.objects.select_related("organization__tier").select_for_update(
+            skip_locked=True, of=("self",)
+        )
+        monitor = monitors.filter(id=monitor_id).first()
+        run = monitor and monitor.runs.select_for_update().filter(id=run_id, status=MonitorRun.Status.DUE).first()
+        if not monitor or not run or run.not_before > now:
+            return False
+        _start(monitor, run, now)
+    release_pages(monitor.organization_id)
+    return True
+
+
+def _start(monitor: Monitor, run: MonitorRun, now: datetime) -> None:
+    try:
+        organization = usage.lock(monitor.organization_id)
+    except usage.OrganizationClosed:
+        run.delete()
+        return
+    limits = usage.limits_of(organization.tier)
+    if not run.is_requested and _is_over_plan(monitor):
+        _pause(monitor, run, Monitor.Pause.PLAN, now)
+        return
+    audits = Audit.objects.filter(organization=organization, of_monitor=True, status__in=UNFINISHED)
+    is_full = audits.count() >= UNFINISHED_PER_PLACE * limits.concurrent_scans
+    # Looking for pages costs nothing of the quota: who runs a monitor again and again is bounded as with audits.
+    types = [ScanType(each) for each in monitor.types]
+    if (
+        is_full
+        or overload_s(types, SHARE_OF_AUDITS)
+        or (monitor.kind == Audit.Kind.SITE and has_enough_sites(organization))
+    ):
+        run.not_before = now + LATER
+        run.save(update_fields=["not_before"])
+        return
+    try:
+        request = _request(monitor, limits.pages_per_audit)
+        known = 1 if request.kind == Audit.Kind.SITE else len(request.targets)
+        usage.refuse_more_than_left(organization.id, limits, known * len(request.types), now)
+    except usage.QuotaExceeded as refusal:
+        _pause(monitor, run, Monitor.Pause.QUOTA, now, refusal)
+        return
+    except Refusal as refusal:  # the policy has changed since
+        run.error_code, run.error_message = refusal.code, str(refusal)
+    else:
+        run.audit = insert_audit(
+            organization,
+            request,
+            of_monitor=True,
+            api_key_id=monitor.api_key_id,
+            created_by_id=monitor.created_by_id,
+            credential_names=monitor.credential_names,
+            encrypted_credentials=monitor.encrypted_credentials,
+        )
+    if monitor.pause_reason == Monitor.Pause.QUOTA:
+        monitor.paused_at, monitor.pause_reason = None, ""
+        monitor.save(update_fields=["paused_at", "pause_reason"])
+    run.status = MonitorRun.Status.RUNNING
+    run.attempts += 1
+    run.started_at = run.started_at or now
+    run.save()
+    if run.audit is None:
+        transaction.on_commit(lambda: queue.enqueue("sites.tasks.conclude_run", str(run.id)))
+
+
+def _request(monitor: Monitor, pages_per_audit: int) -> AuditRequest:
+    """What it watches, as far as the plan goes now. Raises the refusals of a new audit."""
+    body = audit_body(monitor)
+    if monitor.kind == Audit.Kind.SITE:
+        body["max_pages"] = min(monitor.max_pages, pages_per_audit)
+    if monitor.kind == Audit.Kind.PAGES:
+        body["pages"] = monitor.pages[:pages_per_audit]
+    return parse_audit(body, scan_policy(), pages_per_audit)
+
+
+def _is_over_plan(monitor: Monitor) -> bool:
+    """Whether the plan, which may have changed, allows fewer monitors than there are before this one."""
+    older = Monitor.objects.filter(organization=monitor.organization_id).exclude(pause_reason=Monitor.Pause.PLAN)
+    older = older.filter(created_at__lt=monitor.created_at)
+    return older.count() >= monitor.organization.tier.schedules
+
+
+def _pause(monitor: Monitor, run: MonitorRun, reason: str, now: datetime, refusal: Refusal | None = None) -> None:
+    """Leave the run out. Out of quota it goes on by itself with the new month."""
+    monitor.paused_at = monitor.paused_at or now
+    monitor.pause_reason = reason
+    monitor.next_run_at = None
+    is_out_of_quota = reason == Monitor.Pause.QUOTA
+    if is_out_of_quota:
+        begin = datetime.combine(usage.next_month(usage.month_of(now)), datetime.min.time(), UTC)
+        monitor.next_run_at = schedule_of(monitor, monitor.organization.tier).after(begin)
+    monitor.save(update_fields=["paused_at", "pause_reason", "next_run_at"])
+    if is_out_of_quota:
+        notices.post_paused(monitor, now)
+    run.status, run.ended_at = MonitorRun.Status.SKIPPED, now
+    run.error_code = refusal.code if refusal else "MONITOR_LIMIT"
+    run.error_message = str(refusal) if refusal else "Your plan allows fewer monitors than you have."
+    run.save()

@@ -1,0 +1,100 @@
+"""What workers do with audits and monitors."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+from celery import shared_task
+from django.db import InterfaceError, OperationalError, connection
+from django.utils import timezone
+
+from infrastructure.postgresql.silence import log_failure
+from infrastructure.queue import delete_in_batches
+from scanner.memory import give_back
+from scans import credentials
+from scans.tasks import this_worker
+from sites.audits import discovering, retention
+from sites.models import Audit, MonitorRun
+from sites.monitors import beats, conclusion, notices, starting
+from sites.monitors import retention as retention_of_runs
+
+# Others wait for this process.
+MONITORS_S = 20.0
+# An audit of 10,000 pages has 40,000 reports; within the broker's patience with a task.
+CONCLUSION_S = 3_000
+
+
+@shared_task(soft_time_limit=discovering.TIME_LIMIT_S + 15, time_limit=discovering.TIME_LIMIT_S + 30)
+def discover_pages(audit_id: str) -> None:
+    """Run one attempt at finding the pages of a site, of the audit whose turn it is: messages only say that one waits.
+
+    The sweeper takes up what is interrupted.
+    """
+    try:
+        discovering.discover_pages(this_worker())
+    except (OperationalError, InterfaceError) as error:
+        log_failure(error)
+        connection.close()
+    finally:
+        give_back()
+
+
+@shared_task
+def run_monitors() -> None:
+    """Every 15 seconds: what is due begins, what has ended is concluded. Any number of these at once do it once."""
+    ends_at = time.monotonic() + MONITORS_S
+    while beats.beat(timezone.now()) == beats.AT_ONCE and time.monotonic() < ends_at:
+        pass
+    starting.start_runs(timezone.now(), lambda: time.monotonic() < ends_at)
+    conclusion.conclude_missed(timezone.now())
+
+
+@shared_task(soft_time_limit=CONCLUSION_S, time_limit=CONCLUSION_S + 15)
+def conclude_run(run_id: str) -> None:
+    """Say what a run whose audit has ended has found. Being told twice is harmless; what fails is taken up again."""
+    try:
+        conclusion.conclude_run(int(run_id), timezone.now())
+    except (OperationalError, InterfaceError) as error:
+        log_failure(error)
+        connection.close()
+    finally:
+        give_back()
+
+
+@shared_task
+def start_run(run_id: str) -> None:
+    """What somebody asked for at once. Where the message is lost, `run_monitors` finds the run."""
+    run = MonitorRun.objects.filter(id=run_id).first()
+    if run is not None:
+        starting.start_run(run.id, run.monitor_id, timezone.now())
+
+
+@shared_task
+def forget_credentials() -> None:
+    """Every night: those of audits, as those of scans."""
+    delete_in_batches("sites.tasks.forget_credentials", partial(credentials.forget, Audit))
+
+
+@shared_task
+def delete_expired_audits() -> None:
+    """Every night, after their reports."""
+    delete_in_batches("sites.tasks.delete_expired_audits", retention.delete_expired)
+
+
+@shared_task
+def post_digests() -> None:
+    """On Mondays: the weekly e-mails about monitors."""
+    notices.post_digests(timezone.now())
+
+
+@shared_task
+def tell_of_certificates() -> None:
+    """Every hour: those of monitors that end in days."""
+    notices.post_certificates(timezone.now())
+
+
+@shared_task
+def delete_old_runs() -> None:
+    """Every night: runs of monitors that are older than a year."""
+    delete_in_batches("sites.tasks.delete_old_runs", retention_of_runs.delete_old)

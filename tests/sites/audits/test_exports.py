@@ -1,0 +1,191 @@
+"""GET /v1/audits/:id/export: all of an audit, in bounded memory."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import tracemalloc
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import Tier
+from scanner.findings import HIGH, LOW, Severity
+from scanner.result import CategoryResult, CheckResult, ScanError
+from sites.audits import exports
+from sites.audits.muting import AuditMutes
+from sites.models import Audit, AuditFinding, AuditPage
+from tests.reports.sarif import assert_sarif
+from tests.sites.audits.test_life import created, pages, shown, visit
+from tests.world import Member
+
+FAILED = ScanError("TARGET_STATUS", "The page answers with status 404.")
+
+
+def exported(member: Member, audit: dict[str, Any], export_format: str = "json") -> str:
+    response: Any = member.api.get(f"/v1/audits/{audit['id']}/export?format={export_format}")
+    assert response.status_code == 200
+    assert response["Content-Disposition"] == f'attachment; filename="{audit["id"]}.{export_format}"'
+    assert "X-RateLimit-Limit" in response.headers
+    return response.getvalue().decode()
+
+
+def category(*checks: CheckResult) -> tuple[CategoryResult, ...]:
+    return (CategoryResult("things", "Things", 10, checks, 71),)
+
+
+def fault(check_id: str, severity: Severity, points: float, message: str, *selectors: str) -> CheckResult:
+    evidence = tuple({"selector": each} for each in selectors)
+    return CheckResult(check_id, "Name", "Found", "fail", severity, severity, message, "Mend it.", evidence, (), points)
+
+
+@pytest.fixture
+def audit(home: Member) -> dict[str, Any]:
+    """Of three pages and two types; the last page can't be judged."""
+    Tier.objects.update(pages_per_audit=100)
+    audit = created(home, {"pages": pages(3), "types": ["seo", "security"]})
+    found = category(
+        fault("one", LOW, 1.0, "=1+1 [a link](https://evil.example)", "main > \0p"),
+        fault("two", HIGH, 6.0, "It is “high”.", "#a", "#b"),
+    )
+    for _ in range(2):
+        assert visit(home, categories=found)
+    assert visit(home, status="failed", score=None, grade=None, categories=(), error=FAILED)
+    return audit
+
+
+def test_json_is_what_the_endpoints_say_in_one_document(home: Member, audit: dict[str, Any]) -> None:
+    document = json.loads(exported(home, audit))
+    assert document["audit"] == shown(home, audit)
+    assert document["findings"] == shown(home, audit, "/findings?limit=100")["findings"]
+    assert document["pages"] == shown(home, audit, "/pages?limit=100")["pages"]
+    assert [each["status"] for each in document["pages"]] == ["done", "done", "failed"]
+    assert len(document["findings"]) == 6
+    assert document["findings"][0]["sample_pages"][0]["place"] in ("#a", "#b")
+
+
+def test_csv_has_a_line_for_each_finding_and_no_formulas(home: Member, audit: dict[str, Any]) -> None:
+    rows = list(csv.DictReader(io.StringIO(exported(home, audit, "csv"))))
+    assert len(rows) == 6
+    assert tuple(rows[0]) == exports.CSV_COLUMNS
+    formulas = [row for row in rows if row["check"] == "one"]
+    assert {row["message"] for row in formulas} == {"'=1+1 [a link](https://evil.example)"}
+    assert formulas[0]["sample_pages"].split() == pages(2)
+    assert (formulas[0]["pages_affected"], formulas[0]["place"]) == ("2", "main > p")
+
+
+def test_sarif_has_a_run_for_each_type(home: Member, audit: dict[str, Any]) -> None:
+    document = json.loads(exported(home, audit, "sarif"))
+    assert_sarif(document)
+    tags = [run["tool"]["driver"]["rules"][0]["properties"]["tags"] for run in document["runs"]]
+    assert tags == [["security"], ["seo"]]
+    for run in document["runs"]:
+        rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+        assert rules == ["one", "two"]
+        assert [result["ruleId"] for result in run["results"]] == ["two", "two", "one"]
+        for result in run["results"]:
+            assert rules[result["ruleIndex"]] == result["ruleId"]
+            assert result["occurrenceCount"] == len(result["locations"]) == 2
+        assert run["results"][-1]["message"]["text"].startswith(r"=1+1 \[a link\](https://evil.example)")
+        assert run["invocations"][0]["executionSuccessful"] is True
+    assert len({each["partialFingerprints"]["place/v1"] for each in document["runs"][0]["results"]}) == 3
+
+
+def test_sarif_of_an_audit_that_failed_says_why(home: Member) -> None:
+    audit = created(home, {"pages": pages(1), "types": ["seo"]})
+    assert visit(home, status="failed", score=None, grade=None, categories=(), error=FAILED)
+    document = json.loads(exported(home, audit, "sarif"))
+    assert_sarif(document)
+    (run,) = document["runs"]
+    assert run["results"] == []
+    assert run["invocations"][0]["executionSuccessful"] is False
+    assert "TARGET_STATUS" in run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"]
+    assert exported(home, audit, "csv").splitlines() == [",".join(exports.CSV_COLUMNS)]
+
+
+def test_what_is_under_way_is_not_exported(home: Member) -> None:
+    audit = created(home, {"pages": pages(2), "types": ["seo"]})
+    for export_format, expected in (("csv", (409, "AUDIT_NOT_COMPLETE")), ("xml", (400, "INVALID_PARAMS"))):
+        response = home.api.get(f"/v1/audits/{audit['id']}/export?format={export_format}")
+        assert (response.status_code, response.json()["code"]) == expected
+    assert home.api.delete(f"/v1/audits/{audit['id']}").status_code == 200
+    assert json.loads(exported(home, audit))["audit"]["status"] == "cancelled"
+
+
+PAGES = 2_000
+
+
+@pytest.fixture
+def huge(home: Member) -> Audit:
+    """2,000 pages, and 4,000 findings that each name five of them."""
+    audit = Audit.objects.create(
+        organization=home.organization,
+        kind="site",
+        url="https://example.com/",
+        types=["seo"],
+        max_pages=PAGES,
+        status="completed",
+        completed_at=timezone.now(),
+        totals={"seo": {"pages": PAGES, "sum": 70 * PAGES, "flawless": 0, "gaps": 0, "cap": None}},
+    )
+    result = {"seo": {"scan": "scan_" + "a" * 22, "status": "completed", "score": 70, "grade": "C"}}
+    url = "https://example.com/" + "path/" * 15
+    AuditPage.objects.bulk_create(
+        (
+            AuditPage(audit=audit, position=number, url=f"{url}{number}", origin="o", status="done", results=result)
+            for number in range(PAGES)
+        ),
+        1000,
+    )
+    samples = [{"url": f"{url}{number}", "scan": "scan_" + "a" * 22, "place": "main > p"} for number in range(5)]
+    AuditFinding.objects.bulk_create(
+        (
+            AuditFinding(
+                audit=audit,
+                type="seo",
+                check_id=f"check-{number % 40}",
+                fingerprint=f"{number:016x}",
+                status="fail",
+                severity="high",
+                title="Found",
+                message="It is not as it should be. " * 5,
+                fix="Mend it.",
+                pages_affected=PAGES,
+                points=float(number % 7),
+                samples=samples,
+            )
+            for number in range(2 * PAGES)
+        ),
+        1000,
+    )
+    return audit
+
+
+def test_an_exports_memory_does_not_grow_with_its_length(huge: Audit) -> None:
+    tracemalloc.start()
+    try:
+        peaks = [
+            tracemalloc.get_traced_memory()[1]
+            for _ in exports.export(huge, "json", AuditMutes(huge), clock=lambda: 0.0)
+        ]
+    finally:
+        tracemalloc.stop()
+    assert len(peaks) > 20
+    assert peaks[-1] < 1.3 * peaks[len(peaks) // 4]
+
+
+def test_a_long_export_has_each_finding_and_page_once(huge: Audit) -> None:
+    document = json.loads(b"".join(exports.export(huge, "json", AuditMutes(huge))))
+    assert [each["url"].rsplit("/", 1)[1] for each in document["pages"]] == [str(number) for number in range(PAGES)]
+    assert len({each["fingerprint"] for each in document["findings"]}) == len(document["findings"]) == 2 * PAGES
+    points = [each["points"] for each in document["findings"]]
+    assert points == sorted(points, reverse=True)
+
+
+def test_who_takes_an_export_too_slowly_loses_the_thread(huge: Audit) -> None:
+    seconds = iter(range(0, 10_000, 30))
+    with pytest.raises(ConnectionResetError):
+        for _ in exports.export(huge, "json", AuditMutes(huge), clock=lambda: next(seconds)):
+            pass

@@ -1,0 +1,143 @@
+"""Sites without an end, or that would have us think so, audited whole: little is asked, and the audit says why."""
+
+from __future__ import annotations
+
+import gzip
+import resource
+import sys
+import time
+from collections.abc import Mapping
+from ipaddress import ip_network
+
+import pytest
+
+from accounts.models import MonthlyUsage, Tier
+from scans import tasks
+from sites.models import Audit, AuditPage
+from tests.sites.audits.cast import work_off
+from tests.targets.many_pages import NAMESPACE, TEXT, XML, document
+from tests.targets.server import Answer, Request, Route, Site
+from tests.world import Member, member_of
+
+PAGES = 5
+# Of the search for pages by its own bounds, and of what each page's visit asks for.
+MAX_REQUESTS = 3 * PAGES + 200 + 60 * PAGES
+MAX_S, MAX_MIB = 120, 250
+MIB = 1024 * 1024
+
+pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+
+
+@pytest.fixture
+def owner(settings, monkeypatch: pytest.MonkeyPatch) -> Member:
+    settings.SCAN_ALLOWED_NETWORKS = (ip_network("127.0.0.0/8"),)
+    monkeypatch.setattr(tasks, "browser", lambda: None)
+    member = member_of("Owner", "business")
+    Tier.objects.update(pages_per_audit=1000, concurrent_scans=4)
+    return member
+
+
+def sitemap_bomb() -> Mapping[str, Route]:
+    """A gigabyte of addresses in a megabyte."""
+    entry = b"<url><loc>http://localhost/%s</loc></url>" % (b"a" * 2000)
+    packed = gzip.compress(b'<?xml version="1.0"?><urlset xmlns="%s">' % NAMESPACE.encode() + entry * 500_000, 6)
+    return {
+        "/": Answer(document("Bomb", ["/a"])),
+        "/a": Answer(document("A page")),
+        "/robots.txt": Answer("Sitemap: /sitemap.xml.gz\n", headers=TEXT),
+        "/sitemap.xml.gz": Answer(packed, headers={"Content-Type": "application/gzip"}),
+    }
+
+
+def sitemaps_without_end() -> Mapping[str, Route]:
+    """An index that names indexes, each of which names more."""
+
+    def index(request: Request) -> Answer:
+        names = "".join(
+            f"<sitemap><loc>http://{request.header('Host')}{request.path}{number}.xml</loc></sitemap>"
+            for number in range(1000)
+        )
+        return Answer(f'<sitemapindex xmlns="{NAMESPACE}">{names}</sitemapindex>', headers=XML)
+
+    return {"/": Answer(document("Indexes")), "/sitemap.xml": index, "*": index}
+
+
+def calendar() -> Mapping[str, Route]:
+    """Every day leads to the next."""
+
+    def day(request: Request) -> Answer:
+        name = request.path.removeprefix("/calendar/")
+        if not name.isdigit():
+            return Answer("No such day", status=404)
+        number = int(name)
+        return Answer(document(f"Day {number}", [f"/calendar/{number + 1}", f"/calendar/{number + 30}"]))
+
+    return {"/": Answer(document("Start", ["/calendar/1", "/about"])), "/about": Answer(document("About")), "*": day}
+
+
+def sessions() -> Mapping[str, Route]:
+    """Every answer has links with another session in them."""
+    count = iter(range(1_000_000))
+
+    def page(request: Request) -> Answer:
+        links = [f"/{name}?PHPSESSID={next(count):032x}" for name in ("a", "b", "c")]
+        return Answer(document(request.path.partition("?")[0], links))
+
+    return {"*": page}
+
+
+def maze() -> Mapping[str, Route]:
+    """Every page leads deeper."""
+    return {"*": lambda request: Answer(document("Deeper", [f"{request.path.rstrip('/')}/{name}" for name in "ab"]))}
+
+
+def heavy_pages() -> Mapping[str, Route]:
+    """Ten megabytes of links each."""
+    body = "".join(f'<a href="/page-{number}?q={"x" * 40}">Page {number}</a>' for number in range(120_000))
+    return {"*": Answer(f'<!doctype html><html lang="en"><title>Heavy</title><h1>Heavy</h1>{body}')}
+
+
+def forbidden() -> Mapping[str, Route]:
+    return {
+        "/": Answer(document("Start", ["/a"])),
+        "/robots.txt": Answer("User-agent: *\nDisallow: /\n", headers=TEXT),
+    }
+
+
+@pytest.mark.parametrize(
+    ("routes", "status", "said"),
+    [
+        (sitemap_bomb, "completed", "sitemap"),
+        (sitemaps_without_end, "completed", "sitemap"),
+        (calendar, "completed", "The list ends with 5 pages"),
+        (sessions, "completed", ""),
+        (maze, "completed", "The site has more pages than 5"),
+        (heavy_pages, "completed", "The site has more pages than 5"),
+        (forbidden, "failed", "robots.txt"),
+    ],
+)
+def test_it_ends_and_little_is_asked(owner: Member, routes, status: str, said: str) -> None:
+    with Site(routes()) as site:
+        before_mib = most_mib()
+        began = time.monotonic()
+        url = f"{site.url_as('localhost')}/"
+        answer = owner.api.post("/v1/audits", {"site": url, "max_pages": PAGES, "types": ["seo"]})
+        assert answer.status_code == 202, answer.content
+        audit = work_off(answer.json()["id"])
+        assert time.monotonic() - began < MAX_S
+        assert len(site.requests) <= MAX_REQUESTS
+    assert most_mib() - before_mib < MAX_MIB
+    assert audit.status in (status, "partial" if status == "completed" else status), audit.error_message
+    assert said in " ".join([*audit.notes, audit.error_message]), (audit.notes, audit.error_message)
+    pages = list(AuditPage.objects.filter(audit=audit))
+    assert len({each.url for each in pages}) == len(pages) <= PAGES
+    assert audit.pages_done + audit.pages_failed == audit.pages_planned == len(pages)
+    used = MonthlyUsage.objects.filter(organization=owner.organization).first()
+    assert (used.used if used else 0) == len(pages), "what was looked at counts, and nothing else"
+    assert Audit.objects.get().is_final
+
+
+def most_mib() -> float:
+    """The most memory that this process has held, in MiB."""
+    unit = 1 if sys.platform == "darwin" else 1024  # bytes, or KiB (getrusage(2))
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1024**2

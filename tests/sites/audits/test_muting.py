@@ -1,0 +1,192 @@
+"""Findings of an audit that are muted: on all of their pages apart, on some of them still there."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+
+from reports.mutes.services import active_mutes
+from scanner.fingerprints import fingerprint
+from sites.audits.muting import AuditMutes
+from sites.models import Audit, AuditFinding, AuditPage
+from tests.reports.people import page_of, person, text_of
+from tests.reports.sarif import assert_sarif
+from tests.world import Member, make_scan
+
+REASON = "Sent by the load balancer."
+
+
+def audit_of(member: Member, *urls: str, kind: str = "site") -> Audit:
+    """An audit that has ended, with a page for each address."""
+    now = timezone.now()
+    audit = Audit.objects.create(
+        organization=member.organization,
+        kind=kind,
+        url=urls[0],
+        types=["security"],
+        max_pages=10,
+        status="completed",
+        created_at=now,
+        completed_at=now,
+        released_at=now,
+        pages_planned=len(urls),
+        pages_done=len(urls),
+        totals={"security": {"pages": len(urls), "sum": 50, "flawless": 0, "gaps": 0, "cap": None}},
+    )
+    for position, url in enumerate(urls):
+        origin = "/".join(url.split("/")[:3])
+        AuditPage.objects.create(audit=audit, position=position, url=url, origin=origin, status="done")
+    return audit
+
+
+def found(audit: Audit, check: str, *urls: str, pages: int = 0, place: str = "") -> AuditFinding:
+    """A finding on these pages; `pages` are more than those that are kept."""
+    scan = make_scan(Member(audit.organization, None, "", None))  # type: ignore[arg-type]  # a scan needs no key
+    return AuditFinding.objects.create(
+        audit=audit,
+        type="security",
+        check_id=check,
+        fingerprint=fingerprint(check, place),
+        status="fail",
+        severity="high",
+        title=f"{check} found",
+        message="Seen.",
+        pages_affected=pages or len(urls),
+        points=len(urls),
+        samples=[{"url": url, "scan": scan.id, "place": place} for url in urls],
+    )
+
+
+def mute(member: Member, check: str, **changes: Any) -> None:
+    body = {"check": check, "host": "example.com", "reason": REASON}
+    assert member.api.post("/v1/mutes", body | changes).status_code == 201
+
+
+def told(member: Member, audit: Audit) -> dict[str, str]:
+    """Where the API says that each finding is muted."""
+    findings = member.api.get(f"/v1/audits/{audit.id}/findings").json()["findings"]
+    return {f"{each['check']} {each['fingerprint'][:4]}": each["muted"] for each in findings}
+
+
+HOME, SHOP, SHOES = "https://example.com/", "https://example.com/shop", "https://example.com/shop/shoes"
+
+
+def test_a_mute_of_the_host_covers_all_pages_of_a_site(home: Member, stranger: Member) -> None:
+    audit = audit_of(home, HOME, SHOP, SHOES)
+    many = found(audit, "hsts", HOME, SHOP, pages=400)
+    other = found(audit, "csp-present", HOME)
+    mute(stranger, "hsts")
+    assert set(told(home, audit).values()) == {"none"}
+    mute(home, "hsts")
+    assert told(home, audit) == {
+        f"hsts {many.fingerprint[:4]}": "all",
+        f"csp-present {other.fingerprint[:4]}": "none",
+    }
+    (muted,) = (
+        each for each in home.api.get(f"/v1/audits/{audit.id}/findings").json()["findings"] if each["muted"] == "all"
+    )
+    assert [(each["check"], each["reason"]) for each in muted["mutes"]] == [("hsts", REASON)]
+
+
+@pytest.mark.parametrize(
+    ("urls", "pages", "expected"),
+    [
+        ((SHOP, SHOES), 0, "all"),
+        ((HOME, SHOP), 0, "some"),
+        ((SHOP, SHOES), 7, "some"),  # nobody knows where the other five are
+        ((HOME,), 0, "none"),
+    ],
+)
+def test_a_mute_below_a_path_covers_what_is_known_to_be_there(
+    home: Member, urls: tuple[str, ...], pages: int, expected: str
+) -> None:
+    audit = audit_of(home, HOME, SHOP, SHOES)
+    finding = found(audit, "hsts", *urls, pages=pages)
+    mute(home, "hsts", path_prefix="/shop")
+    assert list(told(home, audit).values()) == [expected]
+    mutes = AuditMutes(audit, active_mutes(home.organization.id, timezone.now()))
+    # The page asks for lists, the API for each.
+    assert mutes.muted(AuditFinding.objects.all()) == ([finding.id] if expected == "all" else [])
+
+
+def test_a_list_of_pages_is_covered_on_its_hosts_only(home: Member) -> None:
+    audit = audit_of(home, HOME, "https://other.example.com/", kind="pages")
+    found(audit, "hsts", HOME, "https://other.example.com/", pages=9)
+    mute(home, "hsts")
+    assert list(told(home, audit).values()) == ["some"]
+    mute(home, "hsts", host="other.example.com")
+    assert list(told(home, audit).values()) == ["all"]
+
+
+def test_one_place_of_a_check_leaves_the_others(home: Member) -> None:
+    audit = audit_of(home, HOME)
+    one, other = (found(audit, "cookie-secure", HOME, place=place) for place in ("session", "lang"))
+    mute(home, "cookie-secure", fingerprint=one.fingerprint)
+    assert told(home, audit) == {
+        f"cookie-secure {one.fingerprint[:4]}": "all",
+        f"cookie-secure {other.fingerprint[:4]}": "none",
+    }
+
+
+def test_without_mutes_nothing_more_is_asked(home: Member, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    audit = audit_of(home, HOME, kind="pages")
+    found(audit, "hsts", HOME)
+    mutes = AuditMutes(audit, active_mutes(home.organization.id, timezone.now()))
+    with django_assert_num_queries(1):
+        rows = AuditFinding.objects.all()
+        assert [mutes.on(each).pages for each in rows] == ["none"]
+        assert mutes.muted(rows) == []
+
+
+def test_the_page_lists_them_apart_and_tells_strangers_no_reason(home: Member) -> None:
+    audit = audit_of(home, HOME, SHOP)
+    found(audit, "hsts", HOME, SHOP)
+    found(audit, "csp-present", HOME)
+    mute(home, "hsts")
+    Audit.objects.update(shared_at=timezone.now())
+    for reader, is_member in ((person(home.organization), True), (Client(), False)):
+        shown = reader.get(f"/audit/{audit.id}")
+        page = page_of(shown)
+        assert page.xpath('//ol[@class="findings"]//h3/span/text()') == ["csp-present found"]
+        assert page.xpath('//details[contains(@class, "muted-findings")]//strong/text()') == ["hsts found"]
+        assert (REASON in text_of(shown)) == is_member
+
+
+def test_where_everything_is_muted_the_page_does_not_say_that_all_is_well(home: Member) -> None:
+    audit = audit_of(home, HOME)
+    found(audit, "hsts", HOME)
+    mute(home, "hsts")
+    said = text_of(person(home.organization).get(f"/audit/{audit.id}"))
+    assert "All findings are muted." in said
+    assert "No check found anything wrong" not in said
+
+
+def test_sarif_suppresses_what_is_muted_everywhere(home: Member) -> None:
+    audit = audit_of(home, HOME, SHOP)
+    found(audit, "hsts", HOME, SHOP)
+    found(audit, "csp-present", HOME)
+    address = f"/v1/audits/{audit.id}/export?format=sarif"
+    plain = document_of(home, address)
+    assert all("suppressions" not in each for each in plain["runs"][0]["results"])
+    mute(home, "hsts")
+    results = document_of(home, address)["runs"][0]["results"]
+    assert {each["ruleId"]: each["suppressions"] for each in results} == {
+        "hsts": [{"kind": "external", "status": "accepted", "justification": REASON}],
+        "csp-present": [],
+    }
+    # CSV has the columns that it had.
+    raw = b"".join(home.api.get(f"/v1/audits/{audit.id}/export?format=csv")).decode()  # type: ignore[arg-type]
+    assert "muted" not in next(csv.reader(io.StringIO(raw)))
+
+
+def document_of(member: Member, address: str) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(b"".join(member.api.get(address)))  # type: ignore[arg-type]  # streamed
+    assert_sarif(document)
+    return document

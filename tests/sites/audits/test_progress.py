@@ -1,0 +1,48 @@
+"""How far an audit is, in named steps."""
+
+from __future__ import annotations
+
+import pytest
+from django.utils import timezone
+
+from scans.models import Scan
+from sites.audits.progress import progress_of
+from sites.models import Audit
+from tests.furnished_audits import make_audit, make_pages, release
+from tests.world import Member
+
+
+@pytest.mark.parametrize(
+    ("columns", "text", "percent"),
+    [
+        ({"kind": "site", "status": "queued"}, "Waiting in the queue", None),
+        ({"kind": "site", "status": "discovering", "pages_found": 23}, "Finding pages · 23 found", None),
+        (
+            {"kind": "site", "status": "running", "pages_planned": 40, "pages_done": 11, "pages_failed": 1},
+            "12 of 40",
+            30,
+        ),
+        ({"kind": "pages", "status": "running", "pages_planned": 2}, "Checking the pages · 0 of 2", 0),
+        ({"kind": "site", "status": "completed", "pages_planned": 2, "pages_done": 2}, "Done", 100),
+        ({"kind": "site", "status": "cancelled"}, "Cancelled", 100),
+        ({"kind": "page", "status": "failed"}, "Failed", 100),
+        ({"kind": "page", "status": "running"}, "Waiting in the queue", 0),
+    ],
+)
+def test_a_step_has_its_name_and_what_is_known(columns: dict[str, object], text: str, percent: int | None) -> None:
+    progress = progress_of(Audit(url="https://example.com/", **columns))
+    assert progress.text.endswith(text)
+    assert progress.percent == percent
+    states = [each.state for each in progress.steps]
+    assert states == sorted(states, key=["done", "current", "next"].index)
+    assert states.count("current") == 1
+
+
+def test_a_page_tells_what_its_visit_does(home: Member) -> None:
+    audit = make_audit(home)
+    lead = release(make_pages(audit, [audit.url])[0], timezone.now())[0]
+    assert progress_of(audit, lead).text == "Waiting in the queue"
+    Scan.objects.filter(id=lead.id).update(status="scanning", phase="checking", percent=64)
+    lead.refresh_from_db()
+    assert progress_of(audit, lead).text == "Checking the page · running the checks"
+    assert progress_of(audit, lead).percent == 64

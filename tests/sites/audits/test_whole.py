@@ -1,0 +1,78 @@
+"""A site audited whole, by the real services and the engine: what is asked of it, and what is said of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from ipaddress import ip_network
+
+import pytest
+
+from accounts.models import Tier
+from reports.models import Report
+from scans import tasks
+from scans.models import Scan
+from sites.models import Audit, AuditFinding, AuditPage
+from tests.sites.audits.cast import groups_of, work_off
+from tests.targets.server import Site
+from tests.targets.templated import FAULTS, TEMPLATES, page_paths, template_of, templated_site
+from tests.world import Member, member_of
+
+PAGES = 16
+TYPES = ["security", "performance", "accessibility", "seo"]
+
+pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+
+
+@pytest.fixture
+def owner(settings, monkeypatch: pytest.MonkeyPatch) -> Member:
+    settings.SCAN_ALLOWED_NETWORKS = (ip_network("127.0.0.0/8"),)
+    monkeypatch.setattr(tasks, "browser", lambda: None)
+    member = member_of("Owner", "business")
+    Tier.objects.update(pages_per_audit=1000, concurrent_scans=4, scans_per_month=100_000)
+    return member
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with templated_site(PAGES) as site:
+        yield site
+
+
+def audited(owner: Member, site: Site, **body: object) -> Audit:
+    response = owner.api.post("/v1/audits", {"site": f"{site.url_as('localhost')}/", "max_pages": PAGES, **body})
+    assert response.status_code == 202, response.content
+    return work_off(response.json()["id"])
+
+
+def test_a_site_of_three_templates(owner: Member, site: Site) -> None:
+    audit = audited(owner, site)
+    assert (audit.status, audit.pages_done, audit.scans_done) == ("completed", PAGES, 4 * PAGES), audit.error_message
+
+    # Every page is judged once for every type.
+    assert Counter(Scan.objects.values_list("url", "type")) == Counter(
+        (f"{site.url_as('localhost')}{path}", each) for path in page_paths(PAGES) for each in TYPES
+    )
+    assert Report.objects.count() == 4 * PAGES
+    assert set(AuditPage.objects.values_list("status", flat=True)) == {"done"}
+
+    # A template's fault is one finding, on as many pages as it has.
+    per_template = Counter(template_of(number) for number in range(PAGES))
+    for template in TEMPLATES:
+        for check in FAULTS[template]:
+            assert [each.pages_affected for each in groups_of(audit, check)] == [per_template[template]], check
+
+    asked = Counter(each.path for each in site.requests)
+    # Of a page: by its own visit to read it, twice to time it, and as two foreign origins; and once by whoever links
+    # to it first, for what it answers, or to find other pages.
+    assert max(asked[path] for path in page_paths(PAGES)) <= 8
+    assert asked["/robots.txt"] <= 2
+    assert asked["/sitemap.xml"] <= 2
+    files = {path: count for path, count in asked.items() if path.startswith(("/js/", "/css/")) and path[-1] != "/"}
+    assert set(files.values()) == {1}, "what pages share is asked for once"
+    of_pages = sum(asked[path] for path in page_paths(PAGES)) + sum(map(asked.__getitem__, files))
+    assert sum(asked.values()) - of_pages < 150 + 3 * PAGES, "what is the origin's is asked for once"
+
+    # Nothing is told page by page that a template, or the whole site, has.
+    alone = [each for each in AuditFinding.objects.filter(audit=audit) if each.pages_affected < PAGES // 3]
+    assert [(each.check_id, each.samples) for each in alone] == []

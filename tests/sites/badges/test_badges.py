@@ -1,0 +1,208 @@
+"""Badges: what the picture shows to whom, what it costs, and how it is switched on and off."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts.closing.services import close_organization
+from accounts.models import AuditEvent
+from scans.models import Scan
+from sites.badges import services, views
+from sites.badges.drawing import draw, text_width
+from sites.models import Badge, MonitorRun
+from tests.dashboard.test_pages import browser_of, page_of
+from tests.furnished_monitors import make_monitor
+from tests.queries import counted
+from tests.world import Member, finished_scan
+
+SVG = "{http://www.w3.org/2000/svg}"
+SCORES = {"security": {"score": 92, "grade": "A"}, "seo": {"score": 100, "grade": "A+"}}
+NEVER = "bdg_" + "0" * 22
+URL = "https://example.com/"
+
+
+def badge_of(member: Member, **columns: Any) -> str:
+    """The address of a monitor's badge."""
+    monitor = make_monitor(member, types=["security", "seo"], scores=SCORES, name="Secret plans", **columns)
+    badge = Badge.objects.create(organization=member.organization, monitor=monitor)
+    return f"/badge/{badge.id}.svg"
+
+
+def words(response: Any) -> list[str]:
+    return [each.text or "" for each in ElementTree.fromstring(response.content).iter(f"{SVG}text")]
+
+
+def test_every_text_has_room_in_its_cell() -> None:
+    drawing = draw((label, "A+", 100) for label in Scan.Type.labels)
+    at = 0.0
+    for cell in drawing.cells:
+        assert cell.x == pytest.approx(at, abs=0.2)
+        assert cell.text_width >= text_width(cell.text) - 0.1
+        at = cell.x + cell.width
+    assert drawing.width == pytest.approx(at, abs=0.2)
+
+
+def test_anybody_sees_the_grades_and_nothing_else(home: Member) -> None:
+    path = badge_of(home)
+    shown = Client().get(path)
+    assert shown.status_code == 200
+    assert words(shown) == ["Security", "A 92", "SEO", "A+ 100"]
+    assert words(Client().get(f"{path}?type=seo")) == ["SEO", "A+ 100"]
+    assert words(Client().get(f"{path}?type=performance")) == ["Performance", "no result yet"]
+    root = ElementTree.fromstring(shown.content)
+    assert root.find(f"{SVG}title").text == "Security: grade A, 92 of 100; SEO: grade A+, 100 of 100"  # type: ignore[union-attr]
+    assert root.get("role") == "img"
+    for hidden in ("Secret plans", home.organization.name, "bakery", "mon_"):
+        assert hidden not in shown.content.decode()
+
+
+def test_it_says_of_which_day_its_grades_are(home: Member) -> None:
+    at = timezone.now().replace(year=2026, month=11, day=2, hour=23)
+    for kind, age in (("seo", 0), ("security", 9)):
+        scan = finished_scan(home, url=URL, type=kind)
+        Scan.objects.filter(id=scan.id).update(completed_at=at - timedelta(days=age))
+    page = Badge.objects.create(organization=home.organization, page=URL)
+    assert words(Client().get(f"/badge/{page.id}.svg"))[-1] == "2 Nov 2026"
+    assert words(Client().get(f"/badge/{page.id}.svg?type=security")) == ["Security", "C 71", "24 Oct 2026"]
+
+    monitor = make_monitor(home, types=["seo"], scores={"seo": {"score": 100, "grade": "A+"}})
+    for age, scores in ((1, {}), (2, {"seo": {"before": None, "score": 100, "grade": "A+"}}), (3, {"seo": {}})):
+        due = at - timedelta(days=age)
+        MonitorRun.objects.create(monitor=monitor, due_at=due, not_before=due, ended_at=due, scores=scores)
+    of_monitor = Badge.objects.create(organization=home.organization, monitor=monitor)
+    shown = Client().get(f"/badge/{of_monitor.id}.svg")
+    assert words(shown)[-1] == "31 Oct 2026"
+    title = ElementTree.fromstring(shown.content).findtext(f"{SVG}title")
+    assert title == "SEO: grade A+, 100 of 100; last scanned on 31 October 2026"
+
+
+def test_other_sites_may_show_it_and_keep_it_for_five_minutes(home: Member) -> None:
+    path = badge_of(home)
+    shown = Client().get(path)
+    assert shown["Content-Type"] == "image/svg+xml; charset=utf-8"
+    assert shown["Cache-Control"] == "max-age=300"
+    assert shown["Cross-Origin-Resource-Policy"] == "cross-origin"
+    assert shown["X-Content-Type-Options"] == "nosniff"
+    assert shown["Content-Security-Policy"] == "default-src 'none'; frame-ancestors 'none'; sandbox"
+    assert not shown.cookies
+    assert "Cookie" not in shown.get("Vary", "")
+    again = Client().get(path, headers={"If-None-Match": shown["ETag"]})
+    assert (again.status_code, again.content, again["Cache-Control"]) == (304, b"", "max-age=300")
+    with counted() as asked:
+        Client().get(path)
+    assert len(asked) == 1
+
+
+def test_what_was_switched_off_is_as_what_never_was(home: Member, stranger: Member) -> None:
+    path = badge_of(home)
+    theirs = badge_of(stranger)
+    close_organization(stranger.organization)
+    never = Client().get(f"/badge/{NEVER}.svg")
+    assert (never.status_code, words(never)) == (404, ["Website scan", "no such badge"])
+    Badge.objects.filter(organization=home.organization).delete()
+    for gone in (path, theirs, "/badge/bdg_%00.svg", "/badge/x.svg"):
+        answer = Client().get(gone)
+        assert (answer.status_code, answer.content) == (404, never.content)
+        assert answer["Cache-Control"] == "no-store"
+
+
+def test_an_unknown_type_is_refused(home: Member) -> None:
+    answer = Client().get(f"{badge_of(home)}?type=speed")
+    assert (answer.status_code, words(answer)[1]) == (400, "no such type")
+
+
+def test_who_asks_for_too_many_waits(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "PER_MINUTE", 2)
+    path = badge_of(home)
+    assert [Client().get(path).status_code for _ in range(3)] == [200, 200, 429]
+    assert Client(REMOTE_ADDR="192.0.2.7").get(path).status_code == 200
+
+
+def test_a_page_shows_its_last_complete_scan_of_each_type(home: Member, stranger: Member) -> None:
+    finished_scan(home, url=URL, type="seo", age=timedelta(hours=3))
+    finished_scan(home, "partial", url=URL, type="security")
+    finished_scan(stranger, url=URL, type="accessibility")
+    made = home.api.post("/v1/badges", {"page": "https://EXAMPLE.com"})
+    assert made.status_code == 201
+    assert made.json()["page"] == URL
+    path = f"/badge/{made.json()['id']}.svg"
+    assert words(Client().get(path))[:2] == ["SEO", "C 71"]
+    finished_scan(home, url=URL, type="security")
+    assert words(Client().get(path))[:4] == ["Security", "C 71", "SEO", "C 71"]
+
+
+def test_the_api_switches_badges_on_lists_them_and_switches_them_off(home: Member, stranger: Member) -> None:
+    monitor = make_monitor(home)
+    made = home.api.post("/v1/badges", {"monitor": monitor.id})
+    assert made.status_code == 201
+    body = made.json()
+    assert body["badge_url"] == f"http://localhost:8000/badge/{body['id']}.svg"
+    assert (body["monitor"], "page" in body) == (monitor.id, False)
+    again = home.api.post("/v1/badges", {"monitor": monitor.id})
+    assert (again.status_code, again.json()) == (200, body)
+    assert home.api.get("/v1/badges").json() == {"badges": [body], "total": 1, "limit": 20, "offset": 0}
+    assert stranger.api.get("/v1/badges").json()["total"] == 0
+    assert stranger.api.delete(f"/v1/badges/{body['id']}").status_code == 404
+    assert home.api.delete(f"/v1/badges/{body['id']}").status_code == 204
+    gone = home.api.delete(f"/v1/badges/{body['id']}")
+    assert (gone.status_code, gone.json()["code"]) == (404, "BADGE_NOT_FOUND")
+
+
+def test_only_what_is_theirs_gets_a_badge(home: Member, stranger: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    finished_scan(stranger, url=URL)
+
+    def refusal(body: dict[str, Any]) -> tuple[int, str]:
+        answer = home.api.post("/v1/badges", body)
+        return answer.status_code, answer.json()["code"]
+
+    assert refusal({"page": URL}) == (400, "INVALID_PARAMS")
+    assert refusal({"monitor": make_monitor(stranger).id}) == (404, "MONITOR_NOT_FOUND")
+    assert refusal({"monitor": 7}) == (404, "MONITOR_NOT_FOUND")
+    assert refusal({}) == (400, "INVALID_PARAMS")
+    assert refusal({"page": URL, "monitor": "mon_x"}) == (400, "INVALID_PARAMS")
+    assert refusal({"page": "ftp://x"}) == (400, "INVALID_URL")
+    assert refusal({"page": 3}) == (400, "INVALID_PARAMS")
+    monkeypatch.setattr(services, "MAX_BADGES", 0)
+    assert refusal({"monitor": make_monitor(home).id}) == (409, "BADGE_LIMIT")
+
+
+def test_a_member_switches_the_badge_of_a_monitor_on_and_off(home: Member) -> None:
+    monitor = make_monitor(home, scores=SCORES)
+    client = browser_of(home)
+    path = f"/o/home/monitors/{monitor.id}"
+    assert not page_of(client.get(path)).xpath("//section[@id='badge']//img")
+    assert client.post(f"{path}/badge", {"badge": "on"})["Location"] == f"{path}#badge"
+    (picture,) = page_of(client.get(path)).xpath("//section[@id='badge']//img/@src")
+    assert Client().get(picture).status_code == 200
+    assert f"![Website scan](http://localhost:8000{picture})" in client.get(path).content.decode()
+    client.post(f"{path}/badge", {"badge": "off"})
+    assert Client().get(picture).status_code == 404
+    assert client.post(f"{path}/badge", {"badge": "maybe"}).status_code == 400
+    assert [each.action for each in AuditEvent.objects.order_by("id")][-2:] == ["badge.created", "badge.deleted"]
+
+
+def test_a_member_switches_the_badge_of_a_page_on_and_off(home: Member) -> None:
+    finished_scan(home, url=URL, type="seo", age=timedelta(minutes=1))
+    client = browser_of(home)
+    site, switch = "/o/home/sites/example.com", "/o/home/sites/example.com/badge"
+    shown = client.post(switch, {"page": URL, "badge": "on"}, follow=True)
+    (picture,) = page_of(shown).xpath("//section[@id='badge']//img/@src")
+    assert words(Client().get(picture))[:2] == ["SEO", "C 71"]
+    client.post(switch, {"page": URL, "badge": "off"})
+    assert not page_of(client.get(site)).xpath("//section[@id='badge']//img")
+    assert client.post(switch, {"page": URL, "badge": "off"}).status_code == 404
+    never = client.post(switch, {"page": "https://example.com/never", "badge": "on"}, follow=True)
+    assert "page has no report yet" in never.content.decode()
+    assert Badge.objects.count() == 0
+
+
+def test_a_deleted_monitor_takes_its_badge_along(home: Member) -> None:
+    path = badge_of(home, next_run_at=timezone.now())
+    home.api.delete(f"/v1/monitors/{Badge.objects.get().monitor_id}")
+    assert Client().get(path).status_code == 404

@@ -1,0 +1,26 @@
+"""Monitors as if they had been accepted."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from sites.models import Monitor
+from tests.world import Member
+
+
+def make_monitor(member: Member, **columns: Any) -> Monitor:
+    """A monitor of one page, due a minute ago."""
+    values: dict[str, Any] = {
+        "name": "Shop",
+        "kind": "page",
+        "pages": ["https://example.com/"],
+        "types": ["seo"],
+        "max_pages": 1,
+        "every": "day",
+        "alert": {},
+        "next_run_at": timezone.now() - timedelta(minutes=1),
+    }
+    return Monitor.objects.create(organization=member.organization, **values | columns)

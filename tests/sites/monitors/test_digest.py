@@ -1,0 +1,72 @@
+"""The weekly e-mail: to who has switched it on, once a week, with what the week was like."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from accounts.mailing.topics import digest_of
+from accounts.models import Mail, Membership, User
+from sites.models import MonitorRun
+from sites.monitors.notices import post_digests
+from tests.sites.monitors.cast import make_monitor
+from tests.world import Member, browser_of, person_of
+
+MONDAY = datetime(2026, 11, 23, 7, tzinfo=UTC)
+
+
+@pytest.fixture
+def ann(home: Member) -> User:
+    user = person_of(home, "viewer", "ann@home.test")
+    Membership.objects.filter(user=user).update(weekly_digest=True)
+    person_of(home, "owner", "ben@home.test")
+    return user
+
+
+def run(monitor_id: str, days_ago: int, before: int, new: int, more: int = 0) -> None:
+    due_at = MONDAY - timedelta(days=days_ago)
+    scores = {"seo": {"before": before, "score": before - 1, "grade": "B"}}
+    news = {"new": [{}] * new, "fixed": [{}], "more": {"new": more, "fixed": 0}}
+    MonitorRun.objects.create(
+        monitor_id=monitor_id, due_at=due_at, not_before=due_at, status="done", scores=scores, news=news
+    )
+
+
+def test_it_says_what_the_week_was_like_once(home: Member, stranger: Member, ann: User) -> None:
+    now = {"scores": {"seo": {"score": 80, "grade": "B"}}, "certificate_host": "example.com"}
+    monitor = make_monitor(home, **now, certificate_expires_at=MONDAY + timedelta(days=20))
+    make_monitor(home, name="Down", failing_since=MONDAY - timedelta(hours=5))
+    make_monitor(stranger, name="Not ours")
+    run(monitor.id, 8, before=50, new=9)
+    run(monitor.id, 6, before=97, new=2, more=3)
+    run(monitor.id, 1, before=90, new=1)
+    assert post_digests(MONDAY) == 1
+    assert post_digests(MONDAY + timedelta(hours=3)) == 0, "the same week"
+    mail = Mail.objects.get()
+    assert (mail.user, mail.topic) == (ann, f"digest:{home.organization.pk}")
+    assert mail.subject == "Home: weekly summary of your monitors"
+    down = "Down: unreachable since 2026-11-23 02:00 UTC"
+    for said in ("6 new, 2 fixed", "SEO: 97 -> 80 (B)", "expires on 2026-12-13", down):
+        assert said in mail.text
+    assert "Not ours" not in mail.text + mail.html
+    assert "97 →" in mail.html
+    assert post_digests(MONDAY + timedelta(days=7)) == 1
+
+
+def test_without_a_monitor_there_is_none(ann: User) -> None:
+    assert post_digests(MONDAY) == 0
+
+
+def test_a_member_switches_it_on_and_off_and_on_again_after_its_link(home: Member, ann: User) -> None:
+    make_monitor(home)
+    browser = browser_of(ann)
+    path = "/o/home/settings/weekly-digest"
+    digest_of(Membership.objects.get(user=ann)).stop()
+    assert "Turn on" in browser.get("/o/home/settings/").content.decode()
+    assert post_digests(MONDAY) == 0
+    browser.post(path, {"digest": "on"})
+    assert "Turn off" in browser.get("/o/home/settings/").content.decode()
+    assert post_digests(MONDAY) == 1
+    browser.post(path)
+    assert post_digests(MONDAY + timedelta(days=7)) == 0

@@ -1,0 +1,105 @@
+"""Whether a score is another one, or differs as scores do."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from sites.monitors.scores import Run, scored
+
+
+class Type:
+    """The score of a type, from one run to the next."""
+
+    def __init__(self, *, is_measured: bool = False, drop: int | None = 5, below: int | None = None) -> None:
+        self.memory: dict[str, Any] = {}
+        self.before: int | None = None
+        self.is_measured, self.drop, self.below = is_measured, drop, below
+
+    def run(self, score: int, *, has_gaps: bool = False, basis: str = "1") -> str:
+        run = Run(score, "B", basis, self.is_measured, has_gaps)
+        found, self.memory = scored(run, self.before, self.memory, drop=self.drop, below=self.below)
+        self.before = score
+        return " ".join(["drop"] * found.has_dropped + ["below"] * found.fell_below)
+
+    def runs(self, *scores: int) -> list[str]:
+        return [self.run(each) for each in scores]
+
+
+def test_a_drop_counts_at_once_and_once() -> None:
+    assert Type().runs(90, 86, 85, 85, 81, 80, 95, 90) == ["", "", "drop", "", "", "drop", "", "drop"]
+
+
+def test_many_small_steps_are_a_drop() -> None:
+    assert Type().runs(90, 89, 88, 87, 86, 85) == [*[""] * 5, "drop"]
+
+
+def test_the_score_before_a_drop_is_the_one_it_fell_from() -> None:
+    run, memory = Run(90, "A", "1", is_measured=False, has_gaps=False), {}
+    _, memory = scored(run, None, {}, drop=5, below=None)
+    _, memory = scored(Run(87, "B", "1", is_measured=False, has_gaps=False), 90, memory, drop=5, below=None)
+    found, _ = scored(Run(84, "B", "1", is_measured=False, has_gaps=False), 87, memory, drop=5, below=None)
+    assert (found.before, found.score, found.has_dropped) == (90, 84, True)
+
+
+def test_below_is_told_when_it_falls_and_again_after_it_was_above() -> None:
+    kind = Type(drop=None, below=80)
+    assert kind.runs(79, 70, 80, 79, 79) == ["below", "", "", "below", ""]
+
+
+def test_a_threshold_that_is_raised_is_told_at_the_next_run() -> None:
+    kind = Type(drop=None, below=80)
+    kind.run(85)
+    kind.below = 90
+    assert kind.runs(85, 85) == ["below", ""]
+
+
+def test_a_run_with_gaps_is_believed_when_the_next_says_so() -> None:
+    kind = Type(below=80)
+    kind.run(90)
+    assert kind.run(70, has_gaps=True) == ""
+    assert kind.run(90) == ""
+    assert kind.run(70, has_gaps=True) == ""
+    assert kind.run(71) == "drop below"
+
+
+def test_a_first_run_with_gaps_is_not_yet_below() -> None:
+    kind = Type(below=80)
+    assert kind.run(70, has_gaps=True) == ""
+    assert kind.run(70) == "below"
+
+
+def test_other_rules_begin_anew_and_those_that_come_back_go_on() -> None:
+    kind = Type(below=80)
+    kind.run(90, basis="browser")
+    assert kind.run(60, basis="none") == ""
+    assert kind.run(90, basis="browser") == ""
+    assert kind.run(84, basis="browser") == "drop"
+
+
+def test_one_slow_day_is_no_news_and_two_in_a_row_are() -> None:
+    kind = Type(is_measured=True)
+    assert not any(kind.runs(90, 92, 89, 91, 90, 60, 90, 91, 60, 90))
+    assert kind.runs(60, 61, 60) == ["", "drop", ""]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_noise_is_no_news(seed: int) -> None:
+    dice = random.Random(seed)
+    kind = Type(is_measured=True, below=None)
+    assert not any(kind.runs(*(round(min(100, dice.gauss(85, 2.5))) for _ in range(100))))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_real_fall_is_heard_within_three_runs_of_noise(seed: int) -> None:
+    dice = random.Random(seed)
+    kind = Type(is_measured=True)
+    kind.runs(*(round(dice.gauss(85, 1.5)) for _ in range(20)))
+    assert "drop" in kind.runs(*(round(dice.gauss(65, 1.5)) for _ in range(3)))
+
+
+def test_a_score_to_both_sides_of_the_threshold_is_told_once() -> None:
+    kind = Type(is_measured=True, drop=None, below=80)
+    assert kind.runs(*([81, 79, 80, 78, 81, 79] * 5)).count("below") <= 1

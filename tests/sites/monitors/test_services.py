@@ -1,0 +1,229 @@
+"""The API of monitors: what may be asked for, by whom, how often."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+
+from accounts.models import Membership, Tier, User
+from sites.models import Monitor, MonitorRun
+from sites.monitors.requests import USUAL_ALERT
+from tests.sites.monitors.cast import make_monitor
+from tests.world import Member
+
+pytestmark = pytest.mark.django_db
+
+
+def refusal(response: Any) -> tuple[int, str]:
+    return response.status_code, response.json()["code"]
+
+
+def created(member: Member, body: dict[str, Any]) -> dict[str, Any]:
+    response = member.api.post("/v1/monitors", body)
+    assert response.status_code == 201, response.content
+    answer: dict[str, Any] = response.json()
+    assert response["Location"] == f"/v1/monitors/{answer['id']}"
+    return answer
+
+
+def test_a_monitor_is_made_read_changed_and_deleted(home: Member, target: str) -> None:
+    person = User.objects.create_user("ann@example.com")
+    Membership.objects.create(organization=home.organization, user=person)
+    body = {
+        "page": target,
+        "types": ["seo"],
+        "name": " Shop  window ",
+        "every": "week",
+        "at": "06:00",
+        "day": 1,
+        "timezone": "Europe/Berlin",
+        "alert": {"score_drop": None, "score_below": {"seo": 80}},
+        "notify": {"emails": ["ANN@example.com"]},
+    }
+    monitor = created(home, body)
+    assert {name: monitor[name] for name in ("page", "types", "name", "every", "at", "day", "timezone")} == {
+        name: body[name] for name in ("page", "types", "every", "at", "day", "timezone")
+    } | {"name": "Shop window"}
+    assert monitor["alert"] == {**USUAL_ALERT, "score_drop": None, "score_below": {"seo": 80}}
+    assert monitor["notify"] == {"emails": ["ann@example.com"], "webhooks": True}
+    assert (monitor["status"], monitor["paused"], monitor["pause_reason"]) == ("ok", False, None)
+    assert not {"pages", "site", "discover", "max_pages", "include", "exclude", "request"} & set(monitor)
+    path = f"/v1/monitors/{monitor['id']}"
+    assert home.api.get(path).json() == monitor
+    listed = home.api.get("/v1/monitors").json()
+    assert (listed["monitors"], listed["total"]) == ([monitor], 1)
+
+    changed = home.api.patch(path, {"every": "day", "alert": {"fixed": True}, "notify": {"webhooks": False}}).json()
+    assert (changed["every"], changed["at"], changed["day"]) == ("day", "06:00", None)
+    assert changed["alert"] == monitor["alert"] | {"fixed": True}
+    assert changed["notify"] == {"emails": ["ann@example.com"], "webhooks": False}
+    assert home.api.delete(path).status_code == 204
+    assert refusal(home.api.get(path)) == (404, "MONITOR_NOT_FOUND")
+    assert refusal(home.api.delete(path)) == (404, "MONITOR_NOT_FOUND")
+
+
+def test_a_site_is_watched_as_it_was_asked_for(home: Member, target: str) -> None:
+    body = {"site": target, "discover": ["links"], "max_pages": 5, "include": ["/docs/*"], "every": "day"}
+    monitor = created(home, body)
+    assert {name: monitor[name] for name in body} == body
+    assert (monitor["exclude"], monitor["types"]) == ([], ["security", "performance", "accessibility", "seo"])
+    changed = home.api.patch(f"/v1/monitors/{monitor['id']}", {"types": ["seo"]}).json()
+    assert changed == monitor | {"types": ["seo"]}
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"every": "minute"}, "every"),
+        ({"every": "hour"}, "every"),  # the free plan's shortest is a day
+        ({"every": None}, "every"),
+        ({"at": "6:00"}, "at"),
+        ({"at": "24:00"}, "at"),
+        ({"at": 6}, "at"),
+        ({"at": "06:00", "day": 1}, "day"),
+        ({"every": "week", "day": 1}, "day"),
+        ({"every": "week", "at": "06:00", "day": 8}, "day"),
+        ({"every": "month", "at": "06:00", "day": True}, "day"),
+        ({"timezone": "Berlin"}, "timezone"),
+        ({"timezone": "../../etc/passwd"}, "timezone"),
+        ({"timezone": ["UTC"]}, "timezone"),
+        ({"name": ""}, "name"),
+        ({"name": "x" * 101}, "name"),
+        ({"name": "a\x1b[31mb"}, "name"),
+        ({"paused": "no"}, "paused"),
+        ({"alert": []}, "alert"),
+        ({"alert": {"new": "high"}}, "alert.new"),
+        ({"alert": {"new_findings": "huge"}}, "alert.new_findings"),
+        ({"alert": {"new_findings": ["high"]}}, "alert.new_findings"),
+        ({"alert": {"score_drop": 0}}, "alert.score_drop"),
+        ({"alert": {"score_drop": True}}, "alert.score_drop"),
+        ({"alert": {"score_below": {"speed": 80}}}, "alert.score_below"),
+        ({"alert": {"score_below": {"seo": "80"}}}, "alert.score_below.seo"),
+        ({"alert": {"unreachable": 1}}, "alert.unreachable"),
+        ({"notify": {"emails": ["stranger@example.com"]}}, "notify.emails"),
+        ({"notify": {"emails": "all"}}, "notify.emails"),
+        ({"notify": {"webhooks": None}}, "notify.webhooks"),
+        ({"notify": {"sms": []}}, "notify.sms"),
+        ({"max_pages": 5}, "max_pages"),
+    ],
+)
+def test_a_wrong_field_is_named(home: Member, target: str, change: dict[str, Any], field: str) -> None:
+    response = home.api.post("/v1/monitors", {"page": target, "every": "day"} | change)
+    assert refusal(response) == (400, "INVALID_PARAMS")
+    assert response.json()["error"].startswith(f"{field} ") or response.json()["error"].startswith(f"{field}:")
+    if change != {"max_pages": 5}:  # of a monitor that watches a site, it could be
+        monitor = make_monitor(home)
+        assert refusal(home.api.patch(f"/v1/monitors/{monitor.id}", change)) == (400, "INVALID_PARAMS")
+
+
+def test_a_target_that_may_not_be_scanned_is_not_watched(home: Member) -> None:
+    assert refusal(home.api.post("/v1/monitors", {"page": "http://10.0.0.1/", "every": "day"}))[0] == 403
+    assert refusal(home.api.post("/v1/monitors", {"page": "nothing", "every": "day"})) == (400, "INVALID_URL")
+    assert not Monitor.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_a_plan_has_so_many_monitors_however_many_are_asked_for_at_once(home: Member, target: str) -> None:
+    Tier.objects.filter(name="free").update(schedules=3)
+
+    def create(number: int) -> int:
+        try:
+            body = {"page": target, "every": "day", "name": str(number)}
+            return int(home.api.post("/v1/monitors", body).status_code)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(8) as threads:
+        answers = sorted(threads.map(create, range(8)))
+    assert answers == [201] * 3 + [409] * 5
+    assert refusal(home.api.post("/v1/monitors", {"page": target, "every": "day"})) == (409, "MONITOR_LIMIT")
+
+
+def test_a_repeated_request_makes_one(home: Member, target: str) -> None:
+    body = {"page": target, "every": "day"}
+    first = home.api.post("/v1/monitors", body, Idempotency_Key="one")
+    again = home.api.post("/v1/monitors", body, Idempotency_Key="one")
+    assert (again.json(), again["Idempotent-Replayed"]) == (first.json(), "true")
+    other = home.api.post("/v1/monitors", body | {"every": "week"}, Idempotency_Key="one")
+    assert refusal(other) == (422, "IDEMPOTENCY_MISMATCH")
+    assert Monitor.objects.count() == 1
+
+
+def test_another_organization_sees_none_of_it(home: Member, stranger: Member) -> None:
+    monitor = make_monitor(home)
+    path = f"/v1/monitors/{monitor.id}"
+    for answer in (
+        stranger.api.get(path),
+        stranger.api.get(f"{path}/runs"),
+        stranger.api.patch(path, {"paused": True}),
+        stranger.api.post(f"{path}/runs", {}),
+        stranger.api.delete(path),
+    ):
+        assert refusal(answer) == (404, "MONITOR_NOT_FOUND")
+    assert stranger.api.get("/v1/monitors").json()["total"] == 0
+    monitor.refresh_from_db()
+    assert not monitor.is_paused
+
+
+def test_a_paused_monitor_is_never_due_until_it_goes_on(home: Member) -> None:
+    monitor = make_monitor(home)
+    path = f"/v1/monitors/{monitor.id}"
+    paused = home.api.patch(path, {"paused": True}).json()
+    assert (paused["status"], paused["pause_reason"], paused["next_run_at"]) == ("paused", "requested", None)
+    resumed = home.api.patch(path, {"paused": False}).json()
+    assert (resumed["status"], resumed["pause_reason"]) == ("ok", None)
+    monitor.refresh_from_db()
+    assert monitor.next_run_at is not None
+    assert timezone.now() < monitor.next_run_at < timezone.now() + timedelta(days=1, minutes=1)
+
+
+def test_a_run_can_be_asked_for_once_at_a_time(home: Member) -> None:
+    monitor = make_monitor(home, next_run_at=timezone.now() + timedelta(hours=5))
+    path = f"/v1/monitors/{monitor.id}/runs"
+    run = home.api.post(path, {})
+    assert (run.status_code, run.json()["status"], run.json()["requested"]) == (202, "due", True)
+    assert refusal(home.api.post(path, {})) == (409, "MONITOR_RUNNING")
+    listed = home.api.get(path).json()
+    assert (listed["total"], listed["runs"][0]["due_at"]) == (1, run.json()["due_at"])
+    planned = monitor.next_run_at
+    monitor.refresh_from_db()
+    assert monitor.next_run_at == planned
+
+
+SECRET = "s3cret-of-the-target"
+
+
+def test_credentials_stay_with_their_origin_and_are_never_shown(home: Member, target: str) -> None:
+    request = {"headers": {"X-Api-Key": SECRET}}
+    shown = created(home, {"page": target, "every": "day", "request": request})
+    path = f"/v1/monitors/{shown['id']}"
+    assert shown["request"]["headers"] == ["X-Api-Key"]
+    monitor = Monitor.objects.get()
+    assert monitor.credentials is not None
+
+    def kept() -> bool:
+        monitor.refresh_from_db()
+        return monitor.encrypted_credentials is not None
+
+    home.api.patch(path, {"every": "week"})
+    home.api.patch(path, {"page": f"{target}other"})
+    assert kept()
+    home.api.patch(path, {"page": "https://example.com/"})
+    assert not kept()
+    home.api.patch(path, {"page": target, "request": request})
+    assert kept()
+    assert "request" not in home.api.patch(path, {"request": None}).json()
+    assert not kept()
+    assert SECRET not in home.api.get(path).content.decode()
+
+
+def test_a_deleted_monitor_takes_its_runs_along(home: Member) -> None:
+    monitor = make_monitor(home)
+    monitor.runs.create(due_at=timezone.now(), not_before=timezone.now())
+    assert home.api.delete(f"/v1/monitors/{monitor.id}").status_code == 204
+    assert not MonitorRun.objects.exists()

@@ -1,0 +1,108 @@
+"""A monitor at work, in this process: its runs by the real services and engine, and what its receiver is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+from scanner.findings import HIGH, ScanType, Severity
+from scanner.result import CategoryResult, CheckResult, CheckStatus, ScanError, ScanResult
+from scanner.run import failed_result
+from scans.models import Scan
+from scans.visits.claims import claim_scan, finish_scan
+from sites.audits.release import release_pages
+from sites.models import Monitor, MonitorRun
+from sites.monitors.conclusion import conclude_run
+from sites.monitors.starting import start_run
+from tests.sites.audits.cast import work_off
+from tests.world import make_result
+from webhooks.models import Event
+
+# Far enough from now, which scans are dated by, that nothing of them counts as kept no longer.
+BEGIN = datetime.now(UTC).replace(microsecond=0)
+
+
+class Watch:
+    """Looks once a day, and knows what was told."""
+
+    def __init__(self, monitor: Monitor, work: Callable[[str], object] = work_off) -> None:
+        """`work` does what the audit with this ID waits for."""
+        self.monitor, self._work = monitor, work
+        self.now = BEGIN
+        self._told = 0
+
+    def look(self) -> list[dict[str, Any]]:
+        """One run, with its second try where it has one; the bodies of the events that came of it."""
+        self.now += timedelta(days=1)
+        run = self.monitor.runs.create(due_at=self.now, not_before=self.now)
+        while run.status == MonitorRun.Status.DUE:
+            now = run.not_before
+            assert start_run(run.id, self.monitor.id, now)
+            run.refresh_from_db()
+            if run.audit is not None:
+                self._work(run.audit.id)
+            assert conclude_run(run.id, now)
+            assert not conclude_run(run.id, now)
+            run.refresh_from_db()
+        self.run = run
+        self.monitor.refresh_from_db()
+        bodies = [json.loads(bytes(each.body)) for each in Event.objects.order_by("created_at", "id")]
+        new, self._told = bodies[self._told :], len(bodies)
+        return new
+
+
+def told(body: dict[str, Any]) -> dict[str, Any]:
+    """The kind of an event, why it was sent, and which checks are in which of its lists."""
+    data = body["data"]
+    changes = data if body["event"] == "monitor.changed" else data.get("changes") or {}
+    found: dict[str, Any] = {"event": body["event"].removeprefix("monitor.")}
+    if changes:
+        found["reasons"] = changes["reasons"]
+    for name in ("new", "fixed", "worse", "better"):
+        if checks := sorted({each["check"] for each in changes.get(name, ())}):
+            found[name] = checks
+    if "error" in data:
+        found["error"] = data["error"]["code"]
+    return found
+
+
+def finding(check: str, severity: Severity = HIGH, *places: str, status: CheckStatus = "fail") -> CheckResult:
+    """A check that failed, or warned, at these places."""
+    if status == "pass":
+        return CheckResult(check, check.title(), check.title(), "pass", None, severity, "All is well.")
+    evidence = tuple({"selector": each} for each in places)
+    return CheckResult(
+        check, check.title(), f"{check} is bad", status, severity, severity, "It is so.", "Do.", evidence
+    )
+
+
+class Judged:
+    """Ends the visits of an audit as if a worker had: `of` says by path what each scan finds, or fails with."""
+
+    def __init__(self) -> None:
+        self.of: dict[str, tuple[CheckResult, ...] | ScanError] = {}
+        self.usual: tuple[CheckResult, ...] = (finding("good", status="pass"),)
+        self.scores: dict[str, int] = {}
+        self.columns: dict[str, Any] = {}
+        self.facts: dict[str, Any] = {"status": 200}
+
+    def work_off(self, audit_id: str) -> None:
+        while (
+            waiting := Scan.objects.visits().filter(status="queued", audit_page__audit=audit_id).first()
+        ) is not None:
+            claim = claim_scan(waiting.id)
+            assert claim is not None
+            scans = {ScanType(each.type): each for each in Scan.objects.of_visit(claim.scan_id)}
+            assert finish_scan(claim, *(self._result(scans[each]) for each in claim.types))
+            release_pages(waiting.organization_id)
+
+    def _result(self, scan: Scan) -> ScanResult:
+        found = self.of.get(urlsplit(scan.url).path, self.usual)
+        if isinstance(found, ScanError):
+            return failed_result(ScanType(scan.type), scan.url, datetime.now(UTC), found)
+        values = {"categories": (CategoryResult("things", "Things", 10, found, 71),), "facts": self.facts}
+        values |= {"score": self.scores.get(scan.type, 90), "grade": "A"}
+        return make_result(scan, **values | self.columns)
