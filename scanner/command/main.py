@@ -4,17 +4,50 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from scanner.command.arguments import PROGRAM, Options, options_from
 from scanner.command.baseline import baseline_of, read_baseline
 from scanner.command.errors import EXIT_FAILED, EXIT_GATE, EXIT_USAGE, ServerRefused, WrongUsage
-from scanner.command.gate import Gate
-from scanner.command.judged import Judged, Outcome
+from scanner.command.judged import SEVERITIES, Judged, Outcome
 from scanner.command.output import Output, refuse_what_cannot_be_written, write
 from scanner.command.progress import ProgressLine
 from scanner.command.terminal import ended_by, printable, show_what_can_be_shown
 from scanner.findings import Severity
+
+CHECKS_TOLD = 3  # of the checks that fail a gate
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Tells whether a report is good enough.
+
+    `under` has lowest scores by type, "" for all types; `fail_on` is the least severe failed check that counts.
+    Warnings fail no gate: they are worth improving, or not certain.
+    """
+
+    under: Mapping[str, int] = field(default_factory=dict)
+    fail_on: Severity | None = None
+
+    def complaints(self, judged: Judged) -> Iterator[str]:
+        """A sentence for each reason why a report that was made is not good enough."""
+        lowest = self.under.get(judged.type, self.under.get(""))
+        if lowest is not None and judged.score is not None and judged.score < lowest:
+            without = " without what is accepted" if judged.accepted_score is not None else ""
+            yield f"{judged.type} of {judged.url}: {judged.score}{without} is below {lowest}."
+        if self.fail_on is None:
+            return
+        heavy = SEVERITIES[: SEVERITIES.index(self.fail_on) + 1]
+        failed = [
+            check["title"] for _, check in judged.findings() if check["status"] == "fail" and check["severity"] in heavy
+        ]
+        if failed:
+            count = "1 failed check is" if len(failed) == 1 else f"{len(failed)} failed checks are"
+            severe = self.fail_on if self.fail_on == Severity.CRITICAL else f"{self.fail_on} or worse"
+            new = " and new" if judged.accepted else ""
+            more = f", and {len(failed) - CHECKS_TOLD} more" if len(failed) > CHECKS_TOLD else ""
+            yield f"{judged.type} of {judged.url}: {count} {severe}{new}: {', '.join(failed[:CHECKS_TOLD])}{more}."
 
 
 def main() -> None:

@@ -8,14 +8,25 @@ import os
 import secrets
 import sys
 from collections.abc import Iterable, Sequence
+from importlib import import_module
 from pathlib import Path
 
 from scanner.command.arguments import Document, Options
 from scanner.command.errors import WrongUsage
-from scanner.command.formats.choice import formatted
 from scanner.command.formats.text import Paint, colored, plain, text
 from scanner.command.judged import Judged, Outcome
 
+# The module and function of each format but text: it loads when it is wanted.
+WRITERS = {
+    "json": ("data", "reports_as_json"),
+    "full": ("data", "exports_as_json"),
+    "sarif": ("sarif", "sarif"),
+    "csv": ("data", "csv_table"),
+    "junit": ("junit", "junit"),
+    "codequality": ("codequality", "codequality"),
+    "markdown": ("markdown", "markdown"),
+    "html": ("page", "page"),
+}
 NEW_FILE = 0o666  # less what the umask takes
 # Why a folder takes no new file, or a file gives its place to none.
 NOT_BESIDE = frozenset({errno.EACCES, errno.EBUSY, errno.EPERM, errno.EROFS})
@@ -61,6 +72,13 @@ class Output:
                 sys.stdout.flush()
         if troubles:
             raise WrongUsage("\n".join(troubles))
+
+
+def formatted(name: str, outcome: Outcome) -> str:
+    """The document in one of WRITERS, of all reports that were asked for."""
+    module, function = WRITERS[name]
+    document: str = getattr(import_module(f"scanner.command.formats.{module}"), function)(outcome)
+    return document
 
 
 def refuse_what_cannot_be_written(paths: Iterable[Path]) -> None:

@@ -9,15 +9,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from scanner.crawl.canonicals import Canonicals
-from scanner.exhibits.response import headers_of, policies_of
 from scanner.exhibits.weights import weights_of
 from scanner.findings import ScanType
-from scanner.messages import excerpt
+from scanner.messages import MASK, excerpt
+from scanner.net.http.response import Headers
 from scanner.page.evidence import Document, Page
 from scanner.security.csp import Policies
 from scanner.seo.previews import search_result, shared_link
 
 URL_LENGTH = 300
+MAX_HEADERS, HEADER_LENGTH = 60, 300
+MAX_POLICIES, POLICY_LENGTH = 4, 4000
 
 Exhibits = dict[str, Any]
 
@@ -32,10 +34,10 @@ def exhibits(scan_type: ScanType, evidence: Mapping[type, object]) -> Exhibits:
         shown["redirects"] = [{"url": excerpt(hop.url, URL_LENGTH), "status": hop.status} for hop in page.hops]
     document = evidence.get(Document)
     if scan_type is ScanType.SECURITY:
-        shown["headers"] = headers_of(page.headers)
+        shown["headers"] = _headers_of(page.headers)
         policies = evidence.get(Policies)
         if isinstance(policies, Policies):
-            shown["policies"] = policies_of(policies)
+            shown["policies"] = _policies_of(policies)
     elif scan_type is ScanType.PERFORMANCE:
         shown["weights"] = weights_of(page, evidence)
     elif scan_type is ScanType.SEO and isinstance(document, Document) and page.is_html:
@@ -44,3 +46,23 @@ def exhibits(scan_type: ScanType, evidence: Mapping[type, object]) -> Exhibits:
         shown["search_result"] = search_result(document, canonical or page.target.url)
         shown["shared_link"] = shared_link(document, page.target.url)
     return shown
+
+
+def _headers_of(headers: Headers) -> list[list[str]]:
+    """Names and values in the order received."""
+    return [[excerpt(name, 80), _header(name, value)] for name, value in headers.items[:MAX_HEADERS]]
+
+
+def _header(name: str, value: str) -> str:
+    if name.lower() == "set-cookie":
+        pair, semicolon, attributes = value.partition(";")
+        cookie, equals, _ = pair.partition("=")
+        return excerpt(f"{cookie if equals else ''}{equals}{MASK}{semicolon}{attributes}", HEADER_LENGTH)
+    # With its name, which may say that the value is a secret.
+    return excerpt(f"{name}: {value}", HEADER_LENGTH + len(name)).removeprefix(f"{name}:").strip()
+
+
+def _policies_of(policies: Policies) -> list[dict[str, str]]:
+    each_way = (("header", policies.header), ("meta", policies.meta), ("report only", policies.report_only))
+    found = [{"way": way, "text": excerpt(csp.text, POLICY_LENGTH)} for way, those in each_way for csp in those]
+    return found[:MAX_POLICIES]

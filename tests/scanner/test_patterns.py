@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from scanner.security.directory_listings import TITLES
+from scanner.security.checks.disclosure import LISTING_TITLES
 from tests.house import PACKAGES
 
 METHODS = frozenset({"findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn"})
@@ -39,7 +39,7 @@ BOUNDED = {
 LOCALS: dict[str, dict[str, object]] = {
     "infrastructure.api.examples": {"prefix": "scan", "pattern": "/v1/scan/[^/]+"},
     "scanner.ids": {"prefix": "scan"},
-    "scanner.security.directory_listings": {"pattern": "|".join(title for _, title in TITLES), "folder": "/a"},
+    "scanner.security.checks.disclosure": {"pattern": "|".join(title for _, title in LISTING_TITLES), "folder": "/a"},
 }
 # Computed patterns that are missing there.
 unknown: list[str] = []

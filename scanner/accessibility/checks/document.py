@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from selectolax.lexbor import LexborNode
@@ -15,7 +16,6 @@ from scanner.accessibility.languages import (
     primary_subtag,
 )
 from scanner.accessibility.verdicts import Faults, evidence_item, judge, start_tag
-from scanner.accessibility.viewport import forbids_zoom, limits_zoom, viewports
 from scanner.accessibility.wcag import (
     AUDIO_CONTROL,
     BEST_PRACTICE,
@@ -33,7 +33,7 @@ from scanner.findings import CRITICAL, HIGH, LOW, MEDIUM, Fail, Finding, NotAppl
 from scanner.messages import excerpt
 from scanner.page.evidence import Document, Page
 from scanner.page.markup import attribute, elements, enclosing, http_equivs, live, select, texts
-from scanner.page.meta import refresh
+from scanner.page.meta import refresh, scale
 
 CATEGORY = Category("Language and document", weight=5, html=True)
 
@@ -43,6 +43,7 @@ SILENT = ("muted", "paused")
 
 # A page that reloads after more than 20 hours is excepted (WCAG 2.2.1).
 LONG_REFRESH_S = 72_000
+LEAST_SCALE, GENEROUS_SCALE = 2.0, 5.0  # of a zoom that is allowed
 
 
 @check(
@@ -196,7 +197,7 @@ def meta_refresh(page: Page, document: Document) -> Finding:
     references=(f"{RESIZE_TEXT}", "axe-core: meta-viewport"),
 )
 def meta_viewport(document: Document) -> Finding:
-    return _judged_viewport(document, forbids_zoom, RESIZE_TEXT, "200%")
+    return _judged_viewport(document, _forbids_zoom, RESIZE_TEXT, "200%")
 
 
 @check(
@@ -209,8 +210,8 @@ def meta_viewport(document: Document) -> Finding:
     references=("axe-core: meta-viewport-large (best practice)",),
 )
 def meta_viewport_large(document: Document) -> Finding:
-    finding = _judged_viewport(document, limits_zoom, BEST_PRACTICE, "500%")
-    if isinstance(finding, Pass) and any(forbids_zoom(properties) for _, properties in viewports(document)):
+    finding = _judged_viewport(document, _limits_zoom, BEST_PRACTICE, "500%")
+    if isinstance(finding, Pass) and any(_forbids_zoom(properties) for _, properties in _viewports(document)):
         return Pass("The viewport already disables zooming to 200%; meta-viewport reports that.")
     return finding
 
@@ -298,7 +299,7 @@ def no_autoplay_audio(document: AccessibleDocument) -> Finding:
 def _judged_viewport(
     document: Document, is_faulty: Callable[[dict[str, str]], bool], criterion: Criterion, size: str
 ) -> Finding:
-    metas = viewports(document)
+    metas = _viewports(document)
     if not metas:
         return NotApplicable("The page has no meta viewport.")
     if faulty := [node for node, properties in metas if is_faulty(properties)]:
@@ -307,6 +308,41 @@ def _judged_viewport(
             evidence=[evidence_item(node, criterion) for node in faulty],
         )
     return Pass(f"No maximum-scale keeps people from zooming to {size}: {excerpt(start_tag(metas[0][0]))}.")
+
+
+def _viewports(document: Document) -> list[tuple[LexborNode, dict[str, str]]]:
+    """The elements with their properties, lower case. As axe-core, which takes white space for no separator."""
+    return [
+        (node, _viewport_properties((attribute(node, "content") or "").lower()))
+        for node in live(document, "meta[name]")
+        if (attribute(node, "name") or "").strip().lower() == "viewport"
+    ]
+
+
+def _viewport_properties(content: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for part in re.split(r"[;,]", content):
+        name, _, value = (each.strip() for each in part.partition("="))
+        number = scale(value)
+        if not value or (name == "maximum-scale" and number is not None and number < 0):
+            continue
+        found[name] = "1" if name == "maximum-scale" and value == "yes" else value
+    return found
+
+
+def _forbids_zoom(properties: dict[str, str]) -> bool:
+    """Whether zooming to 200% is disabled."""
+    scalable = properties.get("user-scalable", "")
+    number, largest = scale(scalable), scale(properties.get("maximum-scale", ""))
+    return (
+        scalable == "no" or (number is not None and -1 < number < 1) or (largest is not None and largest < LEAST_SCALE)
+    )
+
+
+def _limits_zoom(properties: dict[str, str]) -> bool:
+    """Whether there is a limit below 500%, but not so low that `_forbids_zoom` is true."""
+    number = scale(properties.get("maximum-scale", ""))
+    return number is not None and LEAST_SCALE <= number < GENEROUS_SCALE
 
 
 def _judged_motion(document: AccessibleDocument, tag: str, takes_room: Callable[[LexborNode], bool]) -> Finding:

@@ -6,13 +6,13 @@ made of the page, or where it asks a person to review, only a warning is given.
 
 from __future__ import annotations
 
+from enum import Enum, auto
 from itertools import islice
 
 from selectolax.lexbor import LexborNode
 
 from scanner.accessibility.aria.framework_bindings import may_be_named
 from scanner.accessibility.axe import INAPPLICABLE
-from scanner.accessibility.controls.autocomplete import Purpose, purpose
 from scanner.accessibility.controls.widgets import widgets
 from scanner.accessibility.document import AccessibleDocument
 from scanner.accessibility.names import (
@@ -39,6 +39,38 @@ UNLABELLED_TYPES = frozenset({"hidden", "image", "button", "submit", "reset"})
 WITHOUT_AUTOFILL = frozenset({"hidden", "button", "submit", "reset"})
 FIELDS = "input, select, textarea"
 MAX_FIELDS = 5_000  # more than any form has
+
+# The autocomplete attribute (HTML Standard, section 4.10.18.7.1), with what axe-core tolerates beyond it.
+AUTOFILL_SWITCHES = frozenset({"on", "off"})
+# Habits that switch autofill on or off in one browser or another, and mislead nobody.
+TOLERATED_PURPOSES = frozenset({"none", "false", "true", "disabled", "enabled", "undefined", "null", "xon", "xoff"})
+UNJUDGED_PURPOSES = frozenset({"text", "pronouns", "gender", "message", "content"})
+SECTION = "section-"
+LOCATIONS = frozenset({"shipping", "billing"})
+# Which of several telephones or addresses for messages: only before a field of CONTACT_FIELDS.
+CONTACTS = frozenset({"home", "work", "mobile", "fax", "pager"})
+CONTACT_FIELDS = frozenset(
+    {"tel", "tel-country-code", "tel-national", "tel-area-code", "tel-local", "tel-local-prefix", "tel-local-suffix"}
+    | {"tel-extension", "email", "impp"}
+)
+AUTOFILL_FIELDS = frozenset(
+    {"name", "honorific-prefix", "given-name", "additional-name", "family-name", "honorific-suffix", "nickname"}
+    | {"username", "new-password", "current-password", "one-time-code", "organization-title", "organization"}
+    | {"street-address", "address-line1", "address-line2", "address-line3", "address-level4", "address-level3"}
+    | {"address-level2", "address-level1", "country", "country-name", "postal-code", "cc-name", "cc-given-name"}
+    | {"cc-additional-name", "cc-family-name", "cc-number", "cc-exp", "cc-exp-month", "cc-exp-year", "cc-csc"}
+    | {"cc-type", "transaction-currency", "transaction-amount", "language", "bday", "bday-day", "bday-month"}
+    | {"bday-year", "sex", "url", "photo"}
+)
+CREDENTIAL = "webauthn"
+
+
+class _Purpose(Enum):
+    """What an autocomplete attribute comes to."""
+
+    VALID = auto()
+    UNCERTAIN = auto()  # no token of the standard, but perhaps a name that was meant for people
+    INVALID = auto()
 
 
 @check(
@@ -134,9 +166,9 @@ def aria_toggle_field_name(document: AccessibleDocument) -> Finding:
 )
 def autocomplete_valid(document: AccessibleDocument) -> Finding:
     fields = [each for each in document.exposed(FIELDS) if _asks_for_autofill(each)]
-    purposes = [(each, purpose(attribute(each, "autocomplete") or "")) for each in fields]
-    invalid = [each for each, found in purposes if found is Purpose.INVALID]
-    uncertain = [each for each, found in purposes if found is Purpose.UNCERTAIN]
+    purposes = [(each, _purpose(attribute(each, "autocomplete") or "")) for each in fields]
+    invalid = [each for each, found in purposes if found is _Purpose.INVALID]
+    uncertain = [each for each, found in purposes if found is _Purpose.UNCERTAIN]
     return judge(
         Faults(document, fields, invalid, uncertain),
         INPUT_PURPOSE,
@@ -259,6 +291,28 @@ def _asks_for_autofill(node: LexborNode) -> bool:
             return False
     is_no_widget = attribute(node, "role") is not None and explicit_role(node) not in WIDGETS
     return not (has_negative_tabindex(node) and is_no_widget)
+
+
+def _purpose(value: str) -> _Purpose:
+    """Judge an attribute's value: [section-*] [shipping|billing] ([contact] contact field|field) [webauthn]."""
+    tokens = value.lower().split()
+    if not tokens or (len(tokens) == 1 and tokens[0] in AUTOFILL_SWITCHES | TOLERATED_PURPOSES):
+        return _Purpose.VALID
+    if tokens[-1] == CREDENTIAL:
+        tokens.pop()
+    if tokens and tokens[0].startswith(SECTION) and tokens[0] != SECTION:
+        tokens.pop(0)
+    if tokens and tokens[0] in LOCATIONS:
+        tokens.pop(0)
+    fields = AUTOFILL_FIELDS | CONTACT_FIELDS
+    if tokens and tokens[0] in CONTACTS:
+        tokens.pop(0)
+        fields = CONTACT_FIELDS
+    if len(tokens) != 1:
+        return _Purpose.INVALID
+    if tokens[0] in UNJUDGED_PURPOSES:
+        return _Purpose.UNCERTAIN
+    return _Purpose.VALID if tokens[0] in fields else _Purpose.INVALID
 
 
 def _has_rival_labels(document: AccessibleDocument, node: LexborNode) -> bool:

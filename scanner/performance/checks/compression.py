@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from scanner.browser.evidence import BrowserLoad, Coverage
+from scanner.browser.evidence import BrowserLoad, Coverage, LoadedRequest
 from scanner.catalogue import Category, check
 from scanner.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn, by_limits
 from scanner.messages import KIB, by_steps, counted, excerpt, size, some
@@ -21,7 +21,6 @@ from scanner.performance.compression import (
     gzip_saving,
     javascript_waste,
 )
-from scanner.performance.coverage import unused_files
 from scanner.performance.evidence import Resource, Resources
 
 CATEGORY = Category("Compression and minification", weight=8, html=True)
@@ -50,6 +49,20 @@ class _Text:
     body: bytes
     wire_bytes: int
     codings: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Unused:
+    """A script or style sheet, what it weighs, and how much of that was not used."""
+
+    url: str
+    wire_bytes: int
+    unused_bytes: float
+
+    @property
+    def share(self) -> float:
+        """The unused part, 0 to 1."""
+        return self.unused_bytes / self.wire_bytes
 
 
 @check(
@@ -213,7 +226,7 @@ def unused_js(coverage: Coverage, load: BrowserLoad) -> Finding:
 
 def _used(coverage: Coverage, load: BrowserLoad, kind: ResourceKind, noun: str, tolerated_bytes: int) -> Finding:
     """Warns only: what other pages, or what visitors do on this one, may use all of it."""
-    files = unused_files(coverage, load.first.requests, kind)
+    files = _unused_files(coverage, load.first.requests, kind)
     if not files:
         return NotApplicable(f"The page loads no external {noun}.")
     wasted = [each for each in files if each.unused_bytes > tolerated_bytes]
@@ -236,6 +249,23 @@ def _used(coverage: Coverage, load: BrowserLoad, kind: ResourceKind, noun: str, 
         "may need some of it.",
         evidence=evidence,
     )
+
+
+def _unused_files(coverage: Coverage, requests: Iterable[LoadedRequest], kind: ResourceKind) -> list[_Unused]:
+    """The files of a kind that came over the network, the one with the largest waste first.
+
+    What stands in documents is no file: its address is that of a request of another kind.
+    """
+    sizes: dict[str, int] = {}
+    for each in requests:
+        if each.kind is kind and each.wire_bytes > 0:
+            sizes[each.url] = max(sizes.get(each.url, 0), each.wire_bytes)
+    found = [
+        _Unused(each.url, sizes[each.url], sizes[each.url] * min(each.unused, each.length) / each.length)
+        for each in coverage.files
+        if each.kind is kind and each.length > 0 and each.url in sizes
+    ]
+    return sorted(found, key=lambda each: -each.unused_bytes)
 
 
 def _minified(

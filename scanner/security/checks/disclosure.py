@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import re
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from scanner.catalogue import Category, check
 from scanner.findings import HIGH, LOW, MEDIUM, Fail, Finding, Fix, Pass, Server, Warn
 from scanner.messages import counted, excerpt, some
+from scanner.net.http.response import Response
 from scanner.page.evidence import Document, Page
 from scanner.page.markup import MAX_NODES
 from scanner.security.comments import comments, has_credentials, is_undone, places
-from scanner.security.directory_listings import listing_server
 from scanner.security.error_pages import debug_page
 from scanner.security.evidence import AssetDirectories, NotFoundBaseline
 from scanner.security.private_addresses import in_fields, in_prose, in_source
@@ -38,6 +39,29 @@ POWERED_BY = (
 IDENTIFIER = re.compile(r"[0-9a-f-]{8,}|\d+", re.IGNORECASE)
 VERSIONED_HEADERS = ("X-AspNet-Version", "X-AspNetMvc-Version", "X-OWA-Version", "MicrosoftSharePointTeamServices")
 MAX_TEXT = 1024 * 1024
+
+# Listings that web servers make by themselves: the title names the folder, a link leads to its parent.
+LISTING_CHARACTERS = 64 * 1024
+LISTING_TITLE = re.compile(r"<title>([^<]{1,2000})</title>", re.IGNORECASE)
+# Which server, and its title with the folder's path.
+LISTING_TITLES = (
+    ("Apache, nginx or lighttpd", r"Index of {path}"),
+    ("IIS", r"[\w.:\[\]-]{1,300} - {path}"),
+    ("Python", r"Directory listing for {path}"),
+    ("Jetty", r"Directory: {path}(?:;jsessionid=\S{0,100})?"),
+    ("Tomcat", r"Directory Listing For \[?{path}\]?"),
+    ("Caddy", r"{path}"),
+    ("Node.js", r"listing directory {path}|Files within {path}"),
+)
+# An element up to its end; one that another begins in is left out, as links do not nest.
+ANCHOR = re.compile(r"<a\b([^<>]{0,1000}+)>((?:[^<]|<(?!/?a\b)){0,1500}+)</a\b", re.IGNORECASE)
+TO_PARENT = re.compile(r"\bhref=[\"']?(?:\.\.|/)", re.IGNORECASE)
+PARENT = re.compile(r"\.\./?|\[?(?:To )?Parent Directory\]?|(?:Go )?Up(?: To \S{1,300})?", re.IGNORECASE)
+# What only such listings have: Apache's links to sort by, where a root has no parent, and Python's whole form.
+SORT_LINKS = re.compile(r"href=\"\?C=[NMSD];O=[AD]\"", re.IGNORECASE)
+PYTHON_FORM = re.compile(
+    r"<h1>Directory listing for [^<]{1,2000}</h1>\s*<hr>\s*<ul>\s*(?:<li><a href=\"|</ul>)", re.IGNORECASE
+)
 
 
 @check(
@@ -135,7 +159,7 @@ def debug_error_page(document: Document, baseline: NotFoundBaseline) -> Finding:
 def directory_listing(page: Page, directories: AssetDirectories) -> Finding:
     seen = (page.response, *directories.answers)
     found = [
-        (path, server) for each in seen if (server := listing_server(each, path := urlsplit(each.url).path)) is not None
+        (path, server) for each in seen if (server := _listing_of(each, path := urlsplit(each.url).path)) is not None
     ]
     if found:
         shown = some([f"{excerpt(path)} ({server})" for path, server in found])
@@ -210,6 +234,33 @@ def security_comments(document: Document) -> Finding:
     if not every:
         return Pass("No comments in the markup.")
     return Pass(f"{counted(len(every), 'comment')} in the markup, none with credentials.")
+
+
+def _listing_of(response: Response, path: str) -> str | None:
+    """Which server's listing of the folder it is; None for other pages. `path` is the folder's, without a query."""
+    if response.status != 200:
+        return None
+    text = response.body.decode("utf-8", "replace")[:LISTING_CHARACTERS]
+    found = LISTING_TITLE.search(text)
+    if found is None:
+        return None
+    title = html.unescape(found[1]).strip()
+    folder = unquote(path).rstrip("/")
+    for server, pattern in LISTING_TITLES:
+        if re.fullmatch(pattern.replace("{path}", re.escape(folder) + "/?"), title) and _is_listing(text, server):
+            return server
+    return None
+
+
+def _is_listing(text: str, server: str) -> bool:
+    if server == "Python":  # which has no link to the parent
+        return PYTHON_FORM.search(text) is not None
+    return SORT_LINKS.search(text) is not None or any(_is_to_parent(*found.groups()) for found in ANCHOR.finditer(text))
+
+
+def _is_to_parent(attributes: str, content: str) -> bool:
+    label = re.sub(r"<[^>]{0,500}>", " ", content).strip()
+    return TO_PARENT.search(attributes) is not None and PARENT.fullmatch(label) is not None
 
 
 def _visible_text(document: Document) -> str:

@@ -16,10 +16,10 @@ import pytest
 from lxml import etree
 from selectolax.lexbor import LexborHTMLParser
 
-from scanner.command.formats.choice import FORMATS, formatted
 from scanner.command.formats.markdown import code, escaped
 from scanner.command.formats.text import colored, plain, text
 from scanner.command.judged import IN_BASELINE, Judged, Outcome
+from scanner.command.output import WRITERS, formatted
 from scanner.findings import ScanType, Severity
 from tests.generated import as_json_schema, description
 from tests.reports.sarif import assert_sarif
@@ -46,7 +46,7 @@ def outcome(*reports: Judged, asked: int = 0) -> Outcome:
     return Outcome([marked, *rest], ["security of https://example.com/: 1 is below 2."], asked or len(rest) + 1)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", WRITERS)
 def test_no_format_has_what_a_terminal_obeys(name: str) -> None:
     said = set(formatted(name, outcome())) - set("\r\n\t")
     if name != "html":  # which is for browsers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import secrets
 import time
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,13 @@ from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
-from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connections, transaction
 from django.db.migrations.executor import MigrationExecutor
 from psycopg.errors import DeadlockDetected, LockNotAvailable
 
+from accounts.keys.services import create_api_key
+from accounts.models import Membership, User
+from accounts.services import ensure_organization
 from operations.stack.demo import DemoLogin, keep_demo
 
 logger = logging.getLogger(__name__)
@@ -24,6 +28,10 @@ logger = logging.getLogger(__name__)
 TRIES = 20
 PAUSE_S = 1.0  # in which those who queued up behind it are served
 GAVE_WAY = (LockNotAvailable, DeadlockDetected)
+
+DEMO_ORGANIZATION = "Demo"
+DEMO_EMAIL = "demo@example.com"
+DEMO_TIER = "business"
 
 
 class Command(BaseCommand):
@@ -42,18 +50,7 @@ class Command(BaseCommand):
         migrate()
         collect_static_files(settings.DATA_DIR / "static.stamp")
         if demo is not None:
-            from accounts.demo import ensure_demo  # needs a migrated database
-
-            access = ensure_demo()
-            keep_demo(
-                demo,
-                DemoLogin(
-                    organization=str(access.organization),
-                    email=access.email,
-                    password=access.password,
-                    api_key=access.api_key,
-                ),
-            )
+            keep_demo(demo, _ensure_demo())
 
 
 def migrate(using: str = DEFAULT_DB_ALIAS) -> None:
@@ -95,3 +92,16 @@ def static_fingerprint() -> str:
             status = Path(storage.path(path)).stat()
             digest.update(f"{path}\0{status.st_size}\0{status.st_mtime_ns}\n".encode())
     return digest.hexdigest()
+
+
+def _ensure_demo() -> DemoLogin:
+    """The demo organization with an owner who is staff, and a key; made when missing, and only then told in full."""
+    with transaction.atomic():
+        organization = ensure_organization(name=DEMO_ORGANIZATION, tier=DEMO_TIER)
+        if User.objects.filter(email=DEMO_EMAIL).exists():
+            return DemoLogin(organization.name, DEMO_EMAIL, None, None)
+        password = secrets.token_urlsafe(12)
+        user = User.objects.create_superuser(DEMO_EMAIL, password)
+        Membership.objects.create(organization=organization, user=user, role=Membership.Role.OWNER)
+        _, key = create_api_key(organization=organization, name="Demo", created_by=user)
+        return DemoLogin(organization.name, DEMO_EMAIL, password, key)

@@ -12,8 +12,8 @@ from scanner.findings import Fail, Finding, NotApplicable, Pass, Warn
 from scanner.page.evidence import Page
 from scanner.page.references import ResourceKind
 from scanner.performance.checks import loading as checks
+from scanner.performance.checks.loading import estimate
 from scanner.performance.evidence import Resource, Resources, Timing
-from scanner.performance.load_model import estimate
 from tests.scanner.browser.loads import HERE, figures, largest, load, visit
 from tests.scanner.cast import body, document, head, message, page, verdict
 
