@@ -15,7 +15,7 @@ from pathlib import Path
 from scanner.environment import SECRETS
 from scanner.net.client import DEFAULT_LIMITS
 from scanner.net.targets import RESERVED_SUFFIXES
-from tests.config.test_docs_operations import read_variables
+from tests.release.test_docs_operations import read_variables
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

@@ -16,7 +16,7 @@ from scanner.net.policy import Policy
 
 KIB = 1024
 MIB = 1024 * KIB
-TEXT = re.sub(r"\s+", " ", (Path(__file__).parents[4] / "docs" / "audits.md").read_text(encoding="utf-8"))
+TEXT = re.sub(r"\s+", " ", (Path(__file__).resolve().parents[2] / "docs" / "audits.md").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from scanner.environment import SECRETS
-from tests.config.test_containers import KEYS, NOT_FOR_OPERATORS, OURS, ROOT, SERVICES, WORKERS, command_of
-from tests.config.test_docs_operations import read_variables
+from tests.release.test_containers import KEYS, NOT_FOR_OPERATORS, OURS, ROOT, SERVICES, WORKERS, command_of
+from tests.release.test_docs_operations import read_variables
 
 FOLDER = ROOT / "deploy" / "kubernetes"
 LIST = yaml.safe_load((FOLDER / "kustomization.yaml").read_text(encoding="utf-8"))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.config.test_containers import KEYS, ROOT, command_of
+from tests.release.test_containers import KEYS, ROOT, command_of
 
 FOLDER = ROOT / "deploy" / "systemd"
 NAMES = ["web", "worker", "browser", "webhooks", "scheduler"]

@@ -23,7 +23,7 @@ from gunicorn.config import Config
 
 from config.celery import app
 from operations.stack.management.commands.up import programs
-from tests.config.test_docs_operations import read_variables
+from tests.release.test_docs_operations import read_variables
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))

@@ -16,7 +16,7 @@ from infrastructure.api.pagination import MAX_OFFSET
 from scans.serializers import GRADES
 from tests.generated import as_json_schema, description
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 DESCRIPTION = description()
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from scanner.net.browser import find_browser, sandbox_problem
-from tests.config.test_containers import ROOT
+from tests.release.test_containers import ROOT
 
 PROFILE = ROOT / "deploy" / "seccomp.json"
 CONFINED = ROOT / "tests" / "confined.py"
