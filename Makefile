@@ -77,9 +77,11 @@ pictures: $(DEV) ## Make the sample reports, their pictures on the start page, a
 site: $(DEV) ## Start a small HTTPS site on this machine, to scan it
 	@$(BIN)/python -m tests.targets
 
-docs: $(DEV) ## Write openapi.yaml, docs/checks.md and docs/checks.json from the code
+# Neither the environment nor a service that runs here changes the defaults that are told.
+docs: $(DEV) ## Write openapi.yaml, docs/checks.md, docs/checks.json and tables of docs/*.md from the code
 	@SECRET_KEY=only-for-this-command-which-signs-nothing \
 	 $(BIN)/python manage.py spectacular --file openapi.yaml --validate --fail-on-warn
+	@env -i SECRET_KEY=only-for-this-command-which-signs-nothing DATA_DIR=/dev/null $(BIN)/python manage.py tables
 	@$(BIN)/python manage.py checks > docs/checks.md
 	@$(BIN)/python manage.py checks --format json > docs/checks.json
 

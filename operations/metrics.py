@@ -123,7 +123,7 @@ def _all() -> Iterator[Metric]:
                 sums[series[:-1]] = value / MICRO
             else:
                 buckets.setdefault(series[:-1], {})[series[-1]] = value
-        yield histogram(each.name, each.help, each.labels, each.bounds, buckets, sums)
+        yield histogram(each, buckets, sums)
 
 
 _latest = _Latest(_all)

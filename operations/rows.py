@@ -14,7 +14,9 @@ from infrastructure.heartbeat import last_beat
 from infrastructure.maintenance import maintenance_message
 from infrastructure.postgresql.silence import log_failure
 from infrastructure.postgresql.statements import fetch
-from infrastructure.telemetry.definitions import PREFIX
+from infrastructure.telemetry.counters import Histogram
+from operations import definitions as of
+from operations.definitions import Gauge
 from operations.state import DUE, LATE, messages_in_queues, queues_of_workers
 from scanner import __version__
 from scanner.findings import ScanType
@@ -68,7 +70,7 @@ MAILS = """
 
 def collected() -> Iterator[Metric]:
     """All of it. Where PostgreSQL or Redis does not answer, what the other one knows, and that it does not."""
-    yield gauge("info", "The version of the answering process, always 1.", {(__version__,): 1}, "version")
+    yield gauge(of.INFO, {(__version__,): 1})
     messages = messages_in_queues()
     if messages is not None:
         yield from _of_redis(messages)
@@ -79,45 +81,44 @@ def collected() -> Iterator[Metric]:
         log_failure(error)
     yield from rows
     servers = {("postgresql",): int(bool(rows)), ("redis",): int(messages is not None)}
-    yield gauge("up", "Whether a server answers.", servers, "server")
+    yield gauge(of.UP, servers)
 
 
 def _of_redis(messages: Mapping[str, int]) -> Iterator[Metric]:
     counts = {(name,): count for name, count in messages.items()}
-    yield gauge("queue_messages", "Messages that wait in a queue; rows, not messages, say what waits.", counts, "queue")
+    yield gauge(of.QUEUE_MESSAGES, counts)
     serving = queues_of_workers()
     if serving is not None:
         workers = {(name,): sum(name in queues for queues in serving.values()) for name in messages}
-        yield gauge("queue_workers", "Workers that take from a queue.", workers, "queue")
+        yield gauge(of.QUEUE_WORKERS, workers)
     beat = last_beat()
     silence_s = {} if beat is None else {(): max(0.0, (timezone.now() - beat).total_seconds())}
-    yield gauge("scheduler_silence_seconds", "Time since the scheduler's most frequent task ran.", silence_s)
+    yield gauge(of.SCHEDULER_SILENCE, silence_s)
 
 
 def _of_rows() -> Iterator[Metric]:
     yield from _of_visits(fetch(VISITS, {"longest": LONGEST_LEASE}))
     ages_s = {(queue,): queue_age_s(queue) for queue in QUEUES}
-    text = "How long an organization waits that has nothing running: a new scan would, too."
-    yield gauge("queue_age_seconds", text, ages_s, "queue")
+    yield gauge(of.QUEUE_AGE, ages_s)
     yield from _of_tallies(tallies.tallies())
     ((audits, pages),) = fetch(AUDITS, {})
-    yield gauge("audits_unfinished", "Audits under way, or waiting to be.", {(): audits})
-    yield gauge("audit_pages_waiting", "Pages of audits that wait for a place.", {(): pages})
+    yield gauge(of.AUDITS_UNFINISHED, {(): audits})
+    yield gauge(of.AUDIT_PAGES_WAITING, {(): pages})
     now = timezone.now()
     ((due, late),) = fetch(DUE, {"now": now, "late": now - LATE})
-    yield gauge("monitors_due", "Runs of monitors whose time has come and that have not begun.", {(): due})
-    yield gauge("monitors_late", "Those that should have begun ten minutes ago.", {(): late})
+    yield gauge(of.MONITORS_DUE, {(): due})
+    yield gauge(of.MONITORS_LATE, {(): late})
     ((sending, due, later, age_s),) = fetch(DELIVERIES, {})
     counts = {("sending",): sending, ("due",): due, ("later",): later}
-    yield gauge("deliveries_pending", "Deliveries to come: under way, due, or due later.", counts, "state")
-    yield gauge("oldest_due_delivery_seconds", "How long the oldest delivery has been due.", {(): age_s or 0})
+    yield gauge(of.DELIVERIES_PENDING, counts)
+    yield gauge(of.OLDEST_DUE_DELIVERY, {(): age_s or 0})
     ((failing, disabled),) = fetch(WEBHOOKS, {})
     counts = {("failing",): failing, ("disabled",): disabled}
-    yield gauge("webhooks", "Webhooks that fail, and those disabled because they failed.", counts, "state")
+    yield gauge(of.WEBHOOKS, counts)
     ((mails, age_s),) = fetch(MAILS, {})
-    yield gauge("mails_waiting", "E-mails that wait to be sent.", {(): mails})
-    yield gauge("oldest_mail_seconds", "How long the oldest of them has waited.", {(): age_s or 0})
-    yield gauge("maintenance", "Whether maintenance is on.", {(): int(maintenance_message() is not None)})
+    yield gauge(of.MAILS_WAITING, {(): mails})
+    yield gauge(of.OLDEST_MAIL, {(): age_s or 0})
+    yield gauge(of.MAINTENANCE, {(): int(maintenance_message() is not None)})
 
 
 def _of_visits(rows: Iterable[tuple[Any, ...]]) -> Iterator[Metric]:
@@ -132,60 +133,42 @@ def _of_visits(rows: Iterable[tuple[Any, ...]]) -> Iterator[Metric]:
         else:
             running[place] += count - interrupted
         lost += interrupted
-    yield gauge("visits_queued", "Visits to pages that wait, each with its scans.", queued, "queue", "class")
-    yield gauge("oldest_visit_seconds", "How long the oldest of them has waited.", oldest_s, "queue", "class")
-    yield gauge("visits_running", "Visits that a worker is at.", running, "queue", "class")
-    yield gauge("visits_interrupted", "Visits whose worker died, until another takes them.", {(): lost})
+    yield gauge(of.VISITS_QUEUED, queued)
+    yield gauge(of.OLDEST_VISIT, oldest_s)
+    yield gauge(of.VISITS_RUNNING, running)
+    yield gauge(of.VISITS_INTERRUPTED, {(): lost})
 
 
 def _of_tallies(found: Mapping[str, Mapping[tuple[str, ...], int]]) -> Iterator[Metric]:
-    ended = CounterMetricFamily(
-        f"{PREFIX}scans_ended",
-        "Scans that have ended, by type, status, error code and whether somebody waited.",
-        labels=("type", "status", "reason", "class"),
-    )
+    ended = CounterMetricFamily(of.SCANS_ENDED.name, of.SCANS_ENDED.help, labels=of.SCANS_ENDED.labels)
     for labels, count in found.get("ended", {}).items():
         ended.add_metric(labels, count)
     yield ended
-    for name, title, label, bounds in (
-        ("waited", "scan_wait_seconds", "class", tallies.WAITED_S),
-        ("duration", "scan_duration_seconds", "type", tallies.DURATION_S),
-        ("cpu", "scan_cpu_seconds", "type", tallies.CPU_S),
-    ):
+    for name, definition in (("waited", of.SCAN_WAIT), ("duration", of.SCAN_DURATION), ("cpu", of.SCAN_CPU)):
         buckets: dict[tuple[str, ...], dict[str, int]] = {}
         for (value, bound), count in found.get(name, {}).items():
             buckets.setdefault((value,), {})[bound] = count
         sums = {labels: value / MS for labels, value in found.get(f"{name}_sum", {}).items()}
-        yield histogram(f"{PREFIX}{title}", HELP[name], (label,), bounds, buckets, sums)
+        yield histogram(definition, buckets, sums)
 
 
-HELP = {
-    "waited": "Time from asking for a scan to the beginning of its last attempt.",
-    "duration": "Time from the beginning of a scan's last attempt to its end.",
-    "cpu": "Processor time of a scan, its browser included; scans of one visit share it equally.",
-}
-
-
-def gauge(name: str, text: str, values: Mapping[Any, float], *labels: str) -> Metric:
+def gauge(definition: Gauge, values: Mapping[Any, float]) -> Metric:
     """A gauge from its values by the values of its labels."""
-    family = GaugeMetricFamily(f"{PREFIX}{name}", text, labels=labels)
+    family = GaugeMetricFamily(definition.name, definition.help, labels=definition.labels)
     for each, value in values.items():
         family.add_metric(each, value)
     return family
 
 
 def histogram(
-    name: str,
-    text: str,
-    labels: tuple[str, ...],
-    bounds: tuple[float, ...],
+    definition: Histogram,
     buckets: Mapping[tuple[str, ...], Mapping[str, int]],
     sums: Mapping[tuple[str, ...], float],
 ) -> Metric:
     """A histogram from how many are in each bucket, and nowhere else; buckets that are no longer ours are left out."""
-    family = HistogramMetricFamily(name, text, labels=labels)
+    family = HistogramMetricFamily(definition.name, definition.help, labels=definition.labels)
     for each, counts in buckets.items():
         total = 0
-        cumulated = [(str(bound), total := total + counts.get(str(bound), 0)) for bound in (*bounds, "+Inf")]
+        cumulated = [(name, total := total + counts.get(name, 0)) for name in definition.names]
         family.add_metric(each, cumulated, sums.get(each, 0.0))
     return family

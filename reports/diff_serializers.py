@@ -6,7 +6,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from reports.serializers import FINDING_STATUSES, GRADE, REPORT_STATUSES, SEVERITIES
+from infrastructure.api.fields import GRADE
+from reports.serializers import FINDING_STATUSES, REPORT_STATUSES, SEVERITIES
 from scanner.report.diff import Reason
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
+from infrastructure.api.fields import GRADE, SkippedCheckSerializer
 from scanner.findings import ScanType, Severity
-from scans.serializers import GRADE, SkippedCheckSerializer
 
 TYPES = [(str(each), each.label) for each in ScanType]
 SEVERITIES = [str(severity) for severity in Severity]

@@ -45,8 +45,8 @@ SECRETS = frozenset(
     )
 )  # fmt: skip
 problems: list[Problem] = []
-# Every variable that was read, and what stands for those that are unset.
-names: list[str] = []
+# Every variable that was read with its default, and what stands for those that are unset.
+defaults: dict[str, object] = {}
 instead: dict[str, str] = {}
 
 
@@ -87,7 +87,7 @@ def _raw(name: str) -> str:
 
 def read(name: str, parse: Callable[[str], T], default: T, hint: str) -> T:
     """The variable's parsed value; the default when it is unset, empty, or `parse` raises ValueError."""
-    names.append(name)
+    defaults[name] = default
     try:
         raw = _raw(name)
         return parse(raw) if raw else default

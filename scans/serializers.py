@@ -6,19 +6,9 @@ from typing import Any
 
 from rest_framework import serializers
 
+from infrastructure.api.fields import GRADE, SkippedCheckSerializer
 from infrastructure.api.parsing import WEB_ADDRESS
 from scans.models import Scan
-
-GRADES = ("A+", "A", "B", "C", "D", "F")
-# Not an enumeration: generators of clients make names of its values, and A+ becomes the same as A.
-GRADE = r"^(A\+|[ABCDF])$"
-
-
-class SkippedCheckSerializer(serializers.Serializer):
-    """A check that could not run."""
-
-    name = serializers.CharField()
-    reason = serializers.CharField()
 
 
 class ScanSummarySerializer(serializers.Serializer):

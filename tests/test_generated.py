@@ -12,8 +12,8 @@ import jsonschema
 import pytest
 from django.core.management import call_command
 
+from infrastructure.api.fields import GRADES
 from infrastructure.api.pagination import MAX_OFFSET
-from scans.serializers import GRADES
 from tests.generated import as_json_schema, description
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,9 +35,14 @@ def test_the_committed_file_is_what_the_code_says(path: str, command: str, optio
     assert committed.strip() == output.getvalue().strip(), f"{path} is not up to date: run `make docs`"
 
 
+def test_the_tables_of_the_documents_are_what_the_code_says() -> None:
+    call_command("tables", check=True)
+
+
 def test_make_docs_writes_all_of_them() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert "spectacular --file openapi.yaml" in makefile
+    assert "manage.py tables\n" in makefile
     assert "checks > docs/checks.md" in makefile
     assert "checks --format json > docs/checks.json" in makefile
 

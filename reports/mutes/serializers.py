@@ -6,7 +6,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from reports.serializers import FINDING_STATUSES, GRADE, SEVERITIES
+from infrastructure.api.fields import GRADE
+from reports.serializers import FINDING_STATUSES, SEVERITIES
 
 FINGERPRINT = r"^[0-9a-f]{16}$"
 MUTE_ID = r"^mute_[0-9A-Za-z]{22}$"

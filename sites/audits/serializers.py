@@ -8,10 +8,11 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from infrastructure.api.fields import GRADE
 from reports.mutes.serializers import MuteSerializer
 from reports.serializers import CHECK_STATUSES, SEVERITIES
 from scans.models import Scan
-from scans.serializers import GRADE, CredentialNamesSerializer, CredentialsSerializer, ScanFailureSerializer
+from scans.serializers import CredentialNamesSerializer, CredentialsSerializer, ScanFailureSerializer
 from sites.audits.muting import ALL, NONE, SOME, AuditMutes
 from sites.audits.requests import DISCOVER, MAX_LISTED, MAX_PATTERNS, PATTERN_LENGTH
 from sites.models import Audit, AuditFinding, AuditPage

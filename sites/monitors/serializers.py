@@ -9,9 +9,10 @@ from rest_framework import serializers
 
 from accounts import access
 from accounts.models import Interval
+from infrastructure.api.fields import GRADE
 from reports.serializers import SEVERITIES
 from scans.models import Scan
-from scans.serializers import GRADE, CredentialNamesSerializer, CredentialsSerializer
+from scans.serializers import CredentialNamesSerializer, CredentialsSerializer
 from sites.audits.requests import DISCOVER, MAX_LISTED, MAX_PATTERNS, PATTERN_LENGTH
 from sites.models import Audit, Monitor, MonitorRun
 from sites.monitors.requests import MOST_EMAILS, NAME_LENGTH

@@ -145,18 +145,6 @@ def test_removing_takes_a_confirmation_and_works_at_once(cast: dict[str, Members
     assert viewer.get("/o/home/members/").status_code == 404
 
 
-@pytest.mark.parametrize("action", ["role", "remove"])
-def test_members_of_another_organization_are_unknown(
-    cast: dict[str, Membership], stranger: Member, action: str
-) -> None:
-    eve = browser_of(person_of(stranger, "owner", "eve@people.test"))
-    for slug in ("home", "stranger"):
-        path = f"/o/{slug}/members/{cast['viewer'].pk}/{action}"
-        assert eve.post(path, {"role": "member"}).status_code == 404
-    cast["viewer"].refresh_from_db()
-    assert cast["viewer"].role == "viewer"
-
-
 def test_the_list_is_paged(home: Member, cast: dict[str, Membership], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(organization, "MEMBERS_SHOWN", 3)
     client = browser_of(cast["viewer"].user)

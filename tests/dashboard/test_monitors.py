@@ -291,13 +291,10 @@ def test_a_monitor_is_paused_resumed_and_deleted(client: Client, home: Member) -
     assert client.get(path).status_code == 404
 
 
-def test_a_viewer_looks_and_changes_nothing(home: Member) -> None:
+def test_a_viewer_is_shown_nothing_to_change(home: Member) -> None:
     monitor = make_monitor(home)
-    viewer = browser_of(home, "viewer")
-    page = page_of(viewer.get(f"/o/home/monitors/{monitor.id}"))
+    page = page_of(browser_of(home, "viewer").get(f"/o/home/monitors/{monitor.id}"))
     assert not page.xpath("//main//form")
-    for action in ("pause", "run", "edit", "delete", "badge"):
-        assert viewer.post(f"/o/home/monitors/{monitor.id}/{action}").status_code == 403
 
 
 def test_a_tab_of_another_organization_acts_on_that_one(home: Member, stranger: Member, target: str) -> None:

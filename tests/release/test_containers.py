@@ -23,7 +23,7 @@ from gunicorn.config import Config
 
 from config.celery import app
 from operations.stack.management.commands.up import programs
-from tests.release.test_docs_operations import read_variables
+from scanner.environment import defaults
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
@@ -66,7 +66,7 @@ def test_the_image_is_pinned_to_hashes_and_does_not_run_as_root() -> None:
     assert names.index("USER") < names.index("CMD")
     assert any("--require-hashes -r requirements-browser.txt" in run for run in of("RUN"))
     assert any("--require-hashes -r requirements-command.txt" in run for run in of("RUN"))
-    assert set(re.findall(r"(\w+)=", " ".join(of("ENV")))) <= OF_PYTHON | set(read_variables())
+    assert set(re.findall(r"(\w+)=", " ".join(of("ENV")))) <= OF_PYTHON | defaults.keys()
 
 
 # The tasks are what a worker loads; the checks are found by searching folders. The landing page has templates, and
@@ -127,14 +127,14 @@ def test_the_build_leaves_out_what_the_image_does_not_take() -> None:
 
 @pytest.mark.parametrize("service", OURS)
 def test_every_variable_of_a_service_is_one_that_is_read(service: str) -> None:
-    assert set(SERVICES[service]["environment"]) <= set(read_variables())
+    assert set(SERVICES[service]["environment"]) <= defaults.keys()
 
 
 @pytest.mark.parametrize("service", OURS)
 def test_every_documented_variable_is_passed_on(service: str) -> None:
     """`.env` only fills in what compose.yaml names: else an operator sets it without effect, and without a word."""
     environment = SERVICES[service]["environment"]
-    assert set(read_variables()) - NOT_FOR_OPERATORS == set(environment)
+    assert defaults.keys() - NOT_FOR_OPERATORS == set(environment)
     decided = ("DATABASE_URL", "REDIS_URL", "WORKER_HEARTBEAT_FILE")
     ours = {name: value for name, value in environment.items() if name not in decided}
     if service == "browser":
@@ -172,7 +172,7 @@ def test_a_variable_that_is_passed_on_empty_is_as_good_as_unset() -> None:
 def test_every_variable_that_compose_asks_for_is_known() -> None:
     text = (ROOT / "compose.yaml").read_text(encoding="utf-8")
     asked = set(re.findall(r"(?<!\$)\$\{(\w+)", text))
-    assert asked <= set(read_variables()) | OF_COMPOSE
+    assert asked <= defaults.keys() | OF_COMPOSE
     assert asked >= OF_COMPOSE
     # Whatever is secret has no default.
     for name in ("SECRET_KEY", *OF_COMPOSE):

@@ -12,10 +12,9 @@ import textwrap
 import tomllib
 from pathlib import Path
 
-from scanner.environment import SECRETS
+from scanner.environment import SECRETS, defaults
 from scanner.net.client import DEFAULT_LIMITS
 from scanner.net.targets import RESERVED_SUFFIXES
-from tests.release.test_docs_operations import read_variables
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -50,7 +49,7 @@ def test_every_file_and_command_that_is_named_exists() -> None:
     apps = "accounts|benchmarks|config|docs|reports|scans|static|templates|tests|webhooks"
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     codes = {f"SCAN_{each}" for each in ("NOT_FOUND", "NOT_COMPLETE", "NOT_STARTED", "INTERRUPTED", "CANCELLED")}
-    known = {*read_variables(), *codes, *SECRETS, *(f"{each}_FILE" for each in SECRETS)}
+    known = {*defaults, *codes, *SECRETS, *(f"{each}_FILE" for each in SECRETS)}
     unknown = []
     for document in DOCUMENTS:
         text = document.read_text(encoding="utf-8")

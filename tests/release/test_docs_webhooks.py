@@ -104,26 +104,10 @@ def test_what_the_shell_signs_is_genuine() -> None:
     assert request.header("X-Service-Signature") == headers["X-Service-Signature"]
 
 
-def duration(text: str) -> timedelta:
-    units = {"s": "seconds", "min": "minutes", "h": "hours"}
-    parts = re.findall(r"(\d+) (s|min|h)", text)
-    return timedelta(**{units[unit]: int(number) for number, unit in parts})
-
-
 def table(first_column: str) -> list[list[str]]:
     match = re.search(rf"^\| {first_column} \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", DOC, re.MULTILINE)
     assert match
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in match[1].splitlines()]
-
-
-def test_the_retry_table_is_the_schedule() -> None:
-    rows = table("attempt")
-    assert [int(number) for number, _, _ in rows] == list(range(1, len(schedule.PAUSES) + 2))
-    assert [duration(pause) for _, pause, _ in rows[1:]] == list(schedule.PAUSES)
-    since = timedelta()
-    for (_, _, about), pause in zip(rows[1:], schedule.PAUSES, strict=True):
-        since += pause
-        assert abs(duration(about) - since) <= timedelta(seconds=5)
 
 
 def test_the_numbers_are_those_of_the_code() -> None:

@@ -11,9 +11,8 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from scanner.environment import SECRETS
+from scanner.environment import SECRETS, defaults
 from tests.release.test_containers import KEYS, NOT_FOR_OPERATORS, OURS, ROOT, SERVICES, WORKERS, command_of
-from tests.release.test_docs_operations import read_variables
 
 FOLDER = ROOT / "deploy" / "kubernetes"
 LIST = yaml.safe_load((FOLDER / "kustomization.yaml").read_text(encoding="utf-8"))
@@ -67,7 +66,7 @@ def test_a_pod_runs_what_compose_runs(name: str) -> None:
 def test_every_documented_variable_is_passed_on() -> None:
     """As a value, or as the name of a file where it is secret."""
     data = of("ConfigMap")["website-scan"]["data"]
-    assert set(data) == set(read_variables()) - NOT_FOR_OPERATORS - SECRETS
+    assert set(data) == defaults.keys() - NOT_FOR_OPERATORS - SECRETS
     assert all(isinstance(value, str) for value in data.values())
     for name in OURS:
         given = {each["name"] for each in container(name)["env"]}

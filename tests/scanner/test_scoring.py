@@ -13,7 +13,6 @@ from scanner.catalogue import Check, caps, checks
 from scanner.findings import CRITICAL, HIGH, LOW, MEDIUM, ScanType, Severity
 from scanner.result import CategoryResult, CheckResult, CheckStatus
 from scanner.scoring import (
-    GRADES,
     RULES_VERSION,
     SEVERITY_WEIGHT,
     Cap,
@@ -180,12 +179,6 @@ def rows(heading: str) -> list[list[str]]:
     section = DOCUMENT.read_text(encoding="utf-8").partition(f"{heading}\n")[2].partition("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:]]
-
-
-def test_the_documented_weights_and_grades_are_those_that_count() -> None:
-    assert rows("# How a score comes about") == [[each, str(weight)] for each, weight in SEVERITY_WEIGHT.items()]
-    documented = [(letter, int(least.partition(",")[0])) for letter, least in rows("## Grades")]
-    assert documented == [(letter, least) for least, letter in GRADES] + [("F", 0)]
 
 
 @pytest.mark.parametrize("scan_type", ScanType)

@@ -118,13 +118,6 @@ def test_an_owner_uses_the_provider_before_it_is_required(home: Member, owner: U
     assert (found.login_provider, found.login_domain) == ("", "")
 
 
-@pytest.mark.parametrize("role", ["admin", "member", "viewer"])
-def test_only_owners_require_anything(home: Member, role: str) -> None:
-    client = browser_of(with_app(person_of(home, role, f"{role}@people.test")))
-    assert client.post(LOGIN, {"login-second_factor": "on"}).status_code == 403
-    assert not Organization.objects.get(slug="home").second_factor_required
-
-
 @pytest.mark.parametrize(
     ("path", "form"),
     [

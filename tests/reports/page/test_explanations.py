@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from infrastructure.api.fields import GRADES as LETTERS
 from scanner.catalogue import checks
 from scanner.findings import ScanType
 from scanner.report.explanations import ADVICE, CATEGORIES, GRADES, advice, category_meaning, grade_meaning
 from scanner.report.metrics import METRICS, metrics
-from scans.serializers import GRADES as LETTERS
 
 
 def test_every_grade_of_every_type_has_its_meaning() -> None:

@@ -101,7 +101,7 @@ class Command(BaseCommand):
                 was_known = demo is not None and demo.exists()
                 _prepare(env, demo)
                 login = login_to_show(demo, was_known=was_known, on_terminal=self.stdout.isatty())
-                known = {name: value for name in environment.names if (value := environment.given_in(env, name))}
+                known = {name: value for name in environment.defaults if (value := environment.given_in(env, name))}
                 with running.shown(data_dir, known):
                     self._supervise(data_dir, port, env, stack, login)
 

@@ -1,0 +1,137 @@
+"""`manage.py tables`: those tables of docs/*.md that the code tells, each between its marks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from infrastructure.telemetry.counters import Counter, Histogram
+from infrastructure.telemetry.definitions import OF_PROCESSES, PREFIX
+from operations.definitions import OF_ROWS, OF_SERVERS, Gauge
+from scanner import environment
+from scanner.scoring import GRADES, SEVERITY_WEIGHT
+from webhooks.delivery.schedule import PAUSES
+
+MARKED = re.compile(r"(?<=^<!-- generated: )([\w ]+) -->\n(.*?)(?=^<!-- end -->$)", re.MULTILINE | re.DOTALL)
+
+Row = tuple[str, ...]
+
+
+class Command(BaseCommand):
+    help = "Writes those tables of docs/*.md that the code tells."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--check", action="store_true", help="write nothing, and fail where anything would change")
+
+    def handle(self, *args: Any, check: bool, **options: Any) -> None:
+        left = set(TABLES)
+
+        def written(found: re.Match[str]) -> str:
+            name, before = found.groups()
+            left.remove(name)
+            return f"{name} -->\n{table(TABLES[name](before))}"
+
+        for path in sorted((settings.BASE_DIR / "docs").glob("*.md")):
+            text = path.read_text(encoding="utf-8")
+            if (now := MARKED.sub(written, text)) == text:
+                continue
+            if check:
+                raise CommandError(f"docs/{path.name} is not up to date: run `make docs`")
+            path.write_text(now, encoding="utf-8")
+        if left:
+            raise CommandError(f"No document has a place for {', '.join(sorted(left))}.")
+
+
+def table(rows: Iterator[Row]) -> str:
+    """In Markdown; the first row is its head."""
+    head, *others = rows
+    return "".join(f"{line}\n" for line in (_line(head), "|---" * len(head) + "|", *map(_line, others)))
+
+
+def _line(cells: Row) -> str:
+    return "|" + "".join(f" {cell} |" if cell else " |" for cell in cells)
+
+
+def variables(before: str) -> Iterator[Row]:
+    """The settings with their defaults. What they mean stands in the table alone, and stays as it is there."""
+    meanings = dict(re.findall(r"^\| `(\w+)` \| .*? \| (.+) \|$", before, re.MULTILINE))
+    if missing := environment.defaults.keys() - meanings:
+        raise CommandError(f"docs/operations.md: add a row that says what {', '.join(sorted(missing))} means.")
+    yield "variable", "default", "meaning"
+    for name, meaning in meanings.items():
+        if name in environment.defaults:
+            default = _as_text(environment.defaults[name])
+            yield f"`{name}`", f"`{default}`" if default else "none", meaning
+
+
+def _as_text(default: object) -> str:
+    """As one would set it."""
+    match default:
+        case None:
+            return ""
+        case bool():
+            return str(int(default))
+        case Path():
+            return str(default.relative_to(settings.BASE_DIR))
+        case frozenset():
+            return ",".join(map(str, sorted(default)))
+        case list() | tuple():
+            return ",".join(map(str, default))
+    return str(default)
+
+
+def metrics(of: Sequence[Counter | Histogram | Gauge]) -> Callable[[str], Iterator[Row]]:
+    def rows(before: str) -> Iterator[Row]:
+        yield "metric", "labels", "meaning"
+        for each in of:
+            name = each.name.removeprefix(PREFIX) + ("_total" if isinstance(each, Counter) else "")
+            meaning = each.help[0].lower() + each.help[1:].removesuffix(".")
+            kind = "histogram: " if isinstance(each, Histogram) else ""
+            yield f"`{name}`", ", ".join(f"`{label}`" for label in each.labels), kind + meaning
+
+    return rows
+
+
+def retries(before: str) -> Iterator[Row]:
+    yield "attempt", "after the one before", "after the event, about"
+    yield "1", "", "at once"
+    for number, pause in enumerate(PAUSES, 2):
+        yield str(number), _duration(pause), _duration(sum(PAUSES[: number - 1], timedelta()))
+
+
+def _duration(of: timedelta) -> str:
+    """In hours and minutes; less than a minute in seconds."""
+    hours, minutes = divmod(of // timedelta(minutes=1), 60)
+    parts = [f"{hours} h" if hours else "", f"{minutes} min" if minutes else ""]
+    return " ".join(filter(None, parts)) or f"{of.seconds} s"
+
+
+def severities(before: str) -> Iterator[Row]:
+    yield "severity", "weighs"
+    for severity, weight in SEVERITY_WEIGHT.items():
+        yield severity, str(weight)
+
+
+def grades(before: str) -> Iterator[Row]:
+    yield "grade", "from"
+    for least, letter in (*GRADES, (0, "F")):
+        yield letter, str(least)
+
+
+# By what stands in the mark; each is given what the table was.
+TABLES: dict[str, Callable[[str], Iterator[Row]]] = {
+    "environment": variables,
+    "metrics of rows": metrics(OF_ROWS),
+    "metrics of servers": metrics(OF_SERVERS),
+    "metrics of processes": metrics(OF_PROCESSES),
+    "retries": retries,
+    "severities": severities,
+    "grades": grades,
+}
