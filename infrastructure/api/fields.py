@@ -1,4 +1,4 @@
-"""Serializers and patterns that endpoints of several apps share; without models, so that a command needs no database."""
+"""Serializers and patterns that several apps share; without models, so that a command needs no database."""
 
 from __future__ import annotations
 
