@@ -12,7 +12,6 @@ from allauth.account.authentication import get_authentication_records
 from django.conf import settings
 from django.contrib.auth import get_user, middleware
 from django.contrib.auth.models import AnonymousUser
-from django.contrib.sessions.backends.db import SessionStore
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
@@ -49,7 +48,7 @@ class AuthenticationMiddleware(middleware.AuthenticationMiddleware):
 def begin(sender: object, request: HttpRequest, user: User, **_: object) -> None:
     """Receives `user_logged_in`: the session that has just begun gets its row."""
     now = timezone.now()
-    LoginSession.objects.filter(user=user, last_seen_at__lt=now - _lifetime()).delete()
+    LoginSession.objects.filter(user=user, last_seen_at__lt=now - lifetime()).delete()
     end(request)  # a second login in the same browser
     row = LoginSession.objects.create(
         user=user,
@@ -71,15 +70,8 @@ def current_id(request: HttpRequest) -> str:
 
 def sessions_of(user: User) -> QuerySet[LoginSession]:
     """What is alive, the one seen last first."""
-    alive = timezone.now() - _lifetime()
+    alive = timezone.now() - lifetime()
     return LoginSession.objects.filter(user=user, last_seen_at__gte=alive).order_by("-last_seen_at")
-
-
-def delete_dead() -> int:
-    """Delete what nobody can come back to, here and among Django's sessions; how many rows there were of ours."""
-    SessionStore.clear_expired()
-    count, _ = LoginSession.objects.filter(last_seen_at__lt=timezone.now() - _lifetime()).delete()
-    return count
 
 
 def end_others(user: User, keep: str = "") -> int:
@@ -118,5 +110,5 @@ def _person(request: HttpRequest) -> User | AnonymousUser:
     return user
 
 
-def _lifetime() -> timedelta:
+def lifetime() -> timedelta:
     return timedelta(seconds=settings.SESSION_COOKIE_AGE)

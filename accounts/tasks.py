@@ -7,12 +7,10 @@ import logging
 from celery import shared_task
 from django.utils import timezone
 
-from accounts import sessions
 from accounts.closing.deletion import delete_closed
-from accounts.closing.retention import delete_old_events as delete_expired_events
 from accounts.export import services as export
 from accounts.keys import notices
-from accounts.mailing import retention, sending
+from accounts.mailing import sending
 from infrastructure import queue
 
 logger = logging.getLogger(__name__)
@@ -20,12 +18,6 @@ logger = logging.getLogger(__name__)
 # Others wait for this process.
 DELETION_LIMIT_S = 45
 NOTICES_LIMIT_S = 45
-
-
-@shared_task
-def delete_dead_sessions() -> None:
-    """Once a night."""
-    logger.info("%d sessions that ended were deleted", sessions.delete_dead())
 
 
 @shared_task
@@ -42,12 +34,6 @@ def send_mails(reason: str) -> None:
         queue.enqueue("accounts.tasks.send_mails", "more")
 
 
-@shared_task
-def delete_old_mails() -> None:
-    """Every night: what was sent or given up is kept for 30 days."""
-    queue.delete_in_batches("accounts.tasks.delete_old_mails", retention.delete_old)
-
-
 @shared_task(soft_time_limit=150, time_limit=165)
 def make_export(export_id: str) -> None:
     """The next file of an export of an organization's data; the task after that makes the one behind it."""
@@ -58,18 +44,6 @@ def make_export(export_id: str) -> None:
 def wake_exports() -> None:
     """Every minute: what a lost message or a worker that died has left."""
     export.wake_waiting()
-
-
-@shared_task
-def delete_old_exports() -> None:
-    """Every hour: exports are kept for seven days."""
-    queue.delete_in_batches("accounts.tasks.delete_old_exports", export.delete_old)
-
-
-@shared_task
-def delete_old_events() -> None:
-    """Every night: entries of audit logs that their organization's plan keeps no longer."""
-    queue.delete_in_batches("accounts.tasks.delete_old_events", delete_expired_events)
 
 
 @shared_task

@@ -72,41 +72,10 @@ app.conf.update(
             "schedule": crontab(day_of_week="1", hour="7-23", minute="0"),
         },
         "tell-of-certificates": {"task": "sites.tasks.tell_of_certificates", "schedule": crontab(minute="23")},
-        "delete-expired-reports": {
-            "task": "reports.tasks.delete_expired",
-            "schedule": crontab(hour="3", minute="17"),
-        },
+        "delete-old": {"task": "infrastructure.tasks.delete_old", "schedule": crontab(hour="3", minute="17")},
         "announce-mutes": {
             "task": "reports.tasks.announce_mutes",
             "schedule": crontab(hour="5", minute="40"),
-        },
-        "delete-ended-mutes": {
-            "task": "reports.tasks.delete_ended_mutes",
-            "schedule": crontab(hour="3", minute="22"),
-        },
-        "forget-credentials": {
-            "task": "scans.tasks.forget_credentials",
-            "schedule": crontab(hour="3", minute="27"),
-        },
-        "forget-credentials-of-audits": {
-            "task": "sites.tasks.forget_credentials",
-            "schedule": crontab(hour="3", minute="29"),
-        },
-        "delete-expired-audits": {
-            "task": "sites.tasks.delete_expired_audits",
-            "schedule": crontab(hour="3", minute="32"),
-        },
-        "delete-old-runs": {"task": "sites.tasks.delete_old_runs", "schedule": crontab(hour="3", minute="37")},
-        # After their audits.
-        "delete-old-scans": {"task": "scans.tasks.delete_old_scans", "schedule": crontab(hour="3", minute="57")},
-        "delete-old-events": {"task": "accounts.tasks.delete_old_events", "schedule": crontab(hour="4", minute="27")},
-        "delete-old-deliveries": {
-            "task": "webhooks.tasks.delete_old_deliveries",
-            "schedule": crontab(hour="3", minute="47"),
-        },
-        "delete-dead-sessions": {
-            "task": "accounts.tasks.delete_dead_sessions",
-            "schedule": crontab(hour="4", minute="7"),
         },
         "send-mails": {
             "task": "accounts.tasks.send_mails",
@@ -119,30 +88,21 @@ app.conf.update(
             "schedule": crontab(minute="37"),
             "options": {"expires": 3600},
         },
-        "delete-old-mails": {
-            "task": "accounts.tasks.delete_old_mails",
-            "schedule": crontab(hour="4", minute="17"),
-        },
         "wake-exports": {
             "task": "accounts.tasks.wake_exports",
             "schedule": 60.0,
             "options": {"expires": 60},
         },
-        "delete-old-exports": {"task": "accounts.tasks.delete_old_exports", "schedule": crontab(minute="51")},
         "delete-closed-accounts": {
             "task": "accounts.tasks.delete_closed_accounts",
             "schedule": 60.0,
             "options": {"expires": 60},
         },
-        "delete-idempotency-records": {
-            "task": "scans.tasks.delete_idempotency_records",
-            "schedule": crontab(minute="41"),
-        },
     },
     beat_scheduler="operations.scheduler:SteadyScheduler",
     timezone="UTC",
 )
-app.autodiscover_tasks(["accounts", "scans", "reports", "webhooks", "sites"])
+app.autodiscover_tasks(["infrastructure", "accounts", "scans", "reports", "webhooks", "sites"])
 
 
 @celeryd_init.connect

@@ -6,17 +6,12 @@ finds the rows whose message was lost.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 import redis
 from celery import current_app
 from django.conf import settings
 from kombu.exceptions import OperationalError
 
 from infrastructure.cache import outage
-
-BATCHES_S = 45.0
 
 _redis = redis.Redis.from_url(settings.REDIS_URL, **settings.REDIS_TIMEOUTS)
 
@@ -41,13 +36,3 @@ def has_messages(queue: str) -> bool:
     except redis.RedisError as error:
         outage.begin(error)
         return False
-
-
-def delete_in_batches(task: str, delete: Callable[[Callable[[], bool]], bool]) -> None:
-    """Have `delete` work while it has time, which its argument says; when it says that more is left, `task` goes on.
-
-    So no night's work is cut off by a task's time limit.
-    """
-    ends_at = time.monotonic() + BATCHES_S
-    if not delete(lambda: time.monotonic() < ends_at):
-        current_app.send_task(task)

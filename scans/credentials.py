@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from infrastructure.retention import HasTime, always
 from scanner.net.credentials import OriginCredentials
 from scanner.net.targets import Target
 from scans.models import KEPT, Keyed, Scan
@@ -27,7 +27,7 @@ def shown_by(row: Keyed, target: Target) -> OriginCredentials | None:
     return OriginCredentials(target.origin, credentials) if credentials is not None else None
 
 
-def forget(model: type[Keyed], has_time: Callable[[], bool]) -> bool:
+def forget(model: type[Keyed], has_time: HasTime = always) -> bool:
     """Drop those of rows that have no report any more; False when the time was not enough for all."""
     rows: QuerySet[Any] = model._default_manager.filter(encrypted_credentials__isnull=False)
     while has_time():

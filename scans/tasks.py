@@ -6,7 +6,6 @@ import logging
 import threading
 import time
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 from celery import current_app, shared_task
@@ -14,13 +13,10 @@ from celery.exceptions import SoftTimeLimitExceeded
 from celery.signals import celeryd_after_setup, worker_process_shutdown
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
-from django.utils import timezone
 
-from infrastructure.api import idempotency
 from infrastructure.heartbeat import beat
 from infrastructure.logging import working_on
 from infrastructure.postgresql.silence import log_failure
-from infrastructure.queue import delete_in_batches
 from infrastructure.telemetry import tracing
 from infrastructure.telemetry.counters import count, counters
 from infrastructure.telemetry.definitions import EGRESS_REFUSED
@@ -34,10 +30,10 @@ from scanner.result import Budget, Progress, ScanError, ScanResult
 from scanner.run import failed_result, scan
 from scans import credentials
 from scans.browser import Spent, browser, close_browser
-from scans.models import IdempotencyRecord, Scan
+from scans.models import Scan
 from scans.policy import scan_policy
 from scans.signals import place_freed, swept
-from scans.visits import claims, retention, tallies
+from scans.visits import claims, tallies
 from scans.visits.kept_answers import answers_of
 from scans.visits.origin_evidence import OriginEvidence
 from scans.visits.queue import QUEUES, Worker
@@ -219,21 +215,3 @@ def _queue_depth() -> int:
     with current_app.connection_for_write() as broker:
         channel: Any = broker.default_channel  # Redis's channels have a client, others have none
         return sum(int(channel.client.llen(queue)) for queue in QUEUES)
-
-
-@shared_task
-def forget_credentials() -> None:
-    """Every night: they are kept no longer than the scan's report."""
-    delete_in_batches("scans.tasks.forget_credentials", partial(credentials.forget, Scan))
-
-
-@shared_task
-def delete_old_scans() -> None:
-    """Every night: scans that their organization's plan keeps no longer."""
-    delete_in_batches("scans.tasks.delete_old_scans", retention.delete_old)
-
-
-@shared_task
-def delete_idempotency_records() -> None:
-    """Every hour: keys are remembered for 24 hours."""
-    IdempotencyRecord.objects.filter(created_at__lt=timezone.now() - idempotency.LIFETIME).delete()

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import time
-from functools import partial
 
 from celery import shared_task
 from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
 from infrastructure.postgresql.silence import log_failure
-from infrastructure.queue import delete_in_batches
 from scanner.memory import give_back
-from scans import credentials
 from scans.tasks import this_worker
-from sites.audits import discovering, retention
-from sites.models import Audit, MonitorRun
+from sites.audits import discovering
+from sites.models import MonitorRun
 from sites.monitors import beats, conclusion, notices, starting
-from sites.monitors import retention as retention_of_runs
 
 # Others wait for this process.
 MONITORS_S = 20.0
@@ -71,18 +67,6 @@ def start_run(run_id: str) -> None:
 
 
 @shared_task
-def forget_credentials() -> None:
-    """Every night: those of audits, as those of scans."""
-    delete_in_batches("sites.tasks.forget_credentials", partial(credentials.forget, Audit))
-
-
-@shared_task
-def delete_expired_audits() -> None:
-    """Every night, after their reports."""
-    delete_in_batches("sites.tasks.delete_expired_audits", retention.delete_expired)
-
-
-@shared_task
 def post_digests() -> None:
     """On Mondays: the weekly e-mails about monitors."""
     notices.post_digests(timezone.now())
@@ -92,9 +76,3 @@ def post_digests() -> None:
 def tell_of_certificates() -> None:
     """Every hour: those of monitors that end in days."""
     notices.post_certificates(timezone.now())
-
-
-@shared_task
-def delete_old_runs() -> None:
-    """Every night: runs of monitors that are older than a year."""
-    delete_in_batches("sites.tasks.delete_old_runs", retention_of_runs.delete_old)

@@ -114,6 +114,8 @@ def test_tasks_are_called_by_names_that_exist() -> None:
     }
     assert called == {
         "accounts.tasks.make_export",
+        "infrastructure.tasks.delete_old",
+        "reports.tasks.announce_mutes",
         "accounts.tasks.send_mails",
         "sites.tasks.conclude_run",
         "sites.tasks.discover_pages",

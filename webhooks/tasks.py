@@ -8,7 +8,7 @@ from celery import shared_task
 from celery.signals import worker_shutting_down
 
 from infrastructure import queue
-from webhooks.delivery import claims, retention
+from webhooks.delivery import claims
 from webhooks.delivery.dispatch import Dispatcher
 
 # In a pool of processes, others wait for this one and its time is limited; threads know no such limits.
@@ -35,9 +35,3 @@ def stop_delivering(**_: object) -> None:
 def hold_deliveries() -> None:
     """Every minute: what waits for disabled webhooks costs claims nothing from then on."""
     claims.hold()
-
-
-@shared_task
-def delete_old_deliveries() -> None:
-    """Every night: the log is kept as long as the organization's plan says."""
-    queue.delete_in_batches("webhooks.tasks.delete_old_deliveries", retention.delete_old)

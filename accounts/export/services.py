@@ -6,7 +6,7 @@ import logging
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import IO
 
@@ -168,8 +168,3 @@ def wake_waiting() -> None:
     making = DataExport.objects.filter(free, status=DataExport.Status.MAKING, organization__closed_at=None)
     for export_id in making.values_list("id", flat=True):
         queue.enqueue("accounts.tasks.make_export", export_id)
-
-
-def delete_old(has_time: Callable[[], bool]) -> bool:
-    """Delete exports that are kept no longer; False when the time was not enough for all."""
-    return delete_with_what_refers(DataExport.objects.filter(ended_at__lte=timezone.now() - KEPT), has_time)

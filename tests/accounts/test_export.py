@@ -27,8 +27,9 @@ from accounts.export import services as export
 from accounts.export.kinds import kinds
 from accounts.mailing import sending
 from accounts.models import AuditEvent, DataExport, DataExportChunk, DataExportPart, Membership, Organization
+from accounts.retention import delete_exports
 from accounts.services import AccountRefused
-from accounts.tasks import delete_old_exports, make_export, wake_exports
+from accounts.tasks import make_export, wake_exports
 from scans.models import Scan
 from tests.furnished import Furnished, furnish
 from tests.queries import counted
@@ -244,11 +245,11 @@ def test_one_at_a_time_and_one_an_hour(home: Member) -> None:
 def test_it_is_kept_for_a_week(home: Member) -> None:
     actor = owner_of(home)
     made(actor)
-    delete_old_exports()
+    delete_exports()
     assert DataExport.objects.count() == 1
     DataExport.objects.update(ended_at=timezone.now() - export.KEPT)
     assert browser_of(actor.user).post("/o/home/settings/export/1").status_code == 404, "at once, not by night"
-    delete_old_exports()
+    delete_exports()
     for model in (DataExport, DataExportPart, DataExportChunk):
         assert not model._default_manager.exists()
 

@@ -11,16 +11,16 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from accounts import audit
-from accounts.closing import retention as of_events
+from accounts import retention as of_events
 from accounts.models import AuditEvent, Tier, User
-from accounts.tasks import delete_old_events
+from accounts.retention import delete_events
 from reports.models import Report
-from reports.tasks import delete_expired
-from scans import tasks
+from reports.retention import delete_reports
+from scans.credentials import forget
 from scans.models import IdempotencyRecord, Scan, ScanCount
-from scans.visits import retention as of_scans
+from scans.retention import delete_scans
 from sites.models import Audit
-from sites.tasks import delete_expired_audits
+from sites.retention import delete_audits
 from tests.queries import counted
 from tests.sites.audits.test_life import created, visit
 from tests.targets.server import Site
@@ -28,7 +28,7 @@ from tests.webhooks.conftest import receiver  # noqa: F401
 from tests.world import Member, attempt_deliveries, browser_of, finished_scan, make_scan, member_of, person_of
 from tests.world import register_webhook as registered
 from webhooks.models import Delivery, Event
-from webhooks.tasks import delete_old_deliveries
+from webhooks.retention import delete_deliveries
 
 
 def keep(tier: str = "free", **days: int | None) -> None:
@@ -65,7 +65,7 @@ def test_a_report_is_kept_as_long_as_the_plan_says(home: Member, target: str, da
     assert home.api.get(f"/v1/report/{scan.id}").json()["code"] == "SCAN_NOT_FOUND"
     assert f"reports are kept for {days} days" in browser.get(f"/report/{scan.id}").content.decode()
     assert f'href="/report/{scan.id}"' not in browser.get("/o/home/scans/").content.decode()
-    delete_expired()
+    delete_reports()
     assert not Report.objects.exists()
 
 
@@ -93,7 +93,7 @@ def test_an_audit_is_kept_as_long_as_its_reports(home: Member, target: str) -> N
     assert home.api.get(f"/v1/audits/{short['id']}").status_code == 404
     assert home.api.get(f"/v1/audits/{long['id']}").status_code == 200
     assert [each["id"] for each in home.api.get("/v1/audits").json()["audits"]] == [long["id"]]
-    delete_expired_audits()
+    delete_audits()
     assert [each.id for each in Audit.objects.all()] == [long["id"]]
 
 
@@ -104,7 +104,7 @@ def test_credentials_are_forgotten_with_the_report(home: Member, target: str) ->
         scan = Scan.objects.get(id=home.api.post("/v1/scan", body).json()["id"])
         Scan.objects.filter(id=scan.id).update(created_at=scan.created_at - timedelta(days=days))
         Scan.objects.filter(id=scan.id).update(status="failed")
-    tasks.forget_credentials()
+    forget(Scan)
     assert Scan.objects.filter(encrypted_credentials=None).count() == 1
 
 
@@ -114,10 +114,10 @@ def test_scans_stay_for_ever_unless_the_plan_says_otherwise(home: Member) -> Non
         finished_scan(member, age=timedelta(days=400))
         finished_scan(member, age=timedelta(days=10))
         make_scan(member, created_at=timezone.now() - timedelta(days=400))
-    tasks.delete_old_scans()
+    delete_scans()
     assert Scan.objects.count() == 6
     keep(scans_kept_days=365)
-    tasks.delete_old_scans()
+    delete_scans()
     left = Scan.objects.filter(organization=home.organization)
     assert sorted(left.values_list("status", flat=True)) == ["completed", "queued"], "what has not ended stays"
     assert Scan.objects.filter(organization=other.organization).count() == 3
@@ -141,8 +141,8 @@ def test_what_refers_to_a_scan_goes_with_it(
     old = timezone.now() - timedelta(days=50)
     Scan.objects.update(created_at=old)
     keep(scans_kept_days=40)
-    assert not of_scans.delete_old(lambda: False), "without time it says that something is left"
-    tasks.delete_old_scans()
+    assert not delete_scans(lambda: False), "without time it says that something is left"
+    delete_scans()
     for model in (Scan, Report, Event, Delivery, IdempotencyRecord):
         assert not model.objects.exists(), model
 
@@ -155,13 +155,13 @@ def test_scans_of_an_audit_stay_as_long_as_it_does(home: Member, target: str) ->
     old = timezone.now() - timedelta(days=31)
     Scan.objects.update(created_at=old)
     Audit.objects.update(created_at=old)  # its last page was released later
-    delete_expired_audits()
-    tasks.delete_old_scans()
+    delete_audits()
+    delete_scans()
     assert home.api.get(f"/v1/audits/{audit_id}/pages").json()["pages"][0]["results"]["seo"]["status"] == "completed"
     assert Scan.objects.count() == 2
     Audit.objects.update(released_at=old)
-    delete_expired_audits()
-    tasks.delete_old_scans()
+    delete_audits()
+    delete_scans()
     assert not Scan.objects.exists()
 
 
@@ -175,7 +175,7 @@ def test_the_audit_log_is_deleted_by_plan(home: Member, monkeypatch: pytest.Monk
         for days in (900, 400, 31, 31, 31, 29, 0):
             event = audit.record(member.organization, None, "scan.created", str(days))
             AuditEvent.objects.filter(id=event.pk).update(created_at=timezone.now() - timedelta(days=days))
-    delete_old_events()
+    delete_events()
     left = AuditEvent.objects.filter(organization=home.organization).order_by("id")
     assert [each.target for each in left] == ["29", "0"]
     assert AuditEvent.objects.filter(organization=other.organization).count() == 7
@@ -193,13 +193,13 @@ def test_deliveries_are_kept_by_plan(home: Member, receiver: Site) -> None:  # n
     for member in (home, other):
         first = Delivery.objects.filter(webhook__organization=member.organization).earliest("created_at")
         Delivery.objects.filter(id=first.id).update(created_at=old, finished_at=old)
-    delete_old_deliveries()
+    delete_deliveries()
     kept = Delivery.objects.values_list("webhook__organization__slug", flat=True)
     assert sorted(kept) == ["home", "paying", "paying"]
     assert Event.objects.count() == 3
 
 
-@pytest.mark.parametrize("task", [tasks.delete_old_scans, delete_old_events, delete_old_deliveries])
+@pytest.mark.parametrize("task", [delete_scans, delete_events, delete_deliveries])
 def test_who_keeps_everything_costs_a_night_nothing(home: Member, task: Callable[[], Any]) -> None:
     """One look for all organizations, however many there are and however much they have."""
     keep(scans_kept_days=30)

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts import sessions
 from accounts.models import LoginSession, User
-from accounts.tasks import delete_dead_sessions
+from accounts.retention import delete_sessions
 from tests.world import browser_of
 
 EMAIL, PASSWORD = "ada@people.test", "correct horse 9"
@@ -128,7 +128,7 @@ def test_dead_sessions_are_deleted_at_night(ada: User) -> None:
     long_ago = timezone.now() - timedelta(days=15)
     LoginSession.objects.filter(id=dead.session["login"]).update(last_seen_at=long_ago)
     Session.objects.filter(session_key=dead.session.session_key).update(expire_date=long_ago)
-    delete_dead_sessions()
+    delete_sessions()
     assert [row.id for row in LoginSession.objects.all()] == [alive.session["login"]]
     assert Session.objects.count() == 1
 

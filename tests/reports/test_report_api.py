@@ -12,7 +12,7 @@ import pytest
 from django.utils import timezone
 
 from reports.models import Report
-from reports.tasks import delete_expired
+from reports.retention import delete_reports
 from scanner.result import OmittedCheck
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
@@ -121,7 +121,7 @@ def test_retention_is_enforced_to_the_second(home: Member) -> None:
         assert refusal(home.api.get(f"/v1/report/{id}")) == (404, "SCAN_NOT_FOUND")
     failed = make_scan(home, status="failed", created_at=timezone.now() - timedelta(days=31))
     assert refusal(home.api.get(f"/v1/report/{failed.id}")) == (404, "SCAN_NOT_FOUND")
-    delete_expired()
+    delete_reports()
     assert [report.scan_id for report in Report.objects.all()] == [young.id]
 
 

@@ -21,9 +21,10 @@ from scanner.net.credentials import Credentials, parse
 from scanner.report.exports import FORMATS
 from scans.browser import _warm, close_browser
 from scans.closing import stop_scans
+from scans.credentials import forget
 from scans.models import Scan, sealed
 from scans.services import requeue_scan
-from scans.tasks import forget_credentials, run_scan
+from scans.tasks import run_scan
 from tests.database_dump import dump_of_database
 from tests.scanner.net.loopback import NETWORKS
 from tests.targets.repeating import OTHER, Canaries, site_that_repeats_everything
@@ -103,7 +104,7 @@ def keyed_scan(member: Member, **columns: Any) -> Scan:
 def test_they_are_forgotten_with_the_report_and_not_before(home: Member, settings) -> None:
     edge = timezone.now() - timedelta(days=REPORTS_KEPT_DAYS)
     old, kept = (keyed_scan(home, created_at=edge + timedelta(minutes=by)) for by in (-1, 1))
-    forget_credentials()
+    forget(Scan)
     assert Scan.objects.get(id=old.id).encrypted_credentials is None
     assert Scan.objects.get(id=kept.id).credentials == parse(GIVEN)
     assert home.api.get(f"/v1/scan/{old.id}").json()["request"] == NAMES

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.models import Tier
 from scans.models import IdempotencyRecord, Scan
-from scans.tasks import delete_idempotency_records
+from scans.retention import delete_idempotency_records
 from tests.world import Member
 
 

@@ -10,7 +10,8 @@ from django.utils import timezone
 from accounts.mailing import outbox
 from accounts.models import Mail, Membership
 from reports.models import Mute
-from reports.tasks import announce_mutes, delete_ended_mutes
+from reports.retention import delete_mutes
+from reports.tasks import announce_mutes
 from tests.reports.mutes.cast import reported
 from tests.reports.people import person
 from tests.world import Member, member_of
@@ -136,5 +137,5 @@ def test_what_has_ended_is_kept_for_ninety_days(home: Member) -> None:
     Mute.objects.filter(id=kept.id).update(ended_at=now - timedelta(days=89))
     Mute.objects.filter(id=old.id).update(ended_at=now - timedelta(days=91))
     Mute.objects.filter(id=expired.id).update(expires_at=now - timedelta(days=91))
-    delete_ended_mutes()
+    delete_mutes()
     assert set(Mute.objects.values_list("id", flat=True)) == {kept.id, active.id}

@@ -10,11 +10,11 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import REPORTS_KEPT_DAYS
+from scans.credentials import forget
 from scans.models import Scan
 from scans.visits.queue import Worker
 from sites.audits.discovering import discover_pages
 from sites.models import Audit, AuditPage
-from sites.tasks import forget_credentials
 from tests.sites.audits.test_life import created, pages, shown, visit
 from tests.targets.server import Answer, Request, Site
 from tests.world import Member
@@ -53,7 +53,7 @@ def test_they_are_forgotten_with_the_reports_and_not_before(home: Member) -> Non
     edge = timezone.now() - timedelta(days=REPORTS_KEPT_DAYS)
     for audit, by in ((old, -1), (kept, 1)):
         Audit.objects.filter(id=audit).update(created_at=edge + timedelta(minutes=by))
-    forget_credentials()
+    forget(Audit)
     assert Audit.objects.get(id=old).encrypted_credentials is None
     assert Audit.objects.get(id=kept).encrypted_credentials is not None
 

@@ -15,10 +15,9 @@ from accounts.models import REPORTS_KEPT_DAYS, Membership, Organization, Tier, U
 from infrastructure.postgresql import deletion as batches
 from reports.models import Report
 from scans.models import IdempotencyRecord, Scan
-from sites import tasks
-from sites.audits.retention import delete_expired
 from sites.audits.services import cancel_audit, create_audit
 from sites.models import Audit, AuditFinding, AuditPage
+from sites.retention import delete_audits
 from tests.queries import counted
 from tests.sites.audits.test_life import created, pages, shown, visit
 from tests.world import Member, browser_of, person_of
@@ -45,7 +44,7 @@ def test_an_audit_is_kept_as_long_as_the_last_of_its_reports(home: Member, ended
     age(ended, RETENTION - timedelta(minutes=5))
     assert shown(home, {"id": ended.id})["status"] == "completed"
     assert home.api.get("/v1/audits").json()["total"] == 1
-    tasks.delete_expired_audits()
+    delete_audits()
     assert Audit.objects.count() == 1
 
 
@@ -55,7 +54,7 @@ def test_an_audit_that_has_expired_is_gone_at_once_and_deleted_by_night(home: Me
         assert home.api.get(f"/v1/audits/{ended.id}{what}").status_code == 404
     listed = home.api.get("/v1/audits").json()
     assert (listed["audits"], listed["total"]) == ([], 0)
-    tasks.delete_expired_audits()
+    delete_audits()
     for model in (Audit, AuditPage, AuditFinding):
         assert not model.objects.exists()
     # Scans are listed for ever.
@@ -66,7 +65,7 @@ def test_an_audit_that_has_expired_is_gone_at_once_and_deleted_by_night(home: Me
 def test_what_has_not_ended_does_not_expire(home: Member) -> None:
     audit = created(home, {"pages": pages(3), "types": ["seo"]})
     Audit.objects.update(created_at=timezone.now() - 2 * RETENTION, released_at=timezone.now() - 2 * RETENTION)
-    tasks.delete_expired_audits()
+    delete_audits()
     assert shown(home, audit)["status"] == "running"
 
 
@@ -76,9 +75,9 @@ def test_deleting_stops_where_there_is_no_time_and_goes_on_later(
     monkeypatch.setattr(batches, "BATCH", 1)
     age(ended, 2 * RETENTION)
     moments = iter([True, True, False])
-    assert delete_expired(lambda: next(moments)) is False
+    assert delete_audits(lambda: next(moments)) is False
     assert Audit.objects.exists()
-    assert delete_expired(lambda: True) is True
+    assert delete_audits(lambda: True) is True
     assert not Audit.objects.exists()
 
 

@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from infrastructure.postgresql import deletion
 from sites.models import Monitor, MonitorRun, MonitorState
-from sites.monitors import retention
-from sites.tasks import delete_old_runs
+from sites.retention import delete_runs
 from tests.sites.monitors.cast import make_monitor
 from tests.world import Member
 
@@ -28,13 +28,13 @@ def left(monitor: Monitor) -> list[str]:
 
 
 def test_runs_are_kept_for_a_year(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retention, "BATCH", 2)
+    monkeypatch.setattr(deletion, "BATCH", 2)
     monitor, now = make_monitor(home), timezone.now()
     for days in (1, 399, 401, 402, 403, 404, 405):
         at = now - timedelta(days=days)
         monitor.runs.create(due_at=at, not_before=at, status="done")
     unfinished = monitor.runs.create(due_at=now - timedelta(days=500), not_before=now)
-    delete_old_runs()
+    delete_runs()
     assert MonitorRun.objects.count() == 3
     assert MonitorRun.objects.filter(id=unfinished.id).exists()
 
@@ -48,7 +48,7 @@ def test_pages_are_known_until_they_are_looked_at_no_longer(home: Member) -> Non
     for monitor in (daily, monthly, paused):
         for days in (1, 34, 36, 99, 101):
             state(monitor, days)
-    delete_old_runs()
+    delete_runs()
     assert left(daily) == ["1", "34"]
     assert left(monthly) == ["1", "34", "36", "99"]
     assert left(paused) == ["1", "34", "36", "99", "101"]

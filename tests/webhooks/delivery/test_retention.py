@@ -7,12 +7,11 @@ from datetime import datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from infrastructure import queue
 from tests.targets.server import Answer, Site
 from tests.world import Member, attempt_deliveries, finished_scan, register_webhook
-from webhooks.delivery import retention
+from webhooks import retention
 from webhooks.models import Attempt, Delivery, Event, FormerSecret, Webhook
-from webhooks.tasks import delete_old_deliveries
+from webhooks.retention import delete_deliveries
 
 OLD = timedelta(days=30, minutes=1)
 YOUNG = timedelta(days=29, hours=23)
@@ -43,7 +42,7 @@ def test_what_was_finished_30_days_ago_goes_with_its_attempts_and_event(deliveri
     age(second, YOUNG)
     age(third, OLD)
     for _ in range(2):
-        delete_old_deliveries()
+        delete_deliveries()
         assert [each.id for each in Delivery.objects.all()] == [second.id]
         assert [each.delivery_id for each in Attempt.objects.all()] == [second.id]
         assert [each.id for each in Event.objects.all()] == [second.event_id]
@@ -53,7 +52,7 @@ def test_it_works_in_batches(deliveries: list[Delivery], monkeypatch: pytest.Mon
     monkeypatch.setattr(retention, "BATCH", 2)
     for each in deliveries:
         age(each, OLD)
-    delete_old_deliveries()
+    delete_deliveries()
     assert (Delivery.objects.count(), Attempt.objects.count(), Event.objects.count()) == (0, 0, 0)
 
 
@@ -61,7 +60,7 @@ def test_what_is_pending_stays_however_old(home: Member, receiver: Site) -> None
     register_webhook(home, f"{receiver.url}/hook")
     finished_scan(home)
     age(Delivery.objects.get(), timedelta(days=300))
-    delete_old_deliveries()
+    delete_deliveries()
     assert Delivery.objects.get().status == "pending"
     assert Event.objects.count() == 1
 
@@ -76,12 +75,12 @@ def test_what_waited_30_days_for_a_disabled_webhook_has_failed_and_can_be_recove
     waiting, young = Delivery.objects.order_by("created_at")
     age(waiting, OLD)
     age(young, YOUNG)
-    delete_old_deliveries()
+    delete_deliveries()
     waiting.refresh_from_db()
     young.refresh_from_db()
     assert (waiting.status, young.status) == ("failed", "pending")
     assert waiting.finished_at is not None
-    delete_old_deliveries()
+    delete_deliveries()
     assert Delivery.objects.count() == 2
 
 
@@ -92,7 +91,7 @@ def test_an_event_lives_as_long_as_one_of_its_deliveries(home: Member, receiver:
     attempt_deliveries()
     first, second = Delivery.objects.all()
     age(first, OLD)
-    delete_old_deliveries()
+    delete_deliveries()
     assert [each.id for each in Delivery.objects.all()] == [second.id]
     assert Event.objects.count() == 1
 
@@ -103,23 +102,16 @@ def test_expired_secrets_go(home: Member, receiver: Site) -> None:
         FormerSecret.objects.create(
             webhook=webhook, encrypted_secret=b"x", expires_at=timezone.now() + timedelta(hours=hours)
         )
-    delete_old_deliveries()
+    delete_deliveries()
     assert FormerSecret.objects.get().expires_at > timezone.now()
 
 
-def test_what_a_night_has_no_time_for_goes_on_in_another_task(
-    deliveries: list[Delivery], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_night_has_no_time_for_is_left(deliveries: list[Delivery], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retention, "BATCH", 1)
-    sent: list[str] = []
-    monkeypatch.setattr(queue.current_app, "send_task", sent.append)
     for delivery in deliveries:
         age(delivery, OLD)
     count = Delivery.objects.count()
-    with monkeypatch.context() as patch:
-        patch.setattr(queue, "BATCHES_S", -1.0)
-        delete_old_deliveries()
-        assert (Delivery.objects.count(), sent) == (count, ["webhooks.tasks.delete_old_deliveries"])
-    delete_old_deliveries()
-    assert len(sent) == 1
+    assert not delete_deliveries(lambda: False)
+    assert Delivery.objects.count() == count
+    assert delete_deliveries()
     assert not Delivery.objects.exclude(status="pending").exists()

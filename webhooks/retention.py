@@ -1,21 +1,22 @@
-"""What is deleted: the log of deliveries, when the organization's plan keeps it no longer."""
+"""Retention of the log of deliveries, as long as the organization's plan says."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from django.db.models import Exists, Max, OuterRef, QuerySet
 from django.utils import timezone
 
-from accounts.closing.retention import with_expired
 from accounts.models import Tier
+from accounts.retention import with_expired
+from infrastructure.retention import HasTime, Retention, always
 from webhooks.models import Delivery, Event, FormerSecret, Webhook
 
 BATCH = 1000
 
 
-def delete_old(has_time: Callable[[], bool] = lambda: True) -> bool:
+def delete_deliveries(has_time: HasTime = always) -> bool:
     """Delete what has been finished for so long, in small transactions; False when there was no time for all.
 
     What has been waiting so long for a disabled webhook has failed: from then on it is kept as long again.
@@ -34,7 +35,7 @@ def delete_old(has_time: Callable[[], bool] = lambda: True) -> bool:
     return has_time()
 
 
-def _delete_log(log: QuerySet[Delivery], before: datetime, now: datetime, has_time: Callable[[], bool]) -> None:
+def _delete_log(log: QuerySet[Delivery], before: datetime, now: datetime, has_time: HasTime) -> None:
     waiting = log.filter(status=Delivery.Status.PENDING, webhook__enabled=False)
     for ids in _batches(waiting, has_time):
         # Again only what is pending: somebody may have enabled the webhook meanwhile.
@@ -53,9 +54,12 @@ def _without_deliveries() -> QuerySet[Event]:
     return Event.objects.filter(~Exists(Delivery.objects.filter(event=OuterRef("id"))))
 
 
-def _batches(rows: QuerySet[Delivery] | QuerySet[Event], has_time: Callable[[], bool]) -> Iterator[list[str]]:
+def _batches(rows: QuerySet[Delivery] | QuerySet[Event], has_time: HasTime) -> Iterator[list[str]]:
     """The IDs of what is there; every batch has to be gone when the next is asked for."""
     while has_time() and (ids := list(rows.values_list("id", flat=True)[:BATCH])):
         yield ids
         if len(ids) < BATCH:
             return
+
+
+RETENTION = (Retention("deliveries", delete_deliveries),)

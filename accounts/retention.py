@@ -1,0 +1,80 @@
+"""Retention of what accounts keep: the log of who did what, sessions, e-mails, exports of all data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.contrib.sessions.backends.db import SessionStore
+from django.db.models import DateTimeField, DurationField, ExpressionWrapper, F, Model, OuterRef, Q, Subquery, Value
+from django.utils import timezone
+
+from accounts import access, sessions
+from accounts.export import services as export
+from accounts.models import AuditEvent, DataExport, LoginSession, Mail, Organization
+from infrastructure.postgresql.deletion import delete_with_what_refers
+from infrastructure.retention import HasTime, Retention, always
+
+BATCH = 1000
+
+
+def with_expired(
+    model: type[Model], kept_days: str, order: str, owner: type[Model] = Organization, tier: str = "tier"
+) -> Iterator[tuple[int | str, datetime]]:
+    """Owners of rows whose oldest one is older than their plan keeps, and the moment before which theirs go.
+
+    `kept_days` is the plan's field, and `order` what an index has the owner's rows in, the oldest first. A look into
+    that index for each owner, so that those whose plan keeps more are not searched.
+    """
+    now = timezone.now()
+    days = F(f"{tier}__{kept_days}")
+    before = ExpressionWrapper(
+        Value(now) - ExpressionWrapper(days * Value(timedelta(days=1)), DurationField()), DateTimeField()
+    )
+    of_owner = {owner._meta.model_name or "": OuterRef("pk")}
+    oldest = model._default_manager.filter(**of_owner).order_by(order).values("created_at")[:1]
+    owners = owner._default_manager.filter(**{f"{tier}__{kept_days}__isnull": False})
+    found = owners.annotate(before=before, oldest=Subquery(oldest)).filter(oldest__lt=F("before"))
+    return found.order_by("pk").values_list("pk", "before").iterator()
+
+
+def delete_events(has_time: HasTime = always) -> bool:
+    """Delete entries of audit logs that their organization's plan keeps no longer."""
+    for organization_id, before in with_expired(AuditEvent, "audit_kept_days", "id"):
+        # By ID, as the index has them; they are written in the order of time, or nearly.
+        oldest = access.rows(AuditEvent, int(organization_id)).order_by("id").values_list("id", "created_at")
+        while has_time():
+            rows = list(oldest[:BATCH])
+            ids = [id for id, created_at in rows if created_at < before]
+            AuditEvent.objects.filter(id__in=ids).delete()
+            if len(ids) < BATCH:
+                break
+    return has_time()
+
+
+def delete_sessions(has_time: HasTime = always) -> bool:
+    """Delete sessions to which nobody can come back, here and among Django's."""
+    SessionStore.clear_expired()
+    ended = LoginSession.objects.filter(last_seen_at__lt=timezone.now() - sessions.lifetime())
+    return delete_with_what_refers(ended, has_time)
+
+
+def delete_mails(has_time: HasTime = always) -> bool:
+    """Delete e-mails 30 days after they were sent or given up: for so long a key writes nothing twice."""
+    before = timezone.now() - timedelta(days=settings.MAIL_RETENTION_DAYS)
+    ended = Mail.objects.filter(Q(sent_at__lt=before) | Q(given_up_at__lt=before), created_at__lt=before)
+    return delete_with_what_refers(ended, has_time)
+
+
+def delete_exports(has_time: HasTime = always) -> bool:
+    """Delete exports of all data that are kept no longer, with their files."""
+    return delete_with_what_refers(DataExport.objects.filter(ended_at__lte=timezone.now() - export.KEPT), has_time)
+
+
+RETENTION = (
+    Retention("audit log", delete_events),
+    Retention("sessions", delete_sessions),
+    Retention("e-mails", delete_mails),
+    Retention("exports", delete_exports),
+)

@@ -1,0 +1,29 @@
+"""Retention of reports and mutes."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.db.models import Q
+from django.utils import timezone
+
+from infrastructure.postgresql.deletion import delete_with_what_refers
+from infrastructure.retention import HasTime, Retention, always
+from reports.models import Mute, Report
+
+# What has been muted, by whom and why can be asked for so long after it ended.
+MUTES_KEPT = timedelta(days=90)
+
+
+def delete_reports(has_time: HasTime = always) -> bool:
+    """Delete expired reports. Reading enforces their retention already; this frees the space."""
+    return delete_with_what_refers(Report.objects.filter(expires_at__lte=timezone.now()), has_time)
+
+
+def delete_mutes(has_time: HasTime = always) -> bool:
+    """Delete mutes 90 days after they ended."""
+    before = timezone.now() - MUTES_KEPT
+    return delete_with_what_refers(Mute.objects.filter(Q(ended_at__lte=before) | Q(expires_at__lte=before)), has_time)
+
+
+RETENTION = (Retention("reports", delete_reports), Retention("mutes", delete_mutes))

@@ -1,0 +1,40 @@
+"""Retention of scans, which stay for ever unless the plan says something else, of credentials and of first answers."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from django.utils import timezone
+
+from accounts import access
+from accounts.retention import with_expired
+from infrastructure.api import idempotency
+from infrastructure.postgresql.deletion import delete_with_what_refers
+from infrastructure.retention import HasTime, Retention, always
+from scans import credentials
+from scans.models import IdempotencyRecord, Scan
+
+
+def delete_scans(has_time: HasTime = always) -> bool:
+    """Delete scans that their organization's plan keeps no longer, with what refers to them.
+
+    Those of an audit stay as long as it does, and what has not ended stays. Their counters follow by themselves.
+    """
+    for organization_id, before in with_expired(Scan, "scans_kept_days", "created_at"):
+        ended = access.rows(Scan, int(organization_id)).filter(status__in=sorted(Scan.FINAL), audit_page=None)
+        if not delete_with_what_refers(ended.filter(created_at__lt=before), has_time):
+            return False
+    return True
+
+
+def delete_idempotency_records(has_time: HasTime = always) -> bool:
+    """Delete the first answers to requests with an Idempotency-Key, which are remembered for 24 hours."""
+    old = IdempotencyRecord.objects.filter(created_at__lt=timezone.now() - idempotency.LIFETIME)
+    return delete_with_what_refers(old, has_time)
+
+
+RETENTION = (
+    Retention("credentials of scans", partial(credentials.forget, Scan)),
+    Retention("scans", delete_scans),
+    Retention("idempotency records", delete_idempotency_records),
+)
