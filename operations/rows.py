@@ -20,11 +20,12 @@ from operations.definitions import Gauge
 from operations.state import DUE, LATE, messages_in_queues, queues_of_workers
 from scanner import __version__
 from scanner.findings import ScanType
-from scans.models import LONGEST_LEASE
+from scans.models import SCAN_LEASE
 from scans.visits import tallies
 from scans.visits.overload import queue_age_s
 from scans.visits.queue import QUEUES, queue_of
 from sites.models import UNFINISHED
+from webhooks.models import DELIVERY_LEASE
 
 logger = logging.getLogger(__name__)
 
@@ -32,31 +33,29 @@ CLASSES = ("interactive", "background")
 MS = 1000
 
 # Each is served by an index of what is unfinished.
-VISITS = """
+VISITS = f"""
     SELECT type, is_background, status, count(*),
-        count(*) FILTER (WHERE status = 'scanning' AND (
-            lease_expires_at < statement_timestamp() OR lease_expires_at > statement_timestamp() + %(longest)s
-        )),
+        count(*) FILTER (WHERE status = 'scanning' AND NOT {SCAN_LEASE.sql()}),
         extract(epoch FROM statement_timestamp() - min(created_at))::float
     FROM scans_scan WHERE status IN ('queued', 'scanning') AND lead_id IS NULL GROUP BY type, is_background, status
-"""
+"""  # noqa: S608  # of constants
 AUDITS = f"""
     SELECT (SELECT count(*) FROM sites_audit WHERE status IN {UNFINISHED}), (
         SELECT count(*) FROM sites_auditpage AS page JOIN sites_audit AS audit ON audit.id = page.audit_id
         WHERE audit.status IN {UNFINISHED} AND page.status = 'waiting'
     )
 """  # noqa: S608  # of constants
-DELIVERIES = """
+DELIVERIES = f"""
     SELECT count(*) FILTER (WHERE is_sending), count(*) FILTER (WHERE is_due AND NOT is_sending),
         count(*) FILTER (WHERE NOT is_due AND NOT is_sending),
         extract(epoch FROM statement_timestamp() - min(next_attempt_at) FILTER (WHERE is_due AND NOT is_sending))::float
     FROM (
         SELECT next_attempt_at, next_attempt_at <= statement_timestamp() AS is_due,
-            coalesce(lease_expires_at > statement_timestamp(), false) AS is_sending
+            coalesce({DELIVERY_LEASE.sql()}, false) AS is_sending
         FROM webhooks_delivery AS delivery JOIN webhooks_webhook AS webhook ON webhook.id = delivery.webhook_id
         WHERE delivery.status = 'pending' AND NOT delivery.is_held AND webhook.enabled
     ) AS delivery
-"""
+"""  # noqa: S608  # of constants
 WEBHOOKS = """
     SELECT count(*) FILTER (WHERE enabled AND failing_since IS NOT NULL),
         count(*) FILTER (WHERE NOT enabled AND disabled_reason <> 'requested')
@@ -97,7 +96,7 @@ def _of_redis(messages: Mapping[str, int]) -> Iterator[Metric]:
 
 
 def _of_rows() -> Iterator[Metric]:
-    yield from _of_visits(fetch(VISITS, {"longest": LONGEST_LEASE}))
+    yield from _of_visits(fetch(VISITS, {}))
     ages_s = {(queue,): queue_age_s(queue) for queue in QUEUES}
     yield gauge(of.QUEUE_AGE, ages_s)
     yield from _of_tallies(tallies.tallies())

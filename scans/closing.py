@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from accounts import access
 from accounts.models import Organization
+from infrastructure.leases import RELEASED
 from scans.models import Scan, ScanCount
 
 
@@ -20,8 +21,7 @@ def stop_scans(*, organization: Organization, **_: object) -> None:
         completed_at=timezone.now(),
         percent=100,
         phase="done",
-        claim_token=None,
-        lease_expires_at=None,
+        **RELEASED,
         error_code="SCAN_CANCELLED",
         error_message="The organization was deleted.",
     )

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
-import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,6 +13,7 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
 from infrastructure.heartbeat import beat
+from infrastructure.leases import Renewal, written
 from infrastructure.logging import working_on
 from infrastructure.postgresql.silence import log_failure
 from infrastructure.telemetry import tracing
@@ -30,7 +29,7 @@ from scanner.result import Budget, Progress, ScanError, ScanResult
 from scanner.run import failed_result, scan
 from scans import credentials
 from scans.browser import Spent, browser, close_browser
-from scans.models import Scan
+from scans.models import SCAN_LEASE, Scan
 from scans.policy import scan_policy
 from scans.signals import place_freed, swept
 from scans.visits import claims, tallies
@@ -44,9 +43,6 @@ logger = logging.getLogger(__name__)
 use_one_heap()  # in the worker, before it forks its pool
 
 PROGRESS_STEP_S = 0.5
-FINISH_PAUSE_S = 1.0
-# Well within the lease, so that one late write does not lose it.
-RENEW_EVERY_S = settings.SCAN_LEASE_S / 4
 
 
 @worker_process_shutdown.connect
@@ -90,7 +86,8 @@ def run_scan(scan_id: str) -> None:
         ):
             spent = Spent()
             results = _visit(claim, scan_policy())
-            if not _finish(claim, results, spent.cpu_s()):
+            cpu_s = spent.cpu_s()
+            if not written(lambda: claims.finish_scan(claim, *results, cpu_s=cpu_s)):
                 logger.warning("scan %s was ended by another attempt", claim.scan_id)
             place_freed.send(Scan, organization_id=claim.organization_id)
             claims.wake_next(claim)
@@ -99,27 +96,6 @@ def run_scan(scan_id: str) -> None:
         connection.close()
     finally:
         give_back()
-
-
-def _finish(claim: claims.ScanClaim, results: tuple[ScanResult, ...], cpu_s: float) -> bool:
-    """As `finish_scan`, which waits until the database takes it: the site has been asked, the claim is still ours.
-
-    Raises OperationalError or InterfaceError when the task's time is over before.
-    """
-    failure: Exception | None = None
-    try:
-        while True:
-            try:
-                return claims.finish_scan(claim, *results, cpu_s=cpu_s)
-            except (OperationalError, InterfaceError) as error:
-                failure = error
-                log_failure(error)
-                connection.close()
-                time.sleep(FINISH_PAUSE_S)
-    except SoftTimeLimitExceeded:
-        if failure is None:
-            raise
-        raise failure from None
 
 
 def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
@@ -131,9 +107,18 @@ def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
         target = parse_target(claim.url, policy)
         given = credentials.credentials_of(claim.scan_id, target)
         network = Network(policy, time_limit_s=limit_s, credentials=given, answers=answers)
-        with network, _Reporter(claim, network) as reporter:
+        latest = Progress(0, "connecting", {})
+
+        def tell(progress: Progress) -> None:
+            nonlocal latest
+            latest = progress
+            renewal.hasten()
+
+        # From a thread of its own, so that the engine knows no database. Without its claim the scan has no network.
+        renewal = Renewal(SCAN_LEASE, lambda: claims.renew_claim(claim, latest), network.close, PROGRESS_STEP_S)
+        with network, renewal:
             budget = Budget(time_limit_s=limit_s)
-            results = scan(target, claim.types, network, budget, reporter.tell, browser(), shared)
+            results = scan(target, claim.types, network, budget, tell, browser(), shared)
         if network.refused:
             count(EGRESS_REFUSED, "scan", by=network.refused)
         return tuple(redacted(each, given) for each in results)
@@ -147,58 +132,6 @@ def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
         logger.exception("scan %s failed", claim.scan_id)
         error = ScanError("INTERNAL_ERROR", "The scanner failed. It does not count against your quota.")
     return tuple(failed_result(each, claim.url, started_at, error) for each in claim.types)
-
-
-class _Reporter:
-    """Writes progress and renews the lease from a thread of its own, so that the engine knows no database.
-
-    When the claim is lost, the network is closed: the scan then ends by itself, soon.
-    """
-
-    def __init__(self, claim: claims.ScanClaim, network: Network) -> None:
-        self._claim = claim
-        self._network = network
-        self._latest = Progress(0, "connecting", {})
-        self._changed = threading.Event()
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="reporter", daemon=True)
-
-    def tell(self, progress: Progress) -> None:
-        """The engine's callback: remember, write later."""
-        self._latest = progress
-        self._changed.set()
-
-    def __enter__(self) -> _Reporter:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stopped.set()
-        self._changed.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        try:
-            while not self._stopped.is_set():
-                self._changed.wait(RENEW_EVERY_S)
-                self._changed.clear()
-                if self._stopped.is_set():
-                    return
-                if not self._write():
-                    self._network.close()
-                    return
-                self._stopped.wait(PROGRESS_STEP_S)
-        finally:
-            connection.close()
-
-    def _write(self) -> bool:
-        try:
-            return claims.renew_claim(self._claim, self._latest)
-        except (OperationalError, InterfaceError) as error:
-            # The lease may run out meanwhile; then the claim is lost, and the next write says so.
-            log_failure(error)
-            connection.close()
-            return True
 
 
 @shared_task

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -10,6 +10,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import Organization
+from infrastructure.leases import Lease, Leased
 from scanner.ids import new_id
 
 
@@ -132,7 +133,11 @@ class Event(models.Model):
         return self.scan_id is None and self.audit_id is None and self.monitor_id is None
 
 
-class Delivery(models.Model):
+# An attempt takes ten seconds at most.
+DELIVERY_LEASE = Lease(timedelta(seconds=20))
+
+
+class Delivery(Leased):
     """An event on its way to one receiver. pending → delivered | failed; a replay makes it pending again."""
 
     class Status(models.TextChoices):
@@ -149,9 +154,6 @@ class Delivery(models.Model):
     next_attempt_at = models.DateTimeField(default=timezone.now)
     # Out of the way of claims, as its webhook is disabled (`delivery.claims.hold`).
     is_held = models.BooleanField(default=False, db_default=False)
-    # While an attempt runs: whose it is, and when it is given up for dead.
-    claim_token = models.UUIDField(null=True, blank=True)
-    lease_expires_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
     finished_at = models.DateTimeField(null=True, blank=True)
 

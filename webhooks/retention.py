@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from accounts.models import Tier
 from accounts.retention import with_expired
+from infrastructure.leases import RELEASED
 from infrastructure.retention import HasTime, Retention, always
 from webhooks.models import Delivery, Event, FormerSecret, Webhook
 
@@ -40,7 +41,7 @@ def _delete_log(log: QuerySet[Delivery], before: datetime, now: datetime, has_ti
     for ids in _batches(waiting, has_time):
         # Again only what is pending: somebody may have enabled the webhook meanwhile.
         Delivery.objects.filter(id__in=ids, status=Delivery.Status.PENDING).update(
-            status=Delivery.Status.FAILED, finished_at=now, claim_token=None, lease_expires_at=None
+            status=Delivery.Status.FAILED, finished_at=now, **RELEASED
         )
     finished = log.exclude(status=Delivery.Status.PENDING).filter(finished_at__lt=before)
     for ids in _batches(finished, has_time):

@@ -12,7 +12,7 @@ from typing import IO
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Max, Q, Sum
+from django.db.models import Max, Sum
 from django.urls import reverse
 from django.utils import timezone
 
@@ -23,6 +23,7 @@ from accounts.mailing import outbox
 from accounts.models import DataExport, DataExportChunk, DataExportPart, Membership, Organization
 from accounts.services import AccountRefused, lock
 from infrastructure import queue
+from infrastructure.leases import Lease
 from infrastructure.postgresql.deletion import delete_with_what_refers
 from scanner.timestamps import timestamp
 
@@ -37,7 +38,7 @@ PART_S = 30.0
 CHUNK_BYTES = 1024 * 1024
 MAX_BYTES = 20 * 1024**3
 # Longer than a part may take with its last batch.
-LEASE = timedelta(minutes=3)
+LEASE = Lease(timedelta(minutes=3))
 
 
 def request_export(*, actor: Membership) -> DataExport:
@@ -89,9 +90,8 @@ def make_part(export_id: str) -> None:
     """Make the next file of an export. Being told twice is harmless: one at a time has the claim."""
     token = uuid.uuid4()
     now = timezone.now()
-    free = Q(lease_expires_at=None) | Q(lease_expires_at__lt=now)
-    making = DataExport.objects.filter(free, id=export_id, status=DataExport.Status.MAKING)
-    if not making.filter(organization__closed_at=None).update(claim_token=token, lease_expires_at=now + LEASE):
+    making = DataExport.objects.filter(LEASE.free, id=export_id, status=DataExport.Status.MAKING)
+    if not making.filter(organization__closed_at=None).update(**LEASE.taken(token)):
         return
     export = DataExport.objects.select_related("organization").get(id=export_id)
     deadline = time.monotonic() + PART_S
@@ -128,7 +128,7 @@ def _keep(export: DataExport, token: uuid.UUID, file: IO[bytes], cursor: dict[st
         while data := file.read(CHUNK_BYTES):
             DataExportChunk.objects.create(part=part, number=number, data=data)
             number += 1
-        mine.claim_token = mine.lease_expires_at = None
+        mine.release()
         if cursor is not None and (before["size"] or 0) + size > MAX_BYTES:
             logger.error("export %s has more than %d bytes and was ended", mine.id, MAX_BYTES)
             mine.status = DataExport.Status.FAILED
@@ -164,7 +164,6 @@ def _tell(export: DataExport) -> None:
 
 def wake_waiting() -> None:
     """Enqueue the exports whose next part nobody makes, as its message or its worker was lost."""
-    free = Q(lease_expires_at=None) | Q(lease_expires_at__lt=timezone.now())
-    making = DataExport.objects.filter(free, status=DataExport.Status.MAKING, organization__closed_at=None)
+    making = DataExport.objects.filter(LEASE.free, status=DataExport.Status.MAKING, organization__closed_at=None)
     for export_id in making.values_list("id", flat=True):
         queue.enqueue("accounts.tasks.make_export", export_id)

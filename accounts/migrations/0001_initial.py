@@ -63,15 +63,18 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='DataExport',
             fields=[
+                ('claim_token', models.UUIDField(blank=True, null=True)),
+                ('lease_expires_at', models.DateTimeField(blank=True, null=True)),
                 ('id', models.CharField(default=accounts.models.export.new_export_id, editable=False, max_length=40, primary_key=True, serialize=False)),
                 ('status', models.CharField(choices=[('making', 'Making'), ('ready', 'Ready'), ('failed', 'Failed')], default='making', max_length=8)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('ended_at', models.DateTimeField(blank=True, null=True)),
                 ('cursor', models.JSONField(blank=True, default=dict)),
-                ('claim_token', models.UUIDField(blank=True, null=True)),
-                ('lease_expires_at', models.DateTimeField(blank=True, null=True)),
                 ('requested_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'abstract': False,
+            },
         ),
         migrations.CreateModel(
             name='DataExportPart',
@@ -162,6 +165,8 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Mail',
             fields=[
+                ('claim_token', models.UUIDField(blank=True, null=True)),
+                ('lease_expires_at', models.DateTimeField(blank=True, null=True)),
                 ('id', models.CharField(default=accounts.models.mail.new_mail_id, editable=False, max_length=40, primary_key=True, serialize=False)),
                 ('topic', models.CharField(help_text='What the person can unsubscribe from, as “digest:17”.', max_length=100)),
                 ('subject', models.CharField(max_length=250)),
@@ -171,7 +176,6 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(db_index=True, default=django.utils.timezone.now)),
                 ('next_attempt_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('attempts', models.PositiveSmallIntegerField(default=0)),
-                ('claim_token', models.UUIDField(blank=True, null=True)),
                 ('sent_at', models.DateTimeField(blank=True, null=True)),
                 ('given_up_at', models.DateTimeField(blank=True, null=True)),
                 ('error', models.CharField(blank=True, default='', help_text='Why the last attempt failed.', max_length=300)),

@@ -6,6 +6,7 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models.organizations import Organization, User
+from infrastructure.leases import Leased
 from scanner.ids import new_id
 
 
@@ -13,7 +14,7 @@ def new_export_id() -> str:
     return new_id("exp")
 
 
-class DataExport(models.Model):
+class DataExport(Leased):
     """All of an organization's data, made part by part. making → ready | failed; deleted some days after that."""
 
     class Status(models.TextChoices):
@@ -29,8 +30,6 @@ class DataExport(models.Model):
     ended_at = models.DateTimeField(null=True, blank=True)
     # Where the next part goes on; who makes it, and when they are given up for dead.
     cursor = models.JSONField(default=dict, blank=True)
-    claim_token = models.UUIDField(null=True, blank=True)
-    lease_expires_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
         return f"{self.id} ({self.status})"

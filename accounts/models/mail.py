@@ -6,6 +6,7 @@ from django.db import models
 from django.utils import timezone
 
 from accounts.models.organizations import Organization, User
+from infrastructure.leases import Leased
 from scanner.ids import new_id
 
 
@@ -13,10 +14,10 @@ def new_mail_id() -> str:
     return new_id("mail")
 
 
-class Mail(models.Model):
+class Mail(Leased):
     """An e-mail to one person on its way, written by `accounts.mailing.outbox` in the transaction that it tells of.
 
-    waiting → sent | given up. While it waits, `next_attempt_at` is also the lease of who is sending it.
+    waiting → sent | given up.
     """
 
     id = models.CharField(primary_key=True, max_length=40, default=new_mail_id, editable=False)
@@ -33,7 +34,6 @@ class Mail(models.Model):
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
     next_attempt_at = models.DateTimeField(default=timezone.now)
     attempts = models.PositiveSmallIntegerField(default=0)
-    claim_token = models.UUIDField(null=True, blank=True)
     sent_at = models.DateTimeField(null=True, blank=True)
     given_up_at = models.DateTimeField(null=True, blank=True)
     error = models.CharField(max_length=300, blank=True, default="", help_text="Why the last attempt failed.")

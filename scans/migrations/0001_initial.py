@@ -60,6 +60,8 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Scan',
             fields=[
+                ('claim_token', models.UUIDField(blank=True, null=True)),
+                ('lease_expires_at', models.DateTimeField(blank=True, null=True)),
                 ('credential_names', models.JSONField(blank=True, help_text='What of the credentials may be shown.', null=True)),
                 ('encrypted_credentials', models.BinaryField(blank=True, null=True)),
                 ('id', models.CharField(default=scanner.ids.new_scan_id, editable=False, max_length=40, primary_key=True, serialize=False)),
@@ -88,8 +90,6 @@ class Migration(migrations.Migration):
                 ('worker', models.CharField(blank=True, db_default='', help_text='Whose the last attempt was.', max_length=100)),
                 ('is_background', models.BooleanField(db_default=False, default=False, help_text='Of an audit of several pages: what somebody waits for goes first.')),
                 ('request_id', models.CharField(blank=True, db_default='', default='', help_text='Of the request that asked for it, if any.', max_length=128)),
-                ('claim_token', models.UUIDField(blank=True, null=True)),
-                ('lease_expires_at', models.DateTimeField(blank=True, null=True)),
                 ('api_key', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, to='accounts.apikey')),
                 ('audit_page', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='scans', to='sites.auditpage')),
                 ('created_by', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),

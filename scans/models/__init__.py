@@ -2,9 +2,9 @@
 
 from scans.models.keyed import Keyed, sealed
 from scans.models.records import BlockedDomain, DomainTurn, EndedScan, IdempotencyRecord, ScanCount, ScanTally, Turn
-from scans.models.scan import INDEXED_URL, KEPT, LONGEST_LEASE, WITHOUT_LEASE, Scan, path_of
+from scans.models.scan import INDEXED_URL, KEPT, SCAN_LEASE, WITHOUT_LEASE, Scan, path_of
 
 __all__ = [
-    "INDEXED_URL", "KEPT", "LONGEST_LEASE", "WITHOUT_LEASE", "BlockedDomain", "DomainTurn", "EndedScan",
+    "INDEXED_URL", "KEPT", "SCAN_LEASE", "WITHOUT_LEASE", "BlockedDomain", "DomainTurn", "EndedScan",
     "IdempotencyRecord", "Keyed", "Scan", "ScanCount", "ScanTally", "Turn", "path_of", "sealed",
 ]  # fmt: skip

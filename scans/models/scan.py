@@ -9,10 +9,11 @@ from django.conf import settings
 from django.core.validators import MaxValueValidator
 from django.db import models
 from django.db.models import DurationField, ExpressionWrapper, F, Func, Q, Value
-from django.db.models.functions import MD5, Coalesce, Left, Now
+from django.db.models.functions import MD5, Coalesce, Left
 from django.utils import timezone
 
 from accounts.models import REPORTS_KEPT_DAYS, ApiKey, Organization
+from infrastructure.leases import Lease, Leased
 from scanner.ids import new_scan_id
 from scans.models.domain import LONGEST_NAME, DomainField
 from scans.models.keyed import Keyed
@@ -32,10 +33,8 @@ INDEXED_URL = 1_000
 HOST_PATTERN = "^https?://([^/?#]+)"
 
 
-# PostgreSQL's clock tells. A lease that is much longer than leases are was written before that clock was put back;
-# much, as one may be written after the moment at which a statement that waited for its row has begun.
-LONGEST_LEASE = timedelta(seconds=settings.SCAN_LEASE_S, minutes=5)
-WITHOUT_LEASE = Q(status="scanning") & (Q(lease_expires_at__lt=Now()) | Q(lease_expires_at__gt=Now() + LONGEST_LEASE))
+SCAN_LEASE = Lease(timedelta(seconds=settings.SCAN_LEASE_S))
+WITHOUT_LEASE = Q(status="scanning") & SCAN_LEASE.run_out
 
 
 class ScanQuerySet(models.QuerySet["Scan"]):
@@ -64,7 +63,7 @@ class ScanQuerySet(models.QuerySet["Scan"]):
         return self.filter(WITHOUT_LEASE)
 
 
-class Scan(Keyed):
+class Scan(Keyed, Leased):
     """One scan of one page. queued → scanning → completed | partial | failed; nothing leaves a final state.
 
     Scans of several types that look at a page together are a visit: one of them leads, is claimed for all, and the
@@ -143,8 +142,6 @@ class Scan(Keyed):
     request_id = models.CharField(
         max_length=128, blank=True, default="", db_default="", help_text="Of the request that asked for it, if any."
     )
-    claim_token = models.UUIDField(null=True, blank=True)
-    lease_expires_at = models.DateTimeField(null=True, blank=True)
 
     objects: ClassVar[models.Manager[Scan]] = ScanQuerySet.as_manager()
 

@@ -9,13 +9,10 @@ import functools
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import F, QuerySet
-from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Greatest, Now
 from django.utils import timezone
 
@@ -25,7 +22,7 @@ from infrastructure.queue import has_messages
 from infrastructure.telemetry.access_log import scan_line
 from scanner.findings import ScanType
 from scanner.result import Progress, ScanError, ScanResult
-from scans.models import Scan
+from scans.models import SCAN_LEASE, Scan
 from scans.models.domain import domain_of
 from scans.signals import scan_ended
 from scans.visits import tallies
@@ -118,8 +115,7 @@ def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # 
         claimed: dict[str, Any] = {"attempts": F("attempts") + 1, "worker": worker.name[:100]}
         Scan.objects.filter(id=scan.id).update(
             status=Scan.Status.SCANNING,
-            claim_token=token,
-            lease_expires_at=_lease(),
+            **SCAN_LEASE.taken(token),
             started_at=Now(),
             **(claimed if scan.lead_id is None else {}),
         )
@@ -136,11 +132,6 @@ def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # 
 def by_type(scans: Iterable[Scan]) -> list[Scan]:
     """In the order in which the scans of a visit are saved, as each save locks the counters of its type."""
     return sorted(scans, key=lambda scan: scan.type)
-
-
-def _lease() -> CombinedExpression:
-    # PostgreSQL's clock: those of the workers' hosts may differ.
-    return Now() + timedelta(seconds=settings.SCAN_LEASE_S)
 
 
 def wake_next(claim: ScanClaim) -> None:
@@ -163,7 +154,7 @@ def renew_claim(claim: ScanClaim, progress: Progress) -> bool:
         checked = progress.checks.get(scan_type)
         scans = Scan.objects.of_visit(claim.scan_id).filter(type=scan_type)
         renewed = scans.filter(claim_token=claim.token, status=Scan.Status.SCANNING).update(
-            lease_expires_at=_lease(),
+            **SCAN_LEASE.renewed(),
             # An earlier attempt may have come further; progress never goes back.
             percent=Greatest(F("percent"), min(progress.percent, 99)),
             phase="checking" if progress.phase == "done" else progress.phase,
@@ -232,7 +223,7 @@ def fail_visit(scans: QuerySet[Scan], error: ScanError) -> Sequence[Scan]:
 def _end(scan: Scan, error: ScanError | None, attempt: int, cpu_s: float | None = None) -> None:
     scan.completed_at = timezone.now()
     scan.percent, scan.phase = 100, "done"
-    scan.claim_token = scan.lease_expires_at = None
+    scan.release()
     if error is not None:
         scan.error_code, scan.error_message = error.code, error.message
     scan.save()

@@ -18,8 +18,8 @@ from django.utils import timezone
 from infrastructure.api.errors import ServiceUnavailable
 from infrastructure.health import redis_answers
 from scanner.findings import ScanType
-from scans.models import LONGEST_LEASE, Scan
-from scans.visits.queue import BUSY, MAX_ATTEMPTS, RUN_OUT, queue_of, types_of
+from scans.models import Scan
+from scans.visits.queue import BUSY, HELD, MAX_ATTEMPTS, queue_of, types_of
 
 # Audits and monitors give way when the wait is this part of what it may be.
 SHARE_OF_AUDITS = 0.5
@@ -44,7 +44,7 @@ AGE = f"""
         FROM waiting WHERE waiting.organization_id IS NOT NULL
     ), running AS (
         SELECT organization_id FROM scans_scan
-        WHERE status = 'scanning' AND lead_id IS NULL AND NOT is_background AND NOT {RUN_OUT} AND type = ANY(%(types)s)
+        WHERE status = 'scanning' AND lead_id IS NULL AND NOT is_background AND {HELD} AND type = ANY(%(types)s)
     ), {BUSY}
     SELECT coalesce(max(extract(epoch FROM
         statement_timestamp() - greatest(scan.created_at, turn.taken_at, domain.taken_at)
@@ -69,7 +69,6 @@ def queue_age_s(queue: str) -> float:
         "queue": queue,
         "types": types_of(queue),
         "per_domain": settings.SCAN_VISITS_PER_DOMAIN,
-        "longest": LONGEST_LEASE,
         "max_attempts": MAX_ATTEMPTS,
     }
     with connection.cursor() as cursor:

@@ -13,9 +13,8 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from scanner.findings import ScanType
-from scans.models import LONGEST_LEASE
 from scans.models.domain import domain_of, is_public
-from scans.visits.queue import RUN_OUT, enqueue, types_of
+from scans.visits.queue import HELD, enqueue, types_of
 
 # Longer than any gap, and than scans may wait before new ones are refused (`overload.py`).
 KEPT_S = 3600
@@ -38,7 +37,7 @@ TELL = f"""
                 LIMIT 1
             ) UNION ALL (
                 SELECT id, type FROM scans_scan
-                WHERE status = 'scanning' AND lead_id IS NULL AND domain = turn.domain AND {RUN_OUT}
+                WHERE status = 'scanning' AND lead_id IS NULL AND domain = turn.domain AND NOT {HELD}
                     AND type = ANY(%(types)s)
                 LIMIT 1
             ) LIMIT 1
@@ -73,7 +72,7 @@ def wake_after_gaps(queue: str) -> None:
     """
     if not settings.SCAN_GAP_PER_DOMAIN_S:
         return
-    parameters: dict[str, Any] = {"queue": queue, "types": types_of(queue), "longest": LONGEST_LEASE}
+    parameters: dict[str, Any] = {"queue": queue, "types": types_of(queue)}
     with connection.cursor() as cursor:
         cursor.execute(TELL, parameters)
         told = cursor.fetchall()

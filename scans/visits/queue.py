@@ -19,7 +19,7 @@ from django.db import connection
 from accounts import access
 from infrastructure import queue
 from scanner.findings import ScanType
-from scans.models import LONGEST_LEASE, Scan
+from scans.models import SCAN_LEASE, Scan
 
 SCAN_QUEUE, BROWSER_QUEUE = QUEUES = ("scans", "browser")
 # Workers stand in line here, so that each sees what the one before has taken.
@@ -28,15 +28,14 @@ MAX_ATTEMPTS = 3
 # Of a worker's places, but at least one: of six, beside the backlogs of two a third one's scan begins at once.
 KEPT_FOR_OTHERS = 1 / 3
 
-# As `scans.models.WITHOUT_LEASE` says it.
-RUN_OUT = """(lease_expires_at < statement_timestamp() OR lease_expires_at > statement_timestamp() + %(longest)s)"""
+HELD = SCAN_LEASE.sql()
 
 # Domains that are visited as often as they may be: `busy` for everybody, `busy_for_pages` for pages of audits, as the
 # last place is for people.
 BUSY = f"""
     visited AS (
         SELECT domain, count(*) AS visits FROM scans_scan
-        WHERE status = 'scanning' AND lead_id IS NULL AND NOT {RUN_OUT} AND domain <> ''
+        WHERE status = 'scanning' AND lead_id IS NULL AND {HELD} AND domain <> ''
         GROUP BY domain HAVING count(*) >= greatest(1, %(per_domain)s - 1)
     ), resting AS (
         SELECT domain FROM scans_domainturn
@@ -68,18 +67,18 @@ NEXT = f"""
             count(*) FILTER (WHERE worker = %(worker)s AND NOT is_background) AS here,
             count(*) FILTER (WHERE worker = %(worker)s AND is_background) AS background_here
         FROM scans_scan
-        WHERE status = 'scanning' AND lead_id IS NULL AND NOT {RUN_OUT} AND type = ANY(%(types)s)
+        WHERE status = 'scanning' AND lead_id IS NULL AND {HELD} AND type = ANY(%(types)s)
         GROUP BY organization_id
     ), discovering AS (
         SELECT count(*) AS places FROM sites_audit  -- who looks for pages has a place, too
         WHERE status = 'discovering' AND worker = %(worker)s AND lease_expires_at > statement_timestamp()
     ), taken AS (
         SELECT count(*) + (SELECT places FROM discovering) AS places FROM scans_scan
-        WHERE status = 'scanning' AND lead_id IS NULL AND NOT {RUN_OUT} AND worker = %(worker)s
+        WHERE status = 'scanning' AND lead_id IS NULL AND {HELD} AND worker = %(worker)s
     ), {BUSY}
     (
         SELECT 1 AS rank, id, organization_id FROM scans_scan
-        WHERE status = 'scanning' AND lead_id IS NULL AND {RUN_OUT} AND type = ANY(%(types)s)
+        WHERE status = 'scanning' AND lead_id IS NULL AND NOT {HELD} AND type = ANY(%(types)s)
             AND attempts < %(max_attempts)s AND domain NOT IN (SELECT domain FROM busy)
         ORDER BY created_at, id LIMIT 1
     ) UNION ALL (
@@ -161,7 +160,6 @@ def next_in_turn(queue: str, worker: Worker) -> tuple[str, int] | None:
         "common": math.inf if is_alone else max(1, worker.places - max(1, int(worker.places * KEPT_FOR_OTHERS))),
         "background": worker.places - 1,
         "per_domain": settings.SCAN_VISITS_PER_DOMAIN,
-        "longest": LONGEST_LEASE,
         "max_attempts": MAX_ATTEMPTS,
     }
     with connection.cursor() as cursor:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import logging
-import threading
-import time
 
 from celery.exceptions import SoftTimeLimitExceeded
-from django.db import InterfaceError, OperationalError, connection
 
-from infrastructure.postgresql.silence import log_failure
+from infrastructure.leases import Renewal, written
 from scanner.crawl.discovery.discover import Discovery, Wish, discover, discovery_limits
 from scanner.errors import Refusal
 from scanner.net.client import Network
@@ -26,9 +23,6 @@ logger = logging.getLogger(__name__)
 TIME_LIMIT_S = 300
 # So that the search ends by its own time, which has the better words.
 NETWORK_LIMIT_S = TIME_LIMIT_S + 5
-FINISH_PAUSE_S = 1.0
-# Well within the lease, so that one late write does not lose it.
-RENEW_EVERY_S = services.DISCOVERY_LEASE_S / 4
 
 
 def discover_pages(worker: Worker) -> None:
@@ -37,27 +31,20 @@ def discover_pages(worker: Worker) -> None:
     if claim is None:
         return
     audit = Audit.objects.get(id=claim.audit_id)
-    if not _finish(claim, _discover(audit, claim)):
+    found = _discover(audit, claim)
+    if not written(lambda: _finish(claim, found)):
         logger.warning("the pages of %s were looked for by another attempt, or it was cancelled", audit.id)
     services.wake_next_discovery()
 
 
 def _finish(claim: services.DiscoveryClaim, found: Discovery) -> bool:
-    """As `finish_discovery`, which waits until the database takes it: the site has been asked, the claim is still ours.
-
-    Ends with SoftTimeLimitExceeded when the task's time is over before; the sweeper then has it searched again.
-    """
-    while True:
-        try:
-            policy = scan_policy()
-            pages = [(url, parse_target(url, policy).origin) for url in found.pages]
-            return services.finish_discovery(claim, pages, found=found.found, notes=found.notes, error=found.error)
-        except Refusal as refusal:  # the policy has changed since the search began
-            found = _failed(ScanError(refusal.code, str(refusal)))
-        except (OperationalError, InterfaceError) as error:
-            log_failure(error)
-            connection.close()
-            time.sleep(FINISH_PAUSE_S)
+    """Write what was found, as `finish_discovery`, when the policy still allows it."""
+    try:
+        policy = scan_policy()
+        pages = [(url, parse_target(url, policy).origin) for url in found.pages]
+    except Refusal as refusal:  # the policy has changed since the search began
+        found, pages = _failed(ScanError(refusal.code, str(refusal))), []
+    return services.finish_discovery(claim, pages, found=found.found, notes=found.notes, error=found.error)
 
 
 def _failed(error: ScanError) -> Discovery:
@@ -74,6 +61,12 @@ def _discover(audit: Audit, claim: services.DiscoveryClaim) -> Discovery:
             exclude=tuple(audit.exclude),
         )
         limits = discovery_limits(audit.max_pages)
+        count = 0
+
+        def tell(found: int) -> None:
+            nonlocal count
+            count = found
+
         with (
             Network(
                 wish.start.policy,
@@ -81,9 +74,9 @@ def _discover(audit: Audit, claim: services.DiscoveryClaim) -> Discovery:
                 time_limit_s=NETWORK_LIMIT_S,
                 credentials=shown_by(audit, wish.start),
             ) as network,
-            _Keeper(claim, network) as keeper,
+            Renewal(services.DISCOVERY_LEASE, lambda: services.renew_discovery(claim, count), network.close),
         ):
-            return discover(wish, network, keeper.tell, TIME_LIMIT_S)
+            return discover(wish, network, tell, TIME_LIMIT_S)
     except Refusal as refusal:  # the policy has changed since the audit was accepted
         error = ScanError(refusal.code, str(refusal))
     except SoftTimeLimitExceeded:
@@ -92,45 +85,3 @@ def _discover(audit: Audit, claim: services.DiscoveryClaim) -> Discovery:
         logger.exception("the pages of %s could not be looked for", audit.id)
         error = ScanError("INTERNAL_ERROR", "The search for pages failed on our side.")
     return _failed(error)
-
-
-class _Keeper:
-    """Renews the lease, and writes how many pages were found, from a thread of its own.
-
-    When the claim is lost, the network is closed: the search then ends by itself, soon.
-    """
-
-    def __init__(self, claim: services.DiscoveryClaim, network: Network) -> None:
-        self._claim = claim
-        self._network = network
-        self._found = 0
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="keeper", daemon=True)
-
-    def tell(self, found: int) -> None:
-        self._found = found
-
-    def __enter__(self) -> _Keeper:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stopped.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        try:
-            while not self._stopped.wait(RENEW_EVERY_S):
-                if not self._renew():
-                    self._network.close()
-                    return
-        finally:
-            connection.close()
-
-    def _renew(self) -> bool:
-        try:
-            return services.renew_discovery(self._claim, self._found)
-        except (OperationalError, InterfaceError) as error:
-            log_failure(error)
-            connection.close()
-            return True

@@ -18,6 +18,7 @@ from accounts import audit as audit_log
 from accounts.authentication import Caller
 from accounts.models import Organization
 from infrastructure import queue
+from infrastructure.leases import Lease
 from infrastructure.logging import request_id
 from scanner.errors import Refusal
 from scanner.ids import is_id
@@ -36,7 +37,7 @@ from sites.audits.settling import end_if_done
 from sites.models import Audit, AuditPage
 from sites.signals import audit_ended
 
-DISCOVERY_LEASE_S = 60
+DISCOVERY_LEASE = Lease(timedelta(seconds=60))
 MAX_ATTEMPTS = 3
 # Of one organization, for each of its places: more would only wait.
 UNFINISHED_PER_PLACE = 5
@@ -206,7 +207,7 @@ def cancel(audit: Audit) -> None:
     audit.pages_planned -= left_out.update(status=AuditPage.Status.LEFT_OUT)
     audit.status = Audit.Status.CANCELLED
     audit.completed_at = timezone.now()
-    audit.claim_token = audit.lease_expires_at = None
+    audit.release()
     audit.save()
     audit_ended.send(Audit, audit=audit)
 
@@ -230,7 +231,7 @@ def enqueue_discovery(audit_id: str) -> None:
 
 def waiting_discoveries() -> QuerySet[Audit]:
     """Audits of sites whose pages nobody looks for yet, or any more."""
-    unclaimed = Q(status=Audit.Status.QUEUED) | Q(status=Audit.Status.DISCOVERING, lease_expires_at__lt=Now())
+    unclaimed = Q(status=Audit.Status.QUEUED) | Q(DISCOVERY_LEASE.run_out, status=Audit.Status.DISCOVERING)
     return Audit.objects.filter(unclaimed, kind=Audit.Kind.SITE, attempts__lt=MAX_ATTEMPTS)
 
 
@@ -243,7 +244,7 @@ def claim_discovery(worker: Worker) -> DiscoveryClaim | None:
     token = uuid.uuid4()
     with transaction.atomic():
         wait_in_line()  # so that each sees how many there are
-        under_way = Audit.objects.filter(status=Audit.Status.DISCOVERING, lease_expires_at__gt=Now())
+        under_way = Audit.objects.filter(DISCOVERY_LEASE.held, status=Audit.Status.DISCOVERING)
         here = under_way.filter(worker=worker.name[:100])
         if worker.name and here.count() >= max(1, worker.places // 2):
             return None
@@ -259,8 +260,7 @@ def claim_discovery(worker: Worker) -> DiscoveryClaim | None:
             .update(
                 status=Audit.Status.DISCOVERING,
                 attempts=F("attempts") + 1,
-                claim_token=token,
-                lease_expires_at=Now() + timedelta(seconds=DISCOVERY_LEASE_S),
+                **DISCOVERY_LEASE.taken(token),
                 started_at=Now(),
                 worker=worker.name[:100],
             )
@@ -277,8 +277,7 @@ def wake_next_discovery() -> None:
 def renew_discovery(claim: DiscoveryClaim, found: int) -> bool:
     """Extend the lease and say how many pages were found; False when the claim was lost."""
     held = Audit.objects.filter(id=claim.audit_id, claim_token=claim.token, status=Audit.Status.DISCOVERING)
-    lease = Now() + timedelta(seconds=DISCOVERY_LEASE_S)
-    return bool(held.update(lease_expires_at=lease, pages_found=found))
+    return bool(held.update(**DISCOVERY_LEASE.renewed(), pages_found=found))
 
 
 def finish_discovery(
@@ -295,7 +294,7 @@ def finish_discovery(
         audit = held.filter(status=Audit.Status.DISCOVERING).first()
         if audit is None:
             return False
-        audit.claim_token = audit.lease_expires_at = None
+        audit.release()
         audit.notes = list(notes)
         audit.pages_found = found
         if error is not None:

@@ -7,12 +7,18 @@ from datetime import timedelta
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
-from django.db.models.functions import Now
 from django.utils import timezone
 
 from scans.models import Scan
 from sites.audits.release import release_pages
-from sites.audits.services import MAX_ATTEMPTS, cancel_visits, enqueue_discovery, fail_audit, waiting_discoveries
+from sites.audits.services import (
+    DISCOVERY_LEASE,
+    MAX_ATTEMPTS,
+    cancel_visits,
+    enqueue_discovery,
+    fail_audit,
+    waiting_discoveries,
+)
 from sites.models import Audit, AuditPage
 
 logger = logging.getLogger(__name__)
@@ -41,12 +47,12 @@ def _enqueue_lost() -> None:
 
 
 def _fail_interrupted() -> None:
-    dead = Audit.objects.filter(status=Audit.Status.DISCOVERING, lease_expires_at__lt=Now(), attempts__gte=MAX_ATTEMPTS)
+    dead = Audit.objects.filter(DISCOVERY_LEASE.run_out, status=Audit.Status.DISCOVERING, attempts__gte=MAX_ATTEMPTS)
     for audit_id in dead.values_list("id", flat=True)[:AT_ONCE]:
         with transaction.atomic():
             audit = dead.select_for_update(no_key=True, skip_locked=True).filter(id=audit_id).first()
             if audit is not None:
-                audit.claim_token = audit.lease_expires_at = None
+                audit.release()
                 audit.error_code, audit.error_message = "SCAN_INTERRUPTED", INTERRUPTED
                 fail_audit(audit)
                 logger.error("the pages of %s were looked for %d times, giving up", audit_id, MAX_ATTEMPTS)

@@ -22,6 +22,8 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Audit',
             fields=[
+                ('claim_token', models.UUIDField(blank=True, null=True)),
+                ('lease_expires_at', models.DateTimeField(blank=True, null=True)),
                 ('credential_names', models.JSONField(blank=True, help_text='What of the credentials may be shown.', null=True)),
                 ('encrypted_credentials', models.BinaryField(blank=True, null=True)),
                 ('id', models.CharField(default=sites.models.audit.new_audit_id, editable=False, max_length=40, primary_key=True, serialize=False)),
@@ -52,8 +54,6 @@ class Migration(migrations.Migration):
                 ('of_monitor', models.BooleanField(db_default=False, default=False, help_text="A monitor's run: nobody waits for it, and only changes are told.")),
                 ('request_id', models.CharField(blank=True, db_default='', default='', help_text='Of the request that asked for it, if any.', max_length=128)),
                 ('attempts', models.PositiveSmallIntegerField(default=0)),
-                ('claim_token', models.UUIDField(blank=True, null=True)),
-                ('lease_expires_at', models.DateTimeField(blank=True, null=True)),
                 ('worker', models.CharField(blank=True, default='', max_length=100)),
                 ('enqueued_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('api_key', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, to='accounts.apikey')),

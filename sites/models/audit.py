@@ -12,6 +12,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import REPORTS_KEPT_DAYS, ApiKey, Organization
+from infrastructure.leases import Leased
 from scanner.ids import new_id
 from scanner.scoring import mean_grade, rounded
 from scans.models.keyed import Keyed
@@ -36,7 +37,7 @@ class AuditQuerySet(models.QuerySet["Audit"]):
         return self.filter(last, created_at__lte=before, status__in=Audit.FINAL)
 
 
-class Audit(Keyed):
+class Audit(Keyed, Leased):
     """One page, a list of pages, or a site, judged for some types.
 
     queued → (discovering →) running → completed | partial | failed | cancelled; nothing leaves a final state.
@@ -106,8 +107,6 @@ class Audit(Keyed):
 
     # Looking for pages is done by one worker at a time, as scanning is.
     attempts = models.PositiveSmallIntegerField(default=0)
-    claim_token = models.UUIDField(null=True, blank=True)
-    lease_expires_at = models.DateTimeField(null=True, blank=True)
     worker = models.CharField(max_length=100, blank=True, default="")
     enqueued_at = models.DateTimeField(default=timezone.now)
 

@@ -9,6 +9,7 @@ import pytest
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import OperationalError
 
+from infrastructure import leases
 from infrastructure.logging import Outage
 from infrastructure.postgresql import silence
 from scans import tasks
@@ -21,7 +22,7 @@ from tests.world import Member, make_result, make_scan
 @pytest.fixture(autouse=True)
 def world(monkeypatch: pytest.MonkeyPatch) -> None:
     """No pauses, no site; the test's own connection stays, as its transaction is in it."""
-    monkeypatch.setattr(tasks, "FINISH_PAUSE_S", 0)
+    monkeypatch.setattr(leases, "PAUSE_S", 0)
     monkeypatch.setattr(tasks.connection, "close", lambda: None)
     monkeypatch.setattr(silence, "outage", Outage("PostgreSQL"))
     monkeypatch.setattr(tasks, "_visit", lambda claim, _: (make_result(Scan.objects.get(id=claim.scan_id)),))

@@ -8,23 +8,19 @@ from datetime import datetime, timedelta
 
 from django.db import connection, transaction
 
-from webhooks.models import Delivery, Webhook
+from webhooks.models import DELIVERY_LEASE, Delivery, Webhook
 
 # Attempts at once to one receiver (host and port), whoever's webhooks lead there.
 PER_RECEIVER = 8
 # A webhook whose last attempt failed gets one at a time, until it answers again: who hangs holds one place, not eight.
 PER_FAILING_WEBHOOK = 1
-# An attempt takes ten seconds at most; after so long its worker has died.
-LEASE = timedelta(seconds=20)
-# A lease that is much longer was written before the clock was put back; much, as who stands in line has an older `now`.
-LONGEST_LEASE = LEASE + timedelta(minutes=5)
 # Claims stand in line, so that each sees what the one before has taken.
 CLAIM_LOCK = 0x77655F636C61696D
 
 # `waiting` jumps through the index from webhook to webhook, so that a claim costs the same whatever the number of
 # deliveries that wait, and of the webhooks that are disabled. `turn` is a delivery's place among those of its webhook,
 # `place` among those of its receiver, where webhooks take turns: a long backlog delays only its own webhook.
-CLAIM = """
+CLAIM = f"""
     WITH RECURSIVE waiting (webhook_id) AS (
         (
             SELECT webhook_id FROM webhooks_delivery WHERE status = 'pending' AND NOT is_held
@@ -40,8 +36,7 @@ CLAIM = """
     ), in_flight AS (
         SELECT delivery.webhook_id, webhook.receiver
         FROM webhooks_delivery AS delivery JOIN webhooks_webhook AS webhook ON webhook.id = delivery.webhook_id
-        WHERE delivery.status = 'pending' AND delivery.lease_expires_at > %(now)s
-            AND delivery.lease_expires_at <= %(longest)s
+        WHERE delivery.status = 'pending' AND {DELIVERY_LEASE.sql("delivery.lease_expires_at")}
     ), of_webhook AS (
         SELECT webhook_id, count(*) AS busy FROM in_flight GROUP BY webhook_id
     ), of_receiver AS (
@@ -56,7 +51,7 @@ CLAIM = """
             SELECT id, next_attempt_at, row_number() OVER (ORDER BY next_attempt_at, id) AS turn
             FROM webhooks_delivery
             WHERE webhook_id = webhook.id AND status = 'pending' AND NOT is_held AND next_attempt_at <= %(now)s
-                AND (lease_expires_at IS NULL OR lease_expires_at <= %(now)s OR lease_expires_at > %(longest)s)
+                AND (lease_expires_at IS NULL OR NOT {DELIVERY_LEASE.sql()})
             ORDER BY next_attempt_at, id
             LIMIT greatest(0, CASE WHEN webhook.failing_since IS NULL THEN %(per_receiver)s ELSE %(per_failing)s END
                 - coalesce(of_webhook.busy, 0))
@@ -71,10 +66,10 @@ CLAIM = """
     )
     SELECT id FROM ranked WHERE rank <= CASE WHEN is_failing THEN %(failing_limit)s ELSE %(limit)s END
     ORDER BY is_failing, rank LIMIT %(limit)s
-"""
+"""  # noqa: S608  # of constants
 
-TAKE = """
-    UPDATE webhooks_delivery AS delivery SET claim_token = %(token)s, lease_expires_at = %(lease_expires_at)s
+TAKE = f"""
+    UPDATE webhooks_delivery AS delivery SET claim_token = %(token)s, lease_expires_at = {DELIVERY_LEASE.end_sql}
     FROM webhooks_webhook AS webhook, webhooks_event AS event
     WHERE webhook.id = delivery.webhook_id AND event.id = delivery.event_id AND delivery.id IN (
         SELECT id FROM webhooks_delivery WHERE id = ANY(%(ids)s) AND status = 'pending'
@@ -87,7 +82,7 @@ TAKE = """
             SELECT former.encrypted_secret FROM webhooks_formersecret AS former
             WHERE former.webhook_id = webhook.id AND former.expires_at > %(now)s ORDER BY former.expires_at, former.id
         )
-"""
+"""  # noqa: S608  # of constants
 
 NEXT_DUE = """
     SELECT min(delivery.next_attempt_at)
@@ -98,7 +93,7 @@ NEXT_DUE = """
 
 # Webhooks before deliveries, as everywhere. Who is enabling a webhook at this moment is let alone; what an attempt is
 # at will be held when that has ended.
-HOLD = """
+HOLD = f"""
     WITH disabled AS (
         SELECT id FROM webhooks_webhook AS webhook
         WHERE NOT enabled AND EXISTS (
@@ -108,8 +103,8 @@ HOLD = """
     )
     UPDATE webhooks_delivery AS delivery SET is_held = true FROM disabled
     WHERE delivery.webhook_id = disabled.id AND delivery.status = 'pending' AND NOT delivery.is_held
-        AND (delivery.lease_expires_at IS NULL OR delivery.lease_expires_at <= now())
-"""
+        AND (delivery.lease_expires_at IS NULL OR NOT {DELIVERY_LEASE.sql("delivery.lease_expires_at")})
+"""  # noqa: S608  # of constants
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +140,11 @@ def claim(*, limit: int, failing_limit: int, now: datetime) -> list[DeliveryClai
     bounds = {"limit": limit, "failing_limit": failing_limit}
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [CLAIM_LOCK])
-        lease = {"now": now, "lease_expires_at": now + LEASE}
-        cursor.execute(CLAIM, {"now": now, "longest": now + LONGEST_LEASE, **shares, **bounds})
+        cursor.execute(CLAIM, {"now": now, **shares, **bounds})
         ids = [id for (id,) in cursor.fetchall()]
         if not ids:
             return []
-        cursor.execute(TAKE, {"ids": ids, "token": token, **lease})
+        cursor.execute(TAKE, {"ids": ids, "token": token, "now": now})
         taken = cursor.fetchall()
     return [
         DeliveryClaim(

@@ -21,13 +21,13 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Delivery',
             fields=[
+                ('claim_token', models.UUIDField(blank=True, null=True)),
+                ('lease_expires_at', models.DateTimeField(blank=True, null=True)),
                 ('id', models.CharField(default=webhooks.models.new_delivery_id, editable=False, max_length=40, primary_key=True, serialize=False)),
                 ('status', models.CharField(choices=[('pending', 'Pending'), ('delivered', 'Delivered'), ('failed', 'Failed')], default='pending', max_length=16)),
                 ('attempts_made', models.PositiveSmallIntegerField(default=0)),
                 ('next_attempt_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('is_held', models.BooleanField(db_default=False, default=False)),
-                ('claim_token', models.UUIDField(blank=True, null=True)),
-                ('lease_expires_at', models.DateTimeField(blank=True, null=True)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
                 ('finished_at', models.DateTimeField(blank=True, null=True)),
             ],

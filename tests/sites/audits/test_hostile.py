@@ -17,6 +17,7 @@ from kombu.exceptions import OperationalError as BrokerError
 from accounts.closing.services import close_organization
 from accounts.models import MonthlyUsage, Tier
 from accounts.usage import month_of
+from infrastructure import leases
 from scanner.crawl.discovery.discover import Discovery
 from scanner.findings import HIGH, ScanType
 from scanner.result import CategoryResult, CheckResult
@@ -199,10 +200,11 @@ def test_a_database_that_is_away_at_the_end_of_a_visit_loses_nothing(
             raise failure
         return finish_scan(*args, **options)
 
-    monkeypatch.setattr(tasks, "FINISH_PAUSE_S", 0)
+    monkeypatch.setattr(leases, "PAUSE_S", 0)
     monkeypatch.setattr(tasks, "_visit", lambda *_: (make_result(scan),))
     # A test's transaction is in this connection.
     monkeypatch.setattr(tasks, "connection", mock.Mock())
+    monkeypatch.setattr(leases, "connection", mock.Mock())
     monkeypatch.setattr(tasks.claims, "finish_scan", finish)
     with mock.patch.object(release, "release_pages", side_effect=OperationalError("away again")):
         tasks.run_scan(scan.id)
@@ -226,9 +228,9 @@ def test_a_database_that_is_away_at_the_end_of_a_search_loses_nothing(
             raise failure
         return finish_discovery(*args, **columns)
 
-    monkeypatch.setattr(discovering, "FINISH_PAUSE_S", 0)
+    monkeypatch.setattr(leases, "PAUSE_S", 0)
     monkeypatch.setattr(discovering, "_discover", lambda *_: found)
-    monkeypatch.setattr(discovering, "connection", mock.Mock())
+    monkeypatch.setattr(leases, "connection", mock.Mock())
     monkeypatch.setattr(services, "finish_discovery", finish)
     discovering.discover_pages(Worker("one", 8))
     assert (shown(roomy, audit)["status"], shown(roomy, audit)["notes"]) == ("running", ["A note."])

@@ -1,0 +1,123 @@
+"""A row has one holder, who loses it when its lease runs out; the end of what was claimed is written in time."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from datetime import timedelta
+
+import pytest
+from celery.exceptions import SoftTimeLimitExceeded
+from django.db import OperationalError
+from django.utils import timezone
+
+from accounts.models import DataExport
+from infrastructure import leases
+from infrastructure.leases import Lease, Renewal, written
+from infrastructure.postgresql.statements import fetch
+from tests.world import Member
+
+LEASE = Lease(timedelta(seconds=20))
+DEADLINE_S = 60
+
+
+@pytest.mark.parametrize(
+    ("ends_in", "state"),
+    [
+        (None, "nobody's"),
+        (timedelta(seconds=10), "held"),
+        (timedelta(seconds=-1), "run out"),
+        (timedelta(minutes=4), "held"),  # written by a statement that began earlier
+        (timedelta(hours=1), "run out"),  # written before the clock was put back
+    ],
+)
+def test_a_row_is_held_until_its_lease_runs_out(home: Member, ends_in: timedelta | None, state: str) -> None:
+    row = DataExport.objects.create(
+        organization=home.organization, lease_expires_at=None if ends_in is None else timezone.now() + ends_in
+    )
+    rows = DataExport.objects.filter(id=row.id)
+    assert rows.filter(LEASE.held).exists() is (state == "held")
+    assert rows.filter(LEASE.run_out).exists() is (state == "run out")
+    assert rows.filter(LEASE.free).exists() is (state != "held")
+    ((is_held,),) = fetch(f"SELECT coalesce({LEASE.sql()}, false) FROM accounts_dataexport", {})
+    assert is_held is (state == "held")
+
+
+def test_a_row_that_is_taken_is_held_and_free_when_it_is_released(home: Member) -> None:
+    row = DataExport.objects.create(organization=home.organization)
+    token = uuid.uuid4()
+    assert DataExport.objects.filter(LEASE.free).update(**LEASE.taken(token)) == 1
+    assert DataExport.objects.filter(LEASE.free).update(**LEASE.taken(uuid.uuid4())) == 0
+    row.refresh_from_db()
+    assert row.claim_token == token
+    row.release()
+    row.save()
+    assert DataExport.objects.filter(LEASE.free).exists()
+
+
+def test_a_lease_is_renewed_until_the_claim_is_lost() -> None:
+    renewed = threading.Semaphore(0)
+    lost = threading.Event()
+    answers = iter([True, True, False])
+
+    def renew() -> bool:
+        renewed.release()
+        return next(answers)
+
+    with Renewal(Lease(timedelta(milliseconds=4)), renew, lost.set):
+        assert lost.wait(DEADLINE_S)
+    assert next(answers, "all asked") == "all asked"
+
+
+def test_a_renewal_is_hastened_and_ends_with_the_block() -> None:
+    renewed = threading.Event()
+
+    def renew() -> bool:
+        renewed.set()
+        return True
+
+    renewal = Renewal(Lease(timedelta(hours=1)), renew, lambda: None)
+    with renewal:
+        renewal.hasten()
+        assert renewed.wait(DEADLINE_S)
+        renewed.clear()
+    assert not renewed.is_set()
+
+
+def test_a_database_that_is_away_does_not_end_renewals(monkeypatch: pytest.MonkeyPatch) -> None:
+    renewed = threading.Event()
+    away = iter([OperationalError("away")])
+
+    def renew() -> bool:
+        if (error := next(away, None)) is not None:
+            raise error
+        renewed.set()
+        return True
+
+    with Renewal(Lease(timedelta(milliseconds=4)), renew, lambda: None):
+        assert renewed.wait(DEADLINE_S)
+
+
+def test_an_end_is_written_as_soon_as_the_database_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leases, "PAUSE_S", 0)
+    monkeypatch.setattr(leases.connection, "close", lambda: None)
+    away = iter([OperationalError("away"), OperationalError("still away")])
+
+    def write() -> str:
+        if (error := next(away, None)) is not None:
+            raise error
+        return "written"
+
+    assert written(write) == "written"
+
+
+def test_the_databases_error_is_told_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leases, "PAUSE_S", 0)
+    monkeypatch.setattr(leases.connection, "close", lambda: None)
+    errors = iter([OperationalError("away"), SoftTimeLimitExceeded()])
+
+    def write() -> None:
+        raise next(errors)
+
+    with pytest.raises(OperationalError, match="away"):
+        written(write)
