@@ -95,7 +95,7 @@ class Robots:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether a crawler may fetch a path, the deciding rule (None: no rule applies), and the agent of its group."""
+    """A crawler's permission to fetch a path, the deciding rule (None: no rule applies), and its group's agent."""
 
     allowed: bool
     rule: RobotsRule | None = None

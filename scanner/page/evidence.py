@@ -69,7 +69,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class ServedContent:
-    """Whether the served HTML shows any content before scripts have run, and whether it has scripts.
+    """Visibility of the served HTML: is it blank before scripts have run, and does it have scripts?
 
     A page that is not HTML is not blank.
     """
