@@ -29,7 +29,7 @@ class Missing:
 # Seconds of processor time for one check, or for one probe that does not use the network. A page can be built to need
 # any number of them; ordinary pages need hundredths.
 COMPUTING_S = 2.0
-# Seconds of processor time for a probe that uses the network: hundreds of requests are worth seconds.
+# Seconds of processor time for a probe that uses the network: sending hundreds of requests takes seconds.
 ASKING_S = 6.0
 
 OUT_OF_TIME = "The scan's time was used up before this could be looked at."

@@ -21,7 +21,7 @@ class BrowserFailed(NetError):
 
 
 class PageCrashed(BrowserFailed):
-    """The page's process ended by itself."""
+    """The page's renderer process ended by itself."""
 
 
 class Part(StrEnum):

@@ -136,7 +136,7 @@ def sandbox_problem(program: Path) -> str:
 def launch_options(program: Path, folder: Path, *, sandbox: bool, memory_bytes: int = 0) -> Mapping[str, Any]:
     """Return options for Playwright's `chromium.launch`: no network access, all files in `folder`.
 
-    The browser gets only harmless variables of this process' environment, because the rest contains the service's
+    Of this process' environment the browser gets PATH, LANG and TZ only, because the rest contains the service's
     secrets. With the sandbox, and if root starts it, it runs as `BROWSER_UID`. `memory_bytes` is the limit for the
     whole browser; scripts get most of it.
     """

@@ -101,17 +101,17 @@ class Exchange:
         self._phase = deadline
 
     def connecting(self) -> None:
-        """Start the time for opening a connection."""
+        """Begin a connection: the time limit for connecting applies."""
         self.is_reused = False
         self._phase = self.deadline.within(self._limits.connect_s)
 
     def sending(self) -> None:
-        """Start the time until the response's headers: the connection is open, the request begins."""
+        """Begin the request on the open connection: the time limit up to the end of the response's headers applies."""
         self.sent_at = time.monotonic()
         self._phase = self.deadline.within(self._limits.first_byte_s)
 
     def reading_body(self) -> None:
-        """Return to the time of the whole exchange: the response's headers are read."""
+        """Begin the response's body: the time limit of the whole exchange applies."""
         self._phase = self.deadline
 
     def timeout_s(self) -> float:

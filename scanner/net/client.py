@@ -170,8 +170,9 @@ class Network:
         `max_bytes` cuts the body, compressed or not. With `verify`, an untrusted certificate raises Untrusted. Without
         it, the certificate is checked first and `Response.tls` says why it is not trusted; outdated TLS versions are
         allowed, too. Without `decode` the body stays as it was sent, still compressed. Set `with_credentials` for the
-        page and its resources; requests for resources that everybody can see go without. A reusable answer is given to
-        every later request for the same, also for fewer bytes. Raises any NetError, or InvalidUrl.
+        page and its resources; requests for resources that everybody can see go without. A reusable response also
+        serves other requests for the same, at the same time or later, for as many bytes or fewer. Raises any NetError,
+        or InvalidUrl.
         """
         target = url if isinstance(url, Target) else parse_target(url, self.policy)
         limit = self.limits.decoded_bytes if max_bytes is None else max_bytes

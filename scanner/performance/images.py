@@ -21,7 +21,7 @@ from scanner.page.markup import attribute, live, resolve
 from scanner.performance.evidence import Resource
 
 KIB = 1024
-# Per image. The second limit is for images with several files to choose from: there somebody has taken care of it.
+# Per image. The second limit is for images that offer several files: their author has already adapted the sizes.
 TOLERATED_BYTES, TOLERATED_BYTES_OF_CHOICES = 4 * KIB, 12 * KIB
 # Smaller boxes hide their content from all but screen readers.
 LEAST_BOX_PX = 2
